@@ -1,0 +1,26 @@
+"""Structured predictors that tune themselves.
+
+Public names load when first used, so that ``import structune`` stays fast.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "SequenceTagger": "structune.estimators.tagger",
+    "load": "structune.model_files",
+}
+
+__all__ = ["SequenceTagger", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'structune' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
