@@ -1,0 +1,7 @@
+"""Data sets: loaders with verified checksums, and simulators."""
+
+from structune.datasets._files import DatasetUnavailable
+from structune.datasets.conll2000 import load_conll2000
+from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
+
+__all__ = ["DatasetUnavailable", "hmm_attributes", "hmm_groups", "load_conll2000", "simulate_hmm"]

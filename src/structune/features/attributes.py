@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from structune.errors import DataError
 
@@ -39,7 +41,7 @@ class AttributeTable:
         tokens = int(self.lengths.sum())
         if self.indptr.size != tokens + 1:
             raise DataError(
-                f"the lengths add up to {tokens} tokens, but the attribute table has {self.indptr.size - 1} rows"
+                f"the lengths add up to {tokens} tokens, but the attribute table has {self.n_tokens} rows"
             )
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < len(self.names):
             raise DataError(f"an attribute index lies outside the {len(self.names)} named columns")
@@ -85,91 +87,169 @@ class AttributeTable:
         DataError
             Names the sequence and token of the first attribute that cannot be used.
         """
-        columns: dict[str, int] = {}
-        lengths, row_sizes, indices, values = [], [], [], []
+        rows, lengths = _Rows(), []
         for s, sequence in enumerate(X):
-            if isinstance(sequence, str) or not isinstance(sequence, Sequence):
-                raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
-            lengths.append(len(sequence))
+            lengths.append(_length(s, sequence))
             for t, token in enumerate(sequence):
-                start = len(indices)
                 try:
-                    for name, value in _token_attributes(token):
-                        indices.append(columns.setdefault(name, len(columns)))
-                        values.append(value)
-                except TypeError as error:
-                    raise DataError(f"sequence {s}, token {t}: {error}") from None
-                row_sizes.append(len(indices) - start)
-        value_array = np.asarray(values, dtype=np.float64)
+                    rows.append(token)
+                except (TypeError, OverflowError) as error:
+                    raise DataError(f"sequence {s}, token {t}: {_complaint(token, error)}") from None
         return cls(
-            np.asarray(lengths, dtype=np.int64),
-            np.concatenate(([0], np.cumsum(np.asarray(row_sizes, dtype=np.int64)))),
-            np.asarray(indices, dtype=np.int32),
-            None if bool(np.all(value_array == 1.0)) else value_array,
-            list(columns),
+            np.array(lengths, dtype=np.int64),
+            rows.indptr,
+            np.array(rows.indices, dtype=np.int32),
+            rows.values(),
+            list(rows.columns),
         )
 
     @classmethod
     def from_csr(cls, matrix: Any, lengths: Any, names: Sequence[str] | None = None) -> AttributeTable:
-        """From a SciPy sparse matrix with one row a token, and the number of tokens in each sequence."""
-        matrix = matrix.tocsr()
-        if names is not None and len(names) != matrix.shape[1]:
+        """From a matrix with one row a token, sparse or dense, and the number of tokens in each sequence.
+
+        Raises
+        ------
+        DataError
+            The lengths or the names do not fit the matrix, or a value is not finite.
+        """
+        matrix = csr_array(matrix)
+        names = [f"x={j}" for j in range(matrix.shape[1])] if names is None else list(names)
+        if len(names) != matrix.shape[1]:
             raise DataError(f"found {len(names)} attribute names for {matrix.shape[1]} columns")
-        if names is None:
-            names = [f"x={j}" for j in range(matrix.shape[1])]
-        values = np.asarray(matrix.data, dtype=np.float64)
+        if len(set(names)) != len(names):
+            raise DataError("two columns have the same attribute name, expected each name once")
         return cls(
-            np.asarray(lengths, dtype=np.int64),
+            as_lengths(lengths),
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32),
-            None if bool(np.all(values == 1.0)) else values,
-            list(names),
+            _unless_ones(np.asarray(matrix.data, dtype=np.float64)),
+            names,
         )
 
     def take(self, sequences: Any) -> AttributeTable:
-        """The table of the given sequences, in the given order; the columns stay as they are."""
-        rows = segment_indices(np.concatenate(([0], np.cumsum(self.lengths))), sequences)
+        """The table of some sequences, given as NumPy selects them; the columns stay as they are."""
+        sequences = np.atleast_1d(np.arange(len(self))[sequences])
+        rows = segment_indices(_offsets(self.lengths), sequences)
         entries = segment_indices(self.indptr, rows)
         return AttributeTable(
             self.lengths[sequences],
-            np.concatenate(([0], np.cumsum(np.diff(self.indptr)[rows]))),
+            _offsets(np.diff(self.indptr)[rows]),
             self.indices[entries],
             None if self.values is None else self.values[entries],
             self.names,
         )
 
 
+def as_lengths(lengths: Any) -> NDArray[np.int64]:
+    """The numbers of tokens of the sequences as an array; `DataError` where one is no count."""
+    array = np.asarray(lengths)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise DataError(
+            f"found sequence lengths of shape {array.shape} and type {array.dtype}, expected a list of int"
+        )
+    negative = np.flatnonzero(array < 0)
+    if negative.size:
+        first = negative[0]
+        raise DataError(f"sequence {first}: found the length {array[first]}, expected 0 or more")
+    return array.astype(np.int64)
+
+
 def segment_indices(offsets: NDArray[np.int64], segments: Any) -> NDArray[np.int64]:
-    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments, one after the other."""
+    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
     segments = np.asarray(segments, dtype=np.int64)
     starts, sizes = offsets[segments], np.diff(offsets)[segments]
-    shift = np.repeat(starts - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) if sizes.size else starts
-    return shift + np.arange(sizes.sum())
+    return np.repeat(starts - _offsets(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
-def _token_attributes(token: Any) -> Iterator[tuple[str, float]]:
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+
+
+def _length(s: int, sequence: Any) -> int:
+    if isinstance(sequence, str) or not isinstance(sequence, Sequence | np.ndarray):
+        raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
+    return len(sequence)
+
+
+class _Columns(dict[str, int]):
+    """Numbers names in the order in which they are first met."""
+
+    def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise TypeError(f"found the attribute {name!r}, expected a string")
+        self[name] = number = len(self)
+        return number
+
+
+class _Rows:
+    """The rows of a table that grows token by token."""
+
+    def __init__(self) -> None:
+        self.columns = _Columns()
+        self.indices: list[int] = []
+        self.ends = [0]
+        self.is_weighted: list[bool] = []
+        self.weights: list[float] = []  # of the weighted rows only: most tokens are lists of strings
+
+    def append(self, token: Any) -> None:
+        names, weights = _token_attributes(token)
+        self.indices.extend(map(self.columns.__getitem__, names))
+        self.ends.append(len(self.indices))
+        self.is_weighted.append(weights is not None)
+        self.weights.extend(weights or ())
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        return np.array(self.ends, dtype=np.int64)
+
+    def values(self) -> NDArray[np.float64] | None:
+        values = np.ones(len(self.indices))
+        values[np.repeat(np.array(self.is_weighted, dtype=bool), np.diff(self.indptr))] = self.weights
+        return _unless_ones(values)
+
+
+def _unless_ones(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    return None if bool(np.all(values == 1.0)) else values
+
+
+def _token_attributes(token: Any) -> tuple[Iterable[str], list[float] | None]:
+    """Names and values; None stands for ones."""
+    if isinstance(token, list):  # the common case first: this runs once a token
+        return token, None
     if isinstance(token, Mapping):
-        for key, value in token.items():
-            yield from _named_value(str(key), value)
-    elif isinstance(token, Iterable) and not isinstance(token, str | bytes):
-        for name in token:
-            if not isinstance(name, str):
-                raise TypeError(f"found the attribute {name!r}, expected a string")
-            yield name, 1.0
-    else:
-        raise TypeError(f"found {token!r}, expected a list of strings or a dict")
+        names: list[str] = []
+        values: list[float] = []
+        _collect(token, "", names, values)
+        return names, values
+    if isinstance(token, Iterable) and not isinstance(token, str | bytes):
+        return token, None
+    raise TypeError(f"found {token!r}, expected a list of strings or a dict")
 
 
-def _named_value(key: str, value: Any) -> Iterator[tuple[str, float]]:
-    if isinstance(value, str):
-        yield f"{key}={value}", 1.0
-    elif isinstance(value, bool | int | float | np.number | np.bool_):
-        yield key, float(value)
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _named_value(f"{key}={name}", inner)
-    elif isinstance(value, list | set | tuple | frozenset):
-        for name in value:
-            yield f"{key}={name}", 1.0
-    else:
-        raise TypeError(f"found {value!r} for the attribute {key!r}, expected a number or a string")
+def _collect(mapping: Mapping[Any, Any], prefix: str, names: list[str], values: list[float]) -> None:
+    for key, value in mapping.items():
+        if isinstance(value, str):
+            names.append(f"{prefix}{key}={value}")
+            values.append(1.0)
+        elif isinstance(value, float | int | np.floating | np.integer | np.bool_):
+            names.append(f"{prefix}{key}")
+            values.append(float(value))
+        elif isinstance(value, Mapping):
+            _collect(value, f"{prefix}{key}=", names, values)
+        elif isinstance(value, list | set | tuple | frozenset):
+            names.extend(f"{prefix}{key}={name}" for name in value)
+            values.extend(repeat(1.0, len(value)))
+        else:
+            raise TypeError(
+                f"found {value!r} for the attribute {prefix + str(key)!r}, expected a number or a string"
+            )
+
+
+def _complaint(token: Any, error: Exception) -> str:
+    """What is wrong with a token; an unhashable attribute is named, where dict names only its type."""
+    if isinstance(token, list | tuple):
+        return next(
+            (f"found the attribute {a!r}, expected a string" for a in token if not isinstance(a, str)),
+            str(error),
+        )
+    return str(error)

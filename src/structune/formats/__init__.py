@@ -1,0 +1,5 @@
+"""Reading and writing the files that users have; each function names the file and line of what it refuses."""
+
+from structune.formats.conll import ConllData, read_conll, write_conll
+
+__all__ = ["ConllData", "read_conll", "write_conll"]

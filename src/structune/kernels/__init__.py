@@ -1,0 +1,1 @@
+"""Compiled kernels: functions on arrays, with no classes, no validation and no I/O."""

@@ -1,0 +1,92 @@
+"""Finding the files of data sets, in a data folder or by download, always with checksums verified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from structune.errors import StructuneError
+
+_CHECKOUT = Path(__file__).parents[3]
+_TIMEOUT_SECONDS = 20
+
+
+class DatasetUnavailable(StructuneError):  # noqa: N818 - it says what happened, as users read it
+    """A data set is neither in a data folder nor to be downloaded, or its file is not the expected one."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a data set.
+
+    Attributes
+    ----------
+    path : str
+        Relative to the data folder.
+    sha256 : str
+    url : str, optional
+        Where it may be downloaded.
+    """
+
+    path: str
+    sha256: str
+    url: str | None = None
+
+
+def find(file: DataFile) -> Path:
+    """The file in the data folder or, if it is not there, in the cache of downloads.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Says what was tried, and how to provide the file.
+    """
+    folder = data_folder()
+    if folder is not None and (folder / file.path).is_file():
+        return _verified(folder / file.path, file.sha256)
+    if file.url is None:
+        raise DatasetUnavailable(f"{file.path} is not in the data folder ({_searched(folder)})")
+    try:
+        return _download(file, file.url)
+    except (OSError, ValueError) as error:
+        raise DatasetUnavailable(
+            f"{file.path} is not in the data folder ({_searched(folder)}) "
+            f"and could not be downloaded from {file.url}: {error}"
+        ) from error
+
+
+def data_folder() -> Path | None:
+    """The folder named by STRUCTUNE_DATA or, when that is unset, ``../shared/data`` beside a checkout."""
+    if named := os.environ.get("STRUCTUNE_DATA"):
+        return Path(named).expanduser()
+    beside = _CHECKOUT.parent / "shared" / "data"
+    return beside if (_CHECKOUT / "pyproject.toml").is_file() and beside.is_dir() else None
+
+
+def _searched(folder: Path | None) -> str:
+    hint = "set STRUCTUNE_DATA to the folder that holds the data"
+    return hint if folder is None else f"searched {folder}; {hint}"
+
+
+def _verified(path: Path, sha256: str) -> Path:
+    with path.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != sha256:
+        raise DatasetUnavailable(f"{path}: found the SHA-256 checksum {found}, expected {sha256}")
+    return path
+
+
+def _download(file: DataFile, url: str) -> Path:
+    import pooch  # here, because it is slow to import and seldom needed
+
+    return Path(
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=Path(file.path).name,
+            path=Path(pooch.os_cache("structune")) / "data",
+            downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_SECONDS),
+        )
+    )

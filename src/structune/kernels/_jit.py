@@ -1,0 +1,59 @@
+"""The one way kernels are compiled, and where their machine code is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+import platformdirs
+
+# not True: that lets the compiler assume that no nan or inf exists, and range checks vanish
+_FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def _fingerprint() -> str:
+    # numba does not notice a change in a kernel that another file calls, so all sources count
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    for version in (numba.__version__, np.__version__, platform.python_version(), platform.machine()):
+        digest.update(version.encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path | None:
+    """Folder of the compiled kernels, or None where nothing can be kept.
+
+    The environment variable ``STRUCTUNE_CACHE`` moves it; ``STRUCTUNE_CACHE=off`` turns it off. A folder
+    that cannot be written turns it off too.
+    """
+    setting = os.environ.get("STRUCTUNE_CACHE", "")
+    if setting.lower() == "off":
+        return None
+    base = Path(setting) if setting else Path(platformdirs.user_cache_dir("structune", appauthor=False))
+    folder = base / "kernels" / _fingerprint()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+_FOLDER = cache_folder()
+
+
+def kernel(function):
+    """Compile lazily, without the GIL, once for every combination of argument types."""
+    if _FOLDER is None:
+        return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy")(function)
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_FOLDER)  # read once, at decoration
+    try:
+        return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy", cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = previous

@@ -1,0 +1,63 @@
+"""Losses of a structure's outputs, each the sum of a nonlinear and a linear function of the weights."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from structune.structures.base import Array, FloatArray, HessianProduct, Structure
+
+
+class Loss(Protocol):
+    """A loss summed over the examples of a shard: nonlinear part + ``linear . w``."""
+
+    needs: frozenset[str]
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        """The linear part's coefficients, shape (n_weights,), or None for none."""
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        """Value of the nonlinear part; adds its gradient to `gradient`."""
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        """Products with the Hessian at `w`."""
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        """A positive stand-in for the diagonal of the Hessian at `w`."""
+
+
+class LogLoss:
+    """-log p(y | x; w) = log-partition - score.
+
+    With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
+    convex, and its Hessian, a difference of covariances, may be indefinite.
+    """
+
+    needs = frozenset({"log_partition"})
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        if shard.partial:
+            return None
+        observed = np.zeros(structure.n_weights)
+        structure.features(shard, observed)
+        return -observed
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        value = shard.weights @ structure.log_partition(w, shard, gradient)
+        if shard.partial:
+            within = None if gradient is None else np.zeros_like(gradient)
+            value = value - shard.weights @ structure.log_partition(w, shard, within, within=True)
+            if gradient is not None:
+                gradient -= within
+        return value
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        whole = structure.linearize(w, shard)
+        if not shard.partial:
+            return whole
+        within = structure.linearize(w, shard, within=True)
+        return lambda v: whole(v) - within(v)
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)

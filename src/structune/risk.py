@@ -1,0 +1,142 @@
+"""The empirical risk: a loss summed over shards of examples, with its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.executors import ThreadExecutor
+from structune.losses import Loss
+from structune.structures.base import FloatArray, HessianProduct, Structure, split_evenly
+
+HESSIAN_METHODS = ("exact", "complex-step", "finite-difference")
+_COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
+_PARTS_PER_SHARD = 8192
+_MIN_SHARDS, _MAX_SHARDS = 4, 16
+
+
+class Risk:
+    """A loss summed over shards.
+
+    Sums run in the order of the shards, so that values do not depend on the number of threads.
+
+    Parameters
+    ----------
+    structure : Structure
+    loss : Loss
+    shards : sequence of shards
+    executor : ThreadExecutor, optional
+        One thread by default.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How `linearize` makes its products.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the data so far: each value, gradient or Hessian product is one.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        loss: Loss,
+        shards: Sequence[Any],
+        executor: ThreadExecutor | None = None,
+        hessian: str = "exact",
+    ) -> None:
+        if hessian not in HESSIAN_METHODS:
+            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        structure.require(loss.needs, type(loss).__name__)
+        self.structure, self.loss, self.shards, self.hessian = structure, loss, list(shards), hessian
+        self.executor = executor or ThreadExecutor(1)
+        self.n_weights = structure.n_weights
+        self.n_parts = sum(shard.n_parts for shard in self.shards)
+        self.weight = float(sum(shard.weights.sum() for shard in self.shards))
+        self.convex = not any(shard.partial for shard in self.shards)
+        self.passes = 0
+        self._linear = np.zeros(self.n_weights)
+        for part in self._map(lambda shard: loss.linear(structure, shard)):
+            if part is not None:
+                self._linear += part
+
+    @classmethod
+    def over(
+        cls, structure: Structure, loss: Loss, shard: Any, executor: ThreadExecutor | None = None, hessian: str = "exact"
+    ) -> Risk:
+        """The risk on one large shard, cut into as many as are good for threads.
+
+        The cut depends on the data alone, and so do the results.
+        """
+        # each shard costs a gradient to clear and add: few where gradients outweigh the data
+        most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * structure.n_weights)))
+        n_shards = int(np.clip(shard.n_parts // _PARTS_PER_SHARD, 1, most))
+        pieces = split_evenly(shard.sizes(), n_shards)
+        shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
+        return cls(structure, loss, shards, executor, hessian)
+
+    def _map(self, function: Callable[[Any], Any]) -> Any:
+        return self.executor.map(function, self.shards)
+
+    def value(self, w: FloatArray) -> float:
+        """The summed loss at `w`."""
+        self.passes += 1
+        parts = self._map(lambda shard: self.loss.nonlinear(self.structure, shard, w, None))
+        return float(sum(parts) + self._linear @ w)
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The summed loss at `w` and its gradient, shape (n_weights,)."""
+        value, gradient = self._nonlinear(w)
+        gradient += self._linear
+        return float(value + self._linear @ w), gradient
+
+    def _nonlinear(self, w: Any) -> tuple[Any, Any]:
+        def on_shard(shard: Any) -> tuple[Any, Any]:
+            gradient = np.zeros_like(w)
+            return self.loss.nonlinear(self.structure, shard, w, gradient), gradient
+
+        self.passes += 1
+        total, sum_gradient = 0.0, np.zeros_like(w)
+        for value, gradient in self._map(on_shard):
+            total += value
+            sum_gradient += gradient
+        return total, sum_gradient
+
+    def linearize(self, w: FloatArray) -> HessianProduct:
+        """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
+        if self.hessian == "complex-step":
+            self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
+            return lambda v: self._nonlinear(w + 1j * _COMPLEX_STEP * v)[1].imag / _COMPLEX_STEP
+        if self.hessian == "finite-difference":
+            return lambda v: self._central_difference(w, v)
+        self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
+        products = list(self._map(lambda shard: self.loss.linearize(self.structure, shard, w)))
+        self.passes += 1
+
+        def product(v: FloatArray) -> FloatArray:
+            self.passes += 1
+            total = np.zeros(self.n_weights)
+            for part in self.executor.map(lambda p: p(v), products):
+                total += part
+            return total
+
+        return product
+
+    def _central_difference(self, w: FloatArray, v: FloatArray) -> FloatArray:
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return np.zeros_like(v)
+        # cube root of the machine precision: truncation and rounding errors balance
+        step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
+        difference = self._nonlinear(w + step * v)[1] - self._nonlinear(w - step * v)[1]
+        return np.asarray(difference / (2 * step))
+
+    def variance(self, w: FloatArray) -> FloatArray:
+        """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
+        self.passes += 1
+        total = np.zeros(self.n_weights)
+        for part in self._map(lambda shard: self.loss.variance(self.structure, shard, w)):
+            total += part
+        return total

@@ -1,0 +1,205 @@
+"""The protocol between structures and everything that learns, tunes or predicts with them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from structune.errors import CapabilityError
+
+Array = NDArray[Any]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+HessianProduct = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which hyperparameter each weight answers to.
+
+    Attributes
+    ----------
+    index : ndarray of int64, shape (n_weights,)
+        Group of each weight.
+    names : tuple of str, length n_groups
+    """
+
+    index: IntArray
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Weights in each group."""
+        return np.bincount(self.index, minlength=len(self))
+
+    def sum(self, per_weight: FloatArray) -> FloatArray:
+        """Sum of a per-weight quantity over each group, shape (n_groups,)."""
+        return np.bincount(self.index, weights=per_weight, minlength=len(self))
+
+    @classmethod
+    def single(cls, n_weights: int) -> Groups:
+        """One hyperparameter for all weights."""
+        return cls(np.zeros(n_weights, dtype=np.int64), ("all",))
+
+    @classmethod
+    def separate(cls, names: list[str]) -> Groups:
+        """One hyperparameter a weight (automatic relevance determination)."""
+        return cls(np.arange(len(names)), tuple(names))
+
+    @classmethod
+    def by_name(cls, names: list[str]) -> Groups:
+        """One hyperparameter for each distinct name, in order of first appearance."""
+        order = {name: j for j, name in enumerate(dict.fromkeys(names))}
+        return cls(np.fromiter((order[name] for name in names), np.int64, len(names)), tuple(order))
+
+
+@dataclass(frozen=True)
+class Shard(ABC):
+    """A batch of encoded examples in flat arrays; never changed once made.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_examples,)
+        Weight of each example in every sum over examples.
+    """
+
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return self.weights.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    @property
+    @abstractmethod
+    def n_parts(self) -> int:
+        """Labelled parts (tokens, ...): what weights are determined by, and what an example costs."""
+
+    @abstractmethod
+    def take(self, indices: Any) -> Self:
+        """The examples at `indices`, in that order."""
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Parts of each example, shape (n_examples,)."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether some outputs are only partly known (log loss is then not convex)."""
+        return False
+
+
+class Structure(ABC):
+    """A space of outputs scored by ``w . F(x, y)``, and the questions it answers exactly about them.
+
+    A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
+    shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
+    them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
+    ``cost`` (loss-augmented `best`), ``within`` (partial labels), ``complex`` (complex-step gradients).
+    """
+
+    capabilities: frozenset[str]
+    kind: str
+
+    @property
+    @abstractmethod
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+
+    @abstractmethod
+    def weight_names(self) -> list[str]:
+        """A readable, unique name for every weight."""
+
+    @abstractmethod
+    def groups(self) -> Groups:
+        """The natural regularisation groups of the weights."""
+
+    @abstractmethod
+    def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
+        """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
+
+    @abstractmethod
+    def features(self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None) -> None:
+        """Add the weighted sum over examples of F(x, y), y the shard's outputs or `outputs`, to `out`."""
+
+    @abstractmethod
+    def feature_rows(self, shard: Any, outputs: Any = None) -> sp.csr_array:
+        """F(x, y) of every example, one sparse row each, shape (n_examples, n_weights)."""
+
+    def score(self, w: FloatArray, shard: Any, outputs: Any = None) -> FloatArray:
+        """w . F(x, y) of every example, shape (n_examples,)."""
+        return np.asarray(self.feature_rows(shard, outputs) @ w)
+
+    def log_partition(
+        self, w: Array, shard: Any, expected: Array | None = None, weights: Array | None = None, within: bool = False
+    ) -> Array:
+        """Log of the sum of exp(score) over outputs, shape (n_examples,).
+
+        Parameters
+        ----------
+        w : ndarray, shape (n_weights,)
+            Complex weights give the complex-step value and gradient (capability ``complex``).
+        expected : ndarray, shape (n_weights,), optional
+            The weighted sum over examples of the expected features is added to it.
+        weights : ndarray, shape (n_examples,), optional
+            Example weights for `expected`; the shard's own by default.
+        within : bool
+            Sum only over outputs that agree with the shard's partial labels (capability ``within``).
+        """
+        raise self._cannot("log_partition")
+
+    def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
+        """Highest-scoring outputs, and their scores, shape (n_examples,).
+
+        Parameters
+        ----------
+        cost : ndarray, shape (n_examples,), optional
+            Loss-augmented decoding: this much times the cost of an output is added to its score, and is part
+            of the score returned (capability ``cost``).
+        """
+        raise self._cannot("best")
+
+    def cost(self, shard: Any, outputs: Any) -> FloatArray:
+        """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
+        raise self._cannot("cost")
+
+    def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
+        """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""
+        raise self._cannot("hessian")
+
+    def variance(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Variance of each feature if the parts of an output were independent, summed over examples.
+
+        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
+        """
+        raise self._cannot("hessian")
+
+    def require(self, needs: frozenset[str], who: str) -> None:
+        """Raise `CapabilityError` if an ability in `needs` is missing."""
+        for need in sorted(needs - self.capabilities):
+            raise CapabilityError(f"{who} needs {need!r}, which the structure {self.kind!r} cannot answer exactly")
+
+    def _cannot(self, ability: str) -> CapabilityError:
+        return CapabilityError(f"the structure {self.kind!r} has no exact {ability!r}")
+
+
+def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
+    """Consecutive runs of examples with about the same number of parts in each; none is empty."""
+    n_shards = max(1, min(n_shards, sizes.size))
+    ends = np.cumsum(sizes)
+    targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)
+    cuts = np.unique(np.concatenate(([0], np.searchsorted(ends, targets) + 1, [sizes.size])))
+    cuts = cuts[cuts <= sizes.size]
+    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]

@@ -1,0 +1,526 @@
+"""First-order linear-chain CRFs: label sequences scored by token attributes and label transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.errors import CapabilityError, DataError
+from structune.features.attributes import AttributeTable, segment_indices
+from structune.kernels import chain as kernels
+from structune.structures.attribute_weights import (
+    AttributeRows,
+    AttributeWeights,
+    OpenWeights,
+    find_keys,
+    order_attributes,
+)
+from structune.structures.base import Array, FloatArray, Groups, HessianProduct, IntArray, Shard, Structure
+from structune.structures.chain_labels import BoolArray, Labelling, encode_labels
+from structune.structures.chain_posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
+from structune.structures.chain_rules import Rules, allowed_moves, mixing_steps
+
+_BLOCK_CELLS = 1 << 18  # tokens x labels worked on at a time
+_SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for sums over labels
+
+
+@dataclass(frozen=True)
+class ChainShard(Shard):
+    """Encoded sequences.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
+    rows : AttributeRows
+        The attributes of each token.
+    labels : ndarray of int64, shape (n_tokens,) or (0,)
+        Label of each token, -1 where it is not known to one label; empty without outputs.
+    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
+        Labels that each token may have; empty where all labels are known.
+    """
+
+    offsets: IntArray
+    rows: AttributeRows
+    labels: IntArray
+    allowed: BoolArray
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def partial(self) -> bool:
+        return self.allowed.shape[0] > 0
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    def take(self, indices: Any) -> ChainShard:
+        chosen = np.arange(len(self))[indices]
+        tokens = segment_indices(self.offsets, chosen)
+        return ChainShard(
+            self.weights[chosen],
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            self.rows.take(tokens),
+            self.labels[tokens] if self.labels.size else self.labels,
+            self.allowed[tokens] if self.partial else self.allowed,
+        )
+
+    def with_allowed(self, allowed: BoolArray) -> ChainShard:
+        """The same sequences, each token restricted to the labels in `allowed`."""
+        return replace(self, allowed=np.asarray(allowed, bool))
+
+
+class Chain(Structure):
+    """A linear chain over a fixed vocabulary of attributes and labels.
+
+    The weights are, in this order: attribute-label pairs, starts, ends, transitions. Build one with `build`.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    attributes : sequence of str
+        Names; the text before the first ``=`` is the group.
+    pair_keys : ndarray of int64
+        Sorted ``attribute * n_labels + label`` of the pairs that have a weight.
+    transitions : ndarray of int64
+        Sorted ``from * n_labels + to`` of the transitions that have a weight; the others score 0.
+    boundary : bool
+        Whether starts and ends have weights.
+    forbidden : rules of `allowed_moves`
+        Transitions of probability 0, in training and decoding.
+    """
+
+    kind = "chain"
+    capabilities = frozenset({"log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals"})
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        attributes: Sequence[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool = True,
+        forbidden: Rules = None,
+    ) -> None:
+        self.labels, self.attributes = list(labels), attributes
+        self.transitions, self.boundary = transitions, boundary
+        self.forbidden = forbidden if isinstance(forbidden, str | None) else [(a, b) for a, b in forbidden]
+        n_labels = len(self.labels)
+        self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
+        self.moves = allowed_moves(self.labels, self.forbidden)
+        self._mixing = mixing_steps(self.moves[0])
+        sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        self._pairs, self._starts, self._ends, self._transitions = (
+            slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
+        )
+
+    @classmethod
+    def build(
+        cls,
+        inputs: AttributeTable,
+        outputs: Any,
+        *,
+        states: str = "seen",
+        transitions: str = "all",
+        boundary: bool = True,
+        forbidden: Rules = None,
+        labels: Sequence[str] | None = None,
+    ) -> Chain:
+        """The chain over the attributes and labels of a training set.
+
+        Parameters
+        ----------
+        inputs : AttributeTable
+        outputs : sequence of sequences of labels
+            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+        states, transitions : {"seen", "all"}
+            Which attribute-label pairs, and which transitions, have weights: those that occur in the
+            training set (or may, under partial labels), or all.
+        labels : sequence of str, optional
+            The label set; by default the sorted labels of `outputs`.
+
+        Raises
+        ------
+        DataError
+            Empty training set, no labels, a wrong option, or anything `encode` refuses.
+        """
+        for name, value in (("states", states), ("transitions", transitions)):
+            if value not in ("seen", "all"):
+                raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
+        if not len(inputs):
+            raise DataError("the training set is empty: expected at least one sequence")
+        labelling = encode_labels(outputs, inputs.lengths, labels)
+        n_labels = len(labelling.names)
+        if states == "all":
+            pair_keys = np.arange(len(inputs.names) * n_labels)
+        else:
+            pair_keys = _seen_pairs(inputs, labelling)
+        moves = allowed_moves(labelling.names, forbidden)[0]
+        if transitions == "seen":
+            moves = moves & labelling.seen_transitions(inputs.lengths)
+        return cls._ordered(labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden)
+
+    @classmethod
+    def _ordered(
+        cls,
+        labels: list[str],
+        attributes: list[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool,
+        forbidden: Rules,
+    ) -> Chain:
+        """A chain whose attributes come in the order that is fast."""
+        order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
+        return cls(labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden)
+
+    @classmethod
+    def merge(cls, chains: Sequence[Chain]) -> Chain:
+        """The chain over the union of several vocabularies (of shards, tasks or workers)."""
+        first = chains[0]
+        if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
+            raise DataError("chains with different boundary weights or forbidden transitions cannot be merged")
+        labels = sorted({label for c in chains for label in c.labels})
+        attributes = {name: a for a, name in enumerate(dict.fromkeys(n for c in chains for n in c.attributes))}
+        label_id = {label: y for y, label in enumerate(labels)}
+        pairs, moves = [], []
+        for c in chains:
+            y = np.array([label_id[label] for label in c.labels])
+            a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
+            old = len(c.labels)
+            pairs.append(a[c.pairs.keys // old] * len(labels) + y[c.pairs.keys % old])
+            moves.append(y[c.transitions // old] * len(labels) + y[c.transitions % old])
+        pair_keys, transitions = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
+        return cls._ordered(labels, list(attributes), pair_keys, transitions, first.boundary, first.forbidden)
+
+    # --- vocabulary ---------------------------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_weights(self) -> int:
+        return self._transitions.stop
+
+    def weight_names(self) -> list[str]:
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
+        starts = [f"start -> {y}" for y in self.labels] if self.boundary else []
+        ends = [f"{y} -> end" for y in self.labels] if self.boundary else []
+        return [
+            *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
+            *starts,
+            *ends,
+            *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
+        ]
+
+    def groups(self) -> Groups:
+        """One group per template (the text before ``=`` in an attribute's name), and the transitions.
+
+        Starts and ends go with the transitions: all are weights between neighbours.
+        """
+        templates = Groups.by_name([name.partition("=")[0] for name in self.attributes])
+        index = np.full(self.n_weights, len(templates))
+        index[self._pairs] = templates.index[self.pairs.keys // self.n_labels]
+        return Groups(index, (*templates.names, "transitions"))
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _attribute_ids(self) -> dict[str, int]:
+        return {name: a for a, name in enumerate(self.attributes)}
+
+    def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
+        """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
+
+        Raises
+        ------
+        DataError
+            An empty sequence, ragged lengths, a label outside the set, a label sequence that only forbidden
+            transitions allow, or weights that are negative, not finite or too few. Names the sequence.
+        """
+        empty = np.flatnonzero(inputs.lengths <= 0)
+        if empty.size:
+            raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
+        offsets = np.concatenate(([0], np.cumsum(inputs.lengths)))
+        labelling = Labelling.unknown(self.labels)
+        if outputs is not None:
+            labelling = encode_labels(outputs, inputs.lengths, self.labels)
+            labelling.check_moves(offsets, self.moves)
+        example_weights = check_weights(weights, len(inputs))
+        return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+
+    def _rows(self, inputs: AttributeTable) -> AttributeRows:
+        ids = self._attribute_ids
+        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int64, len(inputs.names))
+        values = np.empty(0) if inputs.values is None else inputs.values
+        return self.pairs.layout(inputs.indptr, columns[inputs.indices], values)
+
+    # --- scores and features ------------------------------------------------------------------------------
+
+    def _move_scores(self, w: Array, fill: float = -np.inf) -> MoveScores:
+        """Transition, start and end scores under `w`; `fill` where forbidden."""
+        transition = np.zeros((self.n_labels, self.n_labels), w.dtype)
+        transition.reshape(-1)[self.transitions] = w[self._transitions]
+        start, end = np.zeros(self.n_labels, w.dtype), np.zeros(self.n_labels, w.dtype)
+        if self.boundary:
+            start[:], end[:] = w[self._starts], w[self._ends]
+        for scores, allowed in zip((transition, start, end), self.moves, strict=True):
+            scores[~allowed] = fill
+        return MoveScores(transition, start, end)
+
+    def _add_moves(self, out: Array, offsets: IntArray, rows: Array, counts: Array) -> None:
+        """Add weighted token rows (starts and ends) and transition counts to a weight vector."""
+        out[self._transitions] += counts.reshape(-1)[self.transitions]
+        if self.boundary:
+            out[self._starts] += rows[offsets[:-1]].sum(axis=0)
+            out[self._ends] += rows[offsets[1:] - 1].sum(axis=0)
+
+    def features(
+        self, shard: ChainShard, out: FloatArray, weights: FloatArray | None = None, outputs: IntArray | None = None
+    ) -> None:
+        labels = self._labels_of(shard, outputs)
+        rows = np.zeros((shard.n_parts, self.n_labels))
+        rows[np.arange(labels.size), labels] = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        tokens = self.pairs.open_counts(out)
+        self.pairs.add_counts(tokens, shard.rows, 0, rows)
+        self.pairs.close_counts(tokens)
+        counts = np.zeros((self.n_labels, self.n_labels))
+        inner = np.ones(labels.size, dtype=bool)
+        inner[shard.offsets[:-1]] = False
+        later = np.flatnonzero(inner)
+        np.add.at(counts, (labels[later - 1], labels[later]), rows[later, labels[later]])
+        self._add_moves(out, shard.offsets, rows, counts)
+
+    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> sp.csr_array:
+        labels = self._labels_of(shard, outputs)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        token = np.repeat(np.arange(labels.size), np.diff(shard.rows.starts))
+        later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
+        pairs = find_keys(self.pairs.keys, shard.rows.indices.astype(np.int64) * self.n_labels + labels[token])
+        moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
+        n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
+        rows = np.concatenate((sequence[token], sequence[later], n, n))
+        columns = np.concatenate((
+            pairs,
+            np.where(moves < 0, -1, moves + self._transitions.start),
+            self._starts.start + labels[shard.offsets[n]],
+            self._ends.start + labels[shard.offsets[n + 1] - 1],
+        ))  # fmt: skip
+        values = np.ones(rows.size)
+        values[: token.size] = shard.rows.values if shard.rows.values.size else 1.0
+        known = columns >= 0
+        table = sp.coo_array((values[known], (rows[known], columns[known])), shape=(len(shard), self.n_weights))
+        return table.tocsr()
+
+    def _labels_of(self, shard: ChainShard, outputs: IntArray | None) -> IntArray:
+        labels = shard.labels if outputs is None else np.asarray(outputs)
+        if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
+            raise DataError("the shard has no complete labels")
+        return labels
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def _blocks(self, shard: ChainShard) -> Iterator[slice]:
+        """Runs of sequences with about `_BLOCK_CELLS` cells in each."""
+        tokens = max(1, _BLOCK_CELLS // self.n_labels)
+        start = 0
+        while start < len(shard):
+            stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
+            yield slice(start, max(stop, start + 1))
+            start = max(stop, start + 1)
+
+    def _posterior(
+        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
+    ) -> Posterior:
+        first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+        offsets = shard.offsets[block.start : block.stop + 1] - first
+        scores = self.pairs.scores(w, shard.rows, first, last)
+        if within:
+            scores[~shard.allowed[first:last]] = -np.inf
+        peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
+        kernels.shift_rows(offsets, scores, peaks, spreads)
+        if self._fits_double(np.diff(offsets), spreads + moves.spread, within):
+            return LinearPosterior(moves, offsets, scores, peaks)
+        if np.iscomplexobj(scores):
+            raise CapabilityError("the complex step works in the linear domain, and these weights leave its range")
+        return LogPosterior(moves, offsets, scores, peaks)
+
+    def _fits_double(self, lengths: IntArray, spreads: FloatArray, within: bool) -> bool:
+        """Whether no potential can be lost in the linear domain.
+
+        After `_mixing` steps every label has been reached from the best one, so a forward vector spans at
+        most that many steps' worth of scores; a sequence never spans more than its own.
+        """
+        steps = lengths
+        if self._mixing is not None and (self._mixing == 1 or not within):
+            steps = np.minimum(lengths, self._mixing)
+        return bool(np.all((steps + 1) * spreads < _SAFE_RANGE))
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: ChainShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        within = within and shard.partial
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        tokens = None if expected is None else self.pairs.open_counts(expected)
+        log_z = np.empty(len(shard), w.dtype)
+        weights = shard.weights if weights is None else weights
+        counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
+        for block in self._blocks(shard):
+            posterior = self._posterior(pairs, moves, shard, block, within)
+            log_z[block] = posterior.log_z
+            if expected is not None and tokens is not None:
+                counts[:] = 0.0
+                rows = posterior.expectations(weights[block], counts)
+                self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows)
+                self._add_moves(expected, posterior.offsets, rows, counts)
+        if tokens is not None:
+            self.pairs.close_counts(tokens)
+        return log_z
+
+    def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
+        """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
+        within = within and shard.partial
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        blocks = list(self._blocks(shard))
+        posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
+        for block, posterior in zip(blocks, posteriors, strict=True):
+            posterior.keep(shard.weights[block])
+
+        def product(v: FloatArray) -> FloatArray:
+            out = np.zeros(self.n_weights)
+            direction, v_pairs, tokens = self._move_scores(v, fill=0.0), self.pairs.open(v), self.pairs.open_counts(out)
+            for block, posterior in zip(blocks, posteriors, strict=True):
+                first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+                counts = np.zeros((self.n_labels, self.n_labels))
+                rows = posterior.tangent(direction, self.pairs.scores(v_pairs, shard.rows, first, last), counts)
+                self.pairs.add_counts(tokens, shard.rows, first, rows)
+                self._add_moves(out, posterior.offsets, rows, counts)
+            self.pairs.close_counts(tokens)
+            return out
+
+        return product
+
+    def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        out = np.zeros(self.n_weights)
+        tokens = self.pairs.open_counts(out)
+        for block in self._blocks(shard):
+            posterior = self._posterior(pairs, moves, shard, block, within=False)
+            weights = shard.weights[block]
+            counts = np.zeros((self.n_labels, self.n_labels))
+            p = posterior.expectations(np.ones_like(weights), counts)
+            rows = p * (1.0 - p) * np.repeat(weights, np.diff(posterior.offsets))[:, None]
+            counts *= 1.0 - counts / max(counts.sum(), 1.0)
+            self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows, power=2)
+            self._add_moves(out, posterior.offsets, rows, counts)
+        self.pairs.close_counts(tokens)
+        return out
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        for block in self._blocks(shard):
+            first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+            offsets = shard.offsets[block.start : block.stop + 1] - first
+            scores = self.pairs.scores(pairs, shard.rows, first, last)
+            if within and shard.partial:
+                scores[~shard.allowed[first:last]] = -np.inf
+            if cost is not None:
+                per_token = np.repeat(cost[block], np.diff(offsets))
+                scores += per_token[:, None]
+                scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
+            kernels.viterbi(offsets, scores, moves.transition, moves.start, moves.end, labels[first:last], best[block])
+        return labels, best
+
+    def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
+        """Hamming cost: the number of tokens labelled differently."""
+        return np.add.reduceat((self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1])
+
+    def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
+        """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        results = []
+        for s in range(len(shard)):
+            first, last = int(shard.offsets[s]), int(shard.offsets[s + 1])
+            scores = self.pairs.scores(pairs, shard.rows, first, last)
+            labels, best = np.empty((n, last - first), np.int64), np.empty(n)
+            kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
+            results.append((labels[best > -np.inf], best[best > -np.inf]))
+        return results
+
+    def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
+        """Probability of each label at each token, shape (n_tokens, n_labels)."""
+        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        out = np.empty((shard.n_parts, self.n_labels))
+        for block in self._blocks(shard):
+            posterior = self._posterior(pairs, moves, shard, block, within=False)
+            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
+            out[rows] = posterior.expectations(np.ones(block.stop - block.start))
+        return out
+
+    def segment_probability(
+        self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
+    ) -> float:
+        """Probability that tokens ``start, start + 1, ...`` of a sequence carry exactly `labels`.
+
+        Raises
+        ------
+        DataError
+            A label outside the set, or a segment that leaves the sequence.
+        """
+        one = shard.take([sequence])
+        if not labels or start < 0 or start + len(labels) > one.n_parts:
+            raise DataError(f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}")
+        allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
+        for i, label in enumerate(labels):
+            if label not in self.labels:
+                raise DataError(f"the label {label!r} is not among {self.labels}")
+            allowed[start + i] = np.array(self.labels) == label
+        restricted = self.log_partition(w, one.with_allowed(allowed), within=True)
+        return float(np.exp(restricted - self.log_partition(w, one))[0])
+
+
+def check_weights(weights: Any, n_examples: int) -> FloatArray:
+    """Example weights as a float array; ones by default."""
+    if weights is None:
+        return np.ones(n_examples)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n_examples,):
+        raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")
+    return array
+
+
+def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
+    n_labels = len(labelling.names)
+    token = np.repeat(np.arange(inputs.n_tokens), np.diff(inputs.indptr))
+    seen = np.zeros((len(inputs.names), n_labels), dtype=bool)
+    if labelling.partial:
+        for y in range(n_labels):
+            seen[inputs.indices[labelling.allowed[token, y]], y] = True
+    else:
+        seen[inputs.indices, labelling.labels[token]] = True
+    return np.flatnonzero(seen)
+
