@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,7 +22,9 @@ class ThreadExecutor:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_threads = n_threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+        self.n_threads = n_threads or len(
+            os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]
+        )
         self._pool: ThreadPoolExecutor | None = None
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -31,7 +33,7 @@ class ThreadExecutor:
             yield from map(function, items)
             return
         self._pool = self._pool or ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune")
-        waiting = deque()
+        waiting: deque[Future[R]] = deque()
         for item in items:
             waiting.append(self._pool.submit(function, item))
             if len(waiting) > self.n_threads:

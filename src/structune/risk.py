@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,15 @@ HESSIAN_METHODS = ("exact", "complex-step", "finite-difference")
 _COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
 _PARTS_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
+
+
+@dataclass(frozen=True)
+class AtZero:
+    """A risk at w = 0: its value, the norm of its gradient, and its `variance`."""
+
+    value: float
+    gradient_norm: float
+    variance: FloatArray
 
 
 class Risk:
@@ -64,16 +75,23 @@ class Risk:
 
     @classmethod
     def over(
-        cls, structure: Structure, loss: Loss, shard: Any, executor: ThreadExecutor | None = None, hessian: str = "exact"
+        cls,
+        structure: Structure,
+        loss: Loss,
+        shard: Any,
+        executor: ThreadExecutor | None = None,
+        hessian: str = "exact",
     ) -> Risk:
         """The risk on one large shard, cut into as many as are good for threads.
 
         The cut depends on the data alone, and so do the results.
         """
         # each shard costs a gradient to clear and add: few where gradients outweigh the data
-        most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * structure.n_weights)))
+        most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
         n_shards = int(np.clip(shard.n_parts // _PARTS_PER_SHARD, 1, most))
-        pieces = split_evenly(shard.sizes(), n_shards)
+        pieces = split_evenly(
+            shard.sizes(), 1 << (n_shards.bit_length() - 1)
+        )  # powers of two share out evenly
         shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
         return cls(structure, loss, shards, executor, hessian)
 
@@ -132,6 +150,13 @@ class Risk:
         step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
         difference = self._nonlinear(w + step * v)[1] - self._nonlinear(w - step * v)[1]
         return np.asarray(difference / (2 * step))
+
+    @cached_property
+    def at_zero(self) -> AtZero:
+        """What solvers measure against."""
+        w = np.zeros(self.n_weights)
+        value, gradient = self.value_and_gradient(w)
+        return AtZero(value, float(np.linalg.norm(gradient)), self.variance(w))
 
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""

@@ -7,6 +7,7 @@ import os
 import platform
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -36,7 +37,7 @@ def cache_folder() -> Path | None:
     if setting.lower() == "off":
         return None
     base = Path(setting) if setting else Path(platformdirs.user_cache_dir("structune", appauthor=False))
-    folder = base / "kernels" / _fingerprint()
+    folder = (base / "kernels" / _fingerprint()).absolute()  # the process may change its folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -52,8 +53,9 @@ def kernel(function):
     """Compile lazily, without the GIL, once for every combination of argument types."""
     if _FOLDER is None:
         return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy")(function)
-    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_FOLDER)  # read once, at decoration
+    config: Any = numba.config
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(_FOLDER)  # read once, at decoration
     try:
         return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy", cache=True)(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous

@@ -52,25 +52,26 @@ def _multiply(vector, matrix, out):
 def forward(offsets, emission, transition, start, end, alpha, scale, log_z):
     """Forward probabilities, each row scaled to sum to one; ``log_z`` without the shifts of the scores."""
     n_labels = start.size
+    zero = start[0] * 0.0  # of the potentials' type, real or complex
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1]
-        total = scale[0] * 0.0
+        total = zero
         for t in range(first, last):
             row, e = alpha[t], emission[t]
             if t == first:
                 row[:] = start
             else:
                 _multiply(alpha[t - 1], transition, row)
-            c = scale[0] * 0.0
+            c = zero
             for y in range(n_labels):
                 row[y] *= e[y]
                 c += row[y]
             scale[t] = c
-            inverse = 1.0 / c
+            inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
             for y in range(n_labels):
                 row[y] *= inverse
             total += np.log(c)
-        z = scale[0] * 0.0
+        z = zero
         row = alpha[last - 1]
         for y in range(n_labels):
             z += row[y] * end[y]
@@ -79,7 +80,7 @@ def forward(offsets, emission, transition, start, end, alpha, scale, log_z):
 
 @kernel
 def backward(offsets, emission, scale, transition_t, end, alpha, beta):
-    """Backward vectors, scaled so that ``alpha * beta`` are the marginals; emission becomes emission / scale."""
+    """Backward vectors, scaled so that ``alpha * beta`` are the marginals; emission is divided by scale."""
     n_labels = end.size
     message = np.empty_like(end)
     for s in range(offsets.size - 1):
@@ -127,7 +128,19 @@ def marginals(offsets, alpha, beta, weights, out):
 
 @kernel
 def tangent(
-    offsets, alpha, beta, emission, transition, transition_t, slope, slope_t, start, end, weights, scores, counts
+    offsets,
+    alpha,
+    beta,
+    emission,
+    transition,
+    transition_t,
+    slope,
+    slope_t,
+    start,
+    end,
+    weights,
+    scores,
+    counts,
 ):
     """Directional derivative of the expected counts at kept forward and backward vectors.
 
@@ -244,7 +257,9 @@ def n_best(scores, transition, start, end, labels, best):
         for y in range(n_labels):
             for x in range(n_labels):
                 for k in range(n_kept):
-                    if not _insert(kept[t, y], pointers[t, y], kept[t - 1, x, k] + transition[x, y], x * n_kept + k):
+                    if not _insert(
+                        kept[t, y], pointers[t, y], kept[t - 1, x, k] + transition[x, y], x * n_kept + k
+                    ):
                         break
             kept[t, y] += scores[t, y]
     tails = np.zeros(n_kept, np.int64)

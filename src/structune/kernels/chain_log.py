@@ -44,10 +44,11 @@ def forward_backward(scores, transition, start, end, alpha, beta):
 
 
 @kernel
-def expectations(scores, transition, alpha, beta, log_z, weight, token_out, transition_counts):
+def expectations(scores, transition, alpha, beta, weight, token_out, transition_counts):
     """Weighted label marginals of every token; adds the weighted expected transitions."""
     n, n_labels = scores.shape
     for t in range(n):
+        log_z = _log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
         for y in range(n_labels):
             token_out[t, y] = weight * np.exp(alpha[t, y] + beta[t, y] - log_z)
             if t > 0:
@@ -57,11 +58,12 @@ def expectations(scores, transition, alpha, beta, log_z, weight, token_out, tran
 
 
 @kernel
-def tangent(scores, transition, alpha, beta, log_z, d_scores, d_transition, d_start, d_end, weight, out, counts):
+def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_end, weight, out, counts):
     """Directional derivative of the weighted expectations, by conditional means of the direction's score.
 
-    ``before[t, y]`` is the mean direction score up to token t given label y there, ``after[t, y]`` the mean from
-    there on: differences of such means give the covariances, whatever the size of the weights.
+    ``before[t, y]`` is the mean direction score up to token t given label y there, ``after[t, y]`` the mean
+    from there on: differences of such means give the covariances, whatever the size of the weights. Shares
+    are divided by their sum, and means taken anew at each token, so that rounding errors do not add up.
     """
     n, n_labels = scores.shape
     before, after = np.zeros((n, n_labels)), np.zeros((n, n_labels))
@@ -73,19 +75,29 @@ def tangent(scores, transition, alpha, beta, log_z, d_scores, d_transition, d_st
             before[t, y] = d_scores[t, y]
             mass = alpha[t, y] - scores[t, y]
             if scores[t, y] > -np.inf and mass > -np.inf:
+                mean, total = 0.0, 0.0
                 for x in range(n_labels):
                     share = np.exp(alpha[t - 1, x] + transition[x, y] - mass)
-                    before[t, y] += share * (before[t - 1, x] + d_transition[x, y])
+                    mean += share * (before[t - 1, x] + d_transition[x, y])
+                    total += share
+                before[t, y] += mean / total
     for t in range(n - 2, -1, -1):
         for x in range(n_labels):
             if beta[t, x] > -np.inf:
+                mean, total = 0.0, 0.0
                 for y in range(n_labels):
                     share = np.exp(transition[x, y] + scores[t + 1, y] + beta[t + 1, y] - beta[t, x])
-                    after[t, x] += share * (d_transition[x, y] + d_scores[t + 1, y] + after[t + 1, y])
-    mean = 0.0
-    for y in range(n_labels):
-        mean += np.exp(alpha[n - 1, y] + beta[n - 1, y] - log_z) * (before[n - 1, y] + after[n - 1, y])
+                    mean += share * (d_transition[x, y] + d_scores[t + 1, y] + after[t + 1, y])
+                    total += share
+                after[t, x] = mean / total
     for t in range(n):
+        log_z = _log_sum(alpha[t] + beta[t])
+        mean, total = 0.0, 0.0
+        for y in range(n_labels):
+            p = np.exp(alpha[t, y] + beta[t, y] - log_z)
+            mean += p * (before[t, y] + after[t, y])
+            total += p
+        mean /= total
         for y in range(n_labels):
             p = np.exp(alpha[t, y] + beta[t, y] - log_z)
             out[t, y] = weight * p * (before[t, y] + after[t, y] - mean)

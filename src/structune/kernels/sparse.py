@@ -2,19 +2,20 @@
 
 The first attributes have a full row each in ``dense``, one entry a label, so that the inner loop is a vector
 operation; attribute a of the others has ``w[pair_offsets[a]:pair_offsets[a + 1]]``, for the labels that
-``pair_labels`` holds at the same places. The entries of row t are ``starts[t]:starts[t + 1]``, those with dense
-attributes first, up to ``middles[t]``. ``values`` of size 0 stands for ones throughout.
+``pair_labels`` holds at the same places. The entries of row t are ``starts[t]:starts[t + 1]``, those with
+dense attributes first, up to ``middles[t]``. ``values`` of size 0 stands for ones throughout.
 """
 
 from structune.kernels._jit import kernel
 
 
 @kernel
-def add_scores(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, scores):
-    """scores[t] += sum over the attributes a of row first + t of value * w[a, :]."""
-    n_labels = scores.shape[1]
-    for t in range(scores.shape[0]):
-        row = scores[t]
+def scores(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, out):
+    """out[t] = sum over the attributes a of row first + t of value * w[a, :]."""
+    n_labels = out.shape[1]
+    for t in range(out.shape[0]):
+        row = out[t]
+        row[:] = 0.0
         for e in range(starts[first + t], middles[first + t]):
             value = values[e] if values.size else 1.0
             weights = dense[indices[e]]
@@ -29,7 +30,7 @@ def add_scores(starts, middles, indices, values, dense, pair_offsets, pair_label
 
 @kernel
 def add_counts(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, power, rows):
-    """w[a, :] += value ** power * rows[t] for every attribute a of row first + t: the transpose of `add_scores`."""
+    """w[a, :] += value ** power * rows[t] for the attributes a of row first + t: `scores` transposed."""
     n_labels = rows.shape[1]
     for t in range(rows.shape[0]):
         row = rows[t]

@@ -1,0 +1,1 @@
+"""Solvers: minimise a loss plus a penalty."""

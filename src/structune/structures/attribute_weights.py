@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.features.attributes import segment_indices
-from structune.kernels.sparse import add_counts, add_scores
+from structune.kernels.sparse import add_counts, scores
 from structune.structures.base import Array, FloatArray, IntArray
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
@@ -47,7 +47,7 @@ class AttributeRows:
 
 @dataclass(frozen=True)
 class OpenWeights:
-    """A weight vector made ready for the kernels: full rows of the dense attributes, and the vector itself."""
+    """A weight vector made ready for the kernels: full rows of the dense attributes, and the vector."""
 
     dense: Array
     w: Array
@@ -102,11 +102,22 @@ class AttributeWeights:
         dense.reshape(-1)[self._dense_keys] = w[: self._dense_keys.size]
         return OpenWeights(dense, w)
 
-    def scores(self, weights: OpenWeights, rows: AttributeRows, first: int, last: int) -> Array:
+    def scores(
+        self, weights: OpenWeights, rows: AttributeRows, first: int, last: int, out: Array | None = None
+    ) -> Array:
         """Scores of rows ``first:last`` for every label, shape (last - first, n_labels)."""
-        out = np.zeros((last - first, self.n_labels), weights.w.dtype)
-        add_scores(
-            rows.starts, rows.middles, rows.indices, rows.values, weights.dense, self._offsets, self._labels, weights.w, first, out
+        out = np.empty((last - first, self.n_labels), weights.w.dtype) if out is None else out
+        scores(
+            rows.starts,
+            rows.middles,
+            rows.indices,
+            rows.values,
+            weights.dense,
+            self._offsets,
+            self._labels,
+            weights.w,
+            first,
+            out,
         )
         return out
 
@@ -116,11 +127,13 @@ class AttributeWeights:
             return self.open(out)
         return OpenWeights(np.zeros((self._n_dense, self.n_labels), out.dtype), out)
 
-    def add_counts(self, counts: OpenWeights, rows: AttributeRows, first: int, label_rows: Array, power: int = 1) -> None:
+    def add_counts(
+        self, counts: OpenWeights, rows: AttributeRows, first: int, label_rows: Array, power: int = 1
+    ) -> None:
         """Add value ** power * label_rows[t] to the weights of each attribute of row first + t."""
         add_counts(
-            rows.starts, rows.middles, rows.indices, rows.values, counts.dense, self._offsets, self._labels, counts.w, first, power,
-            label_rows,
+            rows.starts, rows.middles, rows.indices, rows.values, counts.dense, self._offsets, self._labels,
+            counts.w, first, power, label_rows,
         )  # fmt: skip
 
     def close_counts(self, counts: OpenWeights) -> None:

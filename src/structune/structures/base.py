@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from structune.errors import CapabilityError
+from structune.errors import CapabilityError, DataError
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
@@ -43,7 +44,7 @@ class Groups:
 
     def sum(self, per_weight: FloatArray) -> FloatArray:
         """Sum of a per-weight quantity over each group, shape (n_groups,)."""
-        return np.bincount(self.index, weights=per_weight, minlength=len(self))
+        return np.bincount(self.index, weights=per_weight, minlength=len(self)).astype(np.float64, copy=False)
 
     @classmethod
     def single(cls, n_weights: int) -> Groups:
@@ -131,7 +132,9 @@ class Structure(ABC):
         """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
 
     @abstractmethod
-    def features(self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None) -> None:
+    def features(
+        self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
         """Add the weighted sum over examples of F(x, y), y the shard's outputs or `outputs`, to `out`."""
 
     @abstractmethod
@@ -143,7 +146,12 @@ class Structure(ABC):
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
     def log_partition(
-        self, w: Array, shard: Any, expected: Array | None = None, weights: Array | None = None, within: bool = False
+        self,
+        w: Array,
+        shard: Any,
+        expected: Array | None = None,
+        weights: Array | None = None,
+        within: bool = False,
     ) -> Array:
         """Log of the sum of exp(score) over outputs, shape (n_examples,).
 
@@ -189,7 +197,9 @@ class Structure(ABC):
     def require(self, needs: frozenset[str], who: str) -> None:
         """Raise `CapabilityError` if an ability in `needs` is missing."""
         for need in sorted(needs - self.capabilities):
-            raise CapabilityError(f"{who} needs {need!r}, which the structure {self.kind!r} cannot answer exactly")
+            raise CapabilityError(
+                f"{who} needs {need!r}, which the structure {self.kind!r} cannot answer exactly"
+            )
 
     def _cannot(self, ability: str) -> CapabilityError:
         return CapabilityError(f"the structure {self.kind!r} has no exact {ability!r}")
@@ -202,4 +212,17 @@ def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
     targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)
     cuts = np.unique(np.concatenate(([0], np.searchsorted(ends, targets) + 1, [sizes.size])))
     cuts = cuts[cuts <= sizes.size]
-    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def check_weights(weights: Any, n_examples: int) -> FloatArray:
+    """Example weights as a float array; ones by default."""
+    if weights is None:
+        return np.ones(n_examples)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n_examples,):
+        raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")
+    return array

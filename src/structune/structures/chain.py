@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,22 @@ from structune.structures.attribute_weights import (
     find_keys,
     order_attributes,
 )
-from structune.structures.base import Array, FloatArray, Groups, HessianProduct, IntArray, Shard, Structure
+from structune.structures.base import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Shard,
+    Structure,
+    check_weights,
+)
 from structune.structures.chain_labels import BoolArray, Labelling, encode_labels
 from structune.structures.chain_posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
-from structune.structures.chain_rules import Rules, allowed_moves, mixing_steps
+from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 
-_BLOCK_CELLS = 1 << 18  # tokens x labels worked on at a time
-_SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for sums over labels
+_BLOCK_CELLS = 1 << 16  # tokens x labels worked on at a time: in the caches, and seldom back in Python
+_SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class ChainShard(Shard):
 
     @property
     def partial(self) -> bool:
-        return self.allowed.shape[0] > 0
+        return bool(self.allowed.shape[0])
 
     def sizes(self) -> IntArray:
         return np.diff(self.offsets)
@@ -98,7 +108,9 @@ class Chain(Structure):
     """
 
     kind = "chain"
-    capabilities = frozenset({"log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals"})
+    capabilities = frozenset(
+        {"log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals"}
+    )
 
     def __init__(
         self,
@@ -111,7 +123,7 @@ class Chain(Structure):
     ) -> None:
         self.labels, self.attributes = list(labels), attributes
         self.transitions, self.boundary = transitions, boundary
-        self.forbidden = forbidden if isinstance(forbidden, str | None) else [(a, b) for a, b in forbidden]
+        self.forbidden = as_rules(forbidden)
         n_labels = len(self.labels)
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self.moves = allowed_moves(self.labels, self.forbidden)
@@ -119,7 +131,7 @@ class Chain(Structure):
         sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
         ends = np.concatenate(([0], np.cumsum(sizes)))
         self._pairs, self._starts, self._ends, self._transitions = (
-            slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
+            slice(int(a), int(b)) for a, b in pairwise(ends)
         )
 
     @classmethod
@@ -157,7 +169,7 @@ class Chain(Structure):
                 raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
         if not len(inputs):
             raise DataError("the training set is empty: expected at least one sequence")
-        labelling = encode_labels(outputs, inputs.lengths, labels)
+        labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
         n_labels = len(labelling.names)
         if states == "all":
             pair_keys = np.arange(len(inputs.names) * n_labels)
@@ -166,7 +178,9 @@ class Chain(Structure):
         moves = allowed_moves(labelling.names, forbidden)[0]
         if transitions == "seen":
             moves = moves & labelling.seen_transitions(inputs.lengths)
-        return cls._ordered(labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden)
+        return cls._ordered(
+            labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden
+        )
 
     @classmethod
     def _ordered(
@@ -180,16 +194,22 @@ class Chain(Structure):
     ) -> Chain:
         """A chain whose attributes come in the order that is fast."""
         order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
-        return cls(labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden)
+        return cls(
+            labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden
+        )
 
     @classmethod
     def merge(cls, chains: Sequence[Chain]) -> Chain:
         """The chain over the union of several vocabularies (of shards, tasks or workers)."""
         first = chains[0]
         if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
-            raise DataError("chains with different boundary weights or forbidden transitions cannot be merged")
+            raise DataError(
+                "chains with different boundary weights or forbidden transitions cannot be merged"
+            )
         labels = sorted({label for c in chains for label in c.labels})
-        attributes = {name: a for a, name in enumerate(dict.fromkeys(n for c in chains for n in c.attributes))}
+        attributes = {
+            name: a for a, name in enumerate(dict.fromkeys(n for c in chains for n in c.attributes))
+        }
         label_id = {label: y for y, label in enumerate(labels)}
         pairs, moves = [], []
         for c in chains:
@@ -214,8 +234,8 @@ class Chain(Structure):
     def weight_names(self) -> list[str]:
         edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
         pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
-        starts = [f"start -> {y}" for y in self.labels] if self.boundary else []
-        ends = [f"{y} -> end" for y in self.labels] if self.boundary else []
+        starts = [f"(start) -> {y}" for y in self.labels] if self.boundary else []
+        ends = [f"{y} -> (end)" for y in self.labels] if self.boundary else []
         return [
             *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
             *starts,
@@ -228,10 +248,11 @@ class Chain(Structure):
 
         Starts and ends go with the transitions: all are weights between neighbours.
         """
-        templates = Groups.by_name([name.partition("=")[0] for name in self.attributes])
-        index = np.full(self.n_weights, len(templates))
-        index[self._pairs] = templates.index[self.pairs.keys // self.n_labels]
-        return Groups(index, (*templates.names, "transitions"))
+        templates = [name.partition("=")[0] for name in self.attributes]
+        groups = Groups.by_name([*templates, "transitions"])
+        index = np.full(self.n_weights, groups.index[-1])
+        index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]
+        return Groups(index, groups.names)
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -252,12 +273,22 @@ class Chain(Structure):
         if empty.size:
             raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
         offsets = np.concatenate(([0], np.cumsum(inputs.lengths)))
-        labelling = Labelling.unknown(self.labels)
-        if outputs is not None:
+        if outputs is None:
+            labelling = Labelling.unknown(self.labels)
+            self._check_lengths(inputs.lengths)
+        else:
             labelling = encode_labels(outputs, inputs.lengths, self.labels)
             labelling.check_moves(offsets, self.moves)
         example_weights = check_weights(weights, len(inputs))
         return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+
+    def _check_lengths(self, lengths: IntArray) -> None:
+        bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])
+        if bad.size:
+            raise DataError(
+                f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
+                f"{lengths[bad[0]]} tokens"
+            )
 
     def _rows(self, inputs: AttributeTable) -> AttributeRows:
         ids = self._attribute_ids
@@ -286,11 +317,17 @@ class Chain(Structure):
             out[self._ends] += rows[offsets[1:] - 1].sum(axis=0)
 
     def features(
-        self, shard: ChainShard, out: FloatArray, weights: FloatArray | None = None, outputs: IntArray | None = None
+        self,
+        shard: ChainShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
     ) -> None:
         labels = self._labels_of(shard, outputs)
         rows = np.zeros((shard.n_parts, self.n_labels))
-        rows[np.arange(labels.size), labels] = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        rows[np.arange(labels.size), labels] = np.repeat(
+            shard.weights if weights is None else weights, shard.sizes()
+        )
         tokens = self.pairs.open_counts(out)
         self.pairs.add_counts(tokens, shard.rows, 0, rows)
         self.pairs.close_counts(tokens)
@@ -306,7 +343,9 @@ class Chain(Structure):
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         token = np.repeat(np.arange(labels.size), np.diff(shard.rows.starts))
         later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
-        pairs = find_keys(self.pairs.keys, shard.rows.indices.astype(np.int64) * self.n_labels + labels[token])
+        pairs = find_keys(
+            self.pairs.keys, shard.rows.indices.astype(np.int64) * self.n_labels + labels[token]
+        )
         moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
         n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
         rows = np.concatenate((sequence[token], sequence[later], n, n))
@@ -319,7 +358,9 @@ class Chain(Structure):
         values = np.ones(rows.size)
         values[: token.size] = shard.rows.values if shard.rows.values.size else 1.0
         known = columns >= 0
-        table = sp.coo_array((values[known], (rows[known], columns[known])), shape=(len(shard), self.n_weights))
+        table = sp.coo_array(
+            (values[known], (rows[known], columns[known])), shape=(len(shard), self.n_weights)
+        )
         return table.tocsr()
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None) -> IntArray:
@@ -340,31 +381,44 @@ class Chain(Structure):
             start = max(stop, start + 1)
 
     def _posterior(
-        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
+        self,
+        w: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        block: slice,
+        within: bool,
+        space: Array | None = None,
     ) -> Posterior:
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
         offsets = shard.offsets[block.start : block.stop + 1] - first
-        scores = self.pairs.scores(w, shard.rows, first, last)
+        space = (
+            np.empty((3, last - first, self.n_labels), w.w.dtype)
+            if space is None
+            else space[:, : last - first]
+        )
+        scores = self.pairs.scores(w, shard.rows, first, last, space[0])
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
         kernels.shift_rows(offsets, scores, peaks, spreads)
         if self._fits_double(np.diff(offsets), spreads + moves.spread, within):
-            return LinearPosterior(moves, offsets, scores, peaks)
+            return LinearPosterior(moves, offsets, scores, peaks, space[1:])
         if np.iscomplexobj(scores):
-            raise CapabilityError("the complex step works in the linear domain, and these weights leave its range")
+            raise CapabilityError(
+                "the complex step works in the linear domain, and these weights leave its range"
+            )
         return LogPosterior(moves, offsets, scores, peaks)
 
     def _fits_double(self, lengths: IntArray, spreads: FloatArray, within: bool) -> bool:
         """Whether no potential can be lost in the linear domain.
 
         After `_mixing` steps every label has been reached from the best one, so a forward vector spans at
-        most that many steps' worth of scores; a sequence never spans more than its own.
+        most that many steps' worth of scores and sums over labels; a sequence never spans more than its own.
         """
         steps = lengths
         if self._mixing is not None and (self._mixing == 1 or not within):
             steps = np.minimum(lengths, self._mixing)
-        return bool(np.all((steps + 1) * spreads < _SAFE_RANGE))
+        return bool(np.all((steps + 1) * (spreads + np.log(self.n_labels)) < _SAFE_RANGE))
 
     def log_partition(
         self,
@@ -380,12 +434,15 @@ class Chain(Structure):
         log_z = np.empty(len(shard), w.dtype)
         weights = shard.weights if weights is None else weights
         counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
-        for block in self._blocks(shard):
-            posterior = self._posterior(pairs, moves, shard, block, within)
+        blocks = list(self._blocks(shard))
+        longest = max((int(shard.offsets[b.stop] - shard.offsets[b.start]) for b in blocks), default=0)
+        space = np.empty((3, longest, self.n_labels), w.dtype)  # one for all blocks: fresh memory is slow
+        for block in blocks:
+            posterior = self._posterior(pairs, moves, shard, block, within, space)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
                 counts[:] = 0.0
-                rows = posterior.expectations(weights[block], counts)
+                rows = posterior.expectations(weights[block], counts, space[0, : posterior.offsets[-1]])
                 self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows)
                 self._add_moves(expected, posterior.offsets, rows, counts)
         if tokens is not None:
@@ -403,11 +460,17 @@ class Chain(Structure):
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
-            direction, v_pairs, tokens = self._move_scores(v, fill=0.0), self.pairs.open(v), self.pairs.open_counts(out)
+            direction, v_pairs, tokens = (
+                self._move_scores(v, fill=0.0),
+                self.pairs.open(v),
+                self.pairs.open_counts(out),
+            )
             for block, posterior in zip(blocks, posteriors, strict=True):
                 first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
                 counts = np.zeros((self.n_labels, self.n_labels))
-                rows = posterior.tangent(direction, self.pairs.scores(v_pairs, shard.rows, first, last), counts)
+                rows = posterior.tangent(
+                    direction, self.pairs.scores(v_pairs, shard.rows, first, last), counts
+                )
                 self.pairs.add_counts(tokens, shard.rows, first, rows)
                 self._add_moves(out, posterior.offsets, rows, counts)
             self.pairs.close_counts(tokens)
@@ -421,11 +484,11 @@ class Chain(Structure):
         tokens = self.pairs.open_counts(out)
         for block in self._blocks(shard):
             posterior = self._posterior(pairs, moves, shard, block, within=False)
-            weights = shard.weights[block]
+            weights = np.repeat(shard.weights[block], np.diff(posterior.offsets))[:, None]
             counts = np.zeros((self.n_labels, self.n_labels))
-            p = posterior.expectations(np.ones_like(weights), counts)
-            rows = p * (1.0 - p) * np.repeat(weights, np.diff(posterior.offsets))[:, None]
-            counts *= 1.0 - counts / max(counts.sum(), 1.0)
+            rows = posterior.expectations(shard.weights[block], counts)
+            rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
+            counts *= 1.0 - counts / (counts.sum() or 1.0)
             self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows, power=2)
             self._add_moves(out, posterior.offsets, rows, counts)
         self.pairs.close_counts(tokens)
@@ -449,15 +512,21 @@ class Chain(Structure):
                 per_token = np.repeat(cost[block], np.diff(offsets))
                 scores += per_token[:, None]
                 scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
-            kernels.viterbi(offsets, scores, moves.transition, moves.start, moves.end, labels[first:last], best[block])
+            kernels.viterbi(
+                offsets, scores, moves.transition, moves.start, moves.end, labels[first:last], best[block]
+            )
         return labels, best
 
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens labelled differently."""
-        return np.add.reduceat((self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1])
+        return np.add.reduceat(
+            (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
+        )
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
+        if n < 1:
+            raise DataError(f"n={n}: expected at least 1")
         moves, pairs = self._move_scores(w), self.pairs.open(w)
         results = []
         for s in range(len(shard)):
@@ -490,7 +559,9 @@ class Chain(Structure):
         """
         one = shard.take([sequence])
         if not labels or start < 0 or start + len(labels) > one.n_parts:
-            raise DataError(f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}")
+            raise DataError(
+                f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}"
+            )
         allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
         for i, label in enumerate(labels):
             if label not in self.labels:
@@ -498,19 +569,6 @@ class Chain(Structure):
             allowed[start + i] = np.array(self.labels) == label
         restricted = self.log_partition(w, one.with_allowed(allowed), within=True)
         return float(np.exp(restricted - self.log_partition(w, one))[0])
-
-
-def check_weights(weights: Any, n_examples: int) -> FloatArray:
-    """Example weights as a float array; ones by default."""
-    if weights is None:
-        return np.ones(n_examples)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (n_examples,):
-        raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if bad.size:
-        raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")
-    return array
 
 
 def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
@@ -523,4 +581,3 @@ def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
     else:
         seen[inputs.indices, labelling.labels[token]] = True
     return np.flatnonzero(seen)
-

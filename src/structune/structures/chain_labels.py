@@ -36,7 +36,7 @@ class Labelling:
 
     @property
     def partial(self) -> bool:
-        return self.allowed.shape[0] > 0
+        return bool(self.allowed.shape[0])
 
     @classmethod
     def unknown(cls, names: list[str]) -> Labelling:
@@ -71,9 +71,13 @@ class Labelling:
         for s in suspects:
             self._check_sequence(s, slice(offsets[s], offsets[s + 1]), transition, start, end)
 
-    def _check_sequence(self, s: int, tokens: slice, transition: BoolArray, start: BoolArray, end: BoolArray) -> None:
+    def _check_sequence(
+        self, s: int, tokens: slice, transition: BoolArray, start: BoolArray, end: BoolArray
+    ) -> None:
         n = tokens.stop - tokens.start
-        allowed = self.allowed[tokens] if self.partial else np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
+        allowed = (
+            self.allowed[tokens] if self.partial else np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
+        )
         reach = start & allowed[0]
         for t in range(n):
             if t:
@@ -119,6 +123,8 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
         if not names:
             raise DataError("no token has a label: expected at least one known label")
     ids = {name: y for y, name in enumerate(names)}
+    if len(ids) != len(names):
+        raise DataError(f"found the labels {list(names)}, expected no two alike")
     try:
         labels = np.fromiter((ids[label] for label in flat), np.int64, len(flat))
         return Labelling(list(names), labels, np.empty((0, len(ids)), bool))

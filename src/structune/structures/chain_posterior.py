@@ -26,13 +26,13 @@ class MoveScores:
     @cached_property
     def peaks(self) -> tuple[float, float, float]:
         """Largest transition, start and end score: what the potentials are scaled by."""
-        return self.transition.real.max(), self.start.real.max(), self.end.real.max()
+        return _peak(self.transition), _peak(self.start), _peak(self.end)
 
     @cached_property
     def spread(self) -> float:
         """Widest range of the allowed scores of a kind."""
         finite = (a.real[np.isfinite(a.real)] for a in (self.transition, self.start, self.end))
-        return float(max(a.max() - a.min() for a in finite if a.size))
+        return float(max((a.max() - a.min() for a in finite if a.size), default=0.0))
 
     @cached_property
     def potentials(self) -> tuple[Array, Array, Array, Array]:
@@ -42,14 +42,28 @@ class MoveScores:
         return transition, np.ascontiguousarray(transition.T), start, end
 
 
+def _peak(scores: Array) -> float:
+    """Largest score; 0 where all are forbidden."""
+    high = float(scores.real.max())
+    return high if high > -np.inf else 0.0
+
+
 class LinearPosterior:
     """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
 
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+    def __init__(
+        self,
+        moves: MoveScores,
+        offsets: IntArray,
+        scores: Array,
+        peaks: FloatArray,
+        space: Array | None = None,
+    ) -> None:
         self.moves, self.offsets = moves, offsets
         transition, _, start, end = moves.potentials
-        self.emission = np.exp(scores)
-        self.alpha, self.scale = np.empty_like(scores), np.empty(scores.shape[0], scores.dtype)
+        self.emission = np.exp(scores, out=scores)
+        self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype) if space is None else space
+        self.scale = np.empty(scores.shape[0], scores.dtype)
         self.log_z = np.empty(offsets.size - 1, scores.dtype)
         linear.forward(offsets, self.emission, transition, start, end, self.alpha, self.scale, self.log_z)
         self.log_z += peaks + moves.peaks[1] + moves.peaks[2] + moves.peaks[0] * (np.diff(offsets) - 1)
@@ -57,20 +71,24 @@ class LinearPosterior:
     @cached_property
     def beta(self) -> Array:
         """Backward vectors; from here on `emission` is divided by the forward scale."""
-        beta = np.empty_like(self.alpha)
         _, transposed, _, end = self.moves.potentials
-        linear.backward(self.offsets, self.emission, self.scale, transposed, end, self.alpha, beta)
-        return beta
+        linear.backward(self.offsets, self.emission, self.scale, transposed, end, self.alpha, self._beta)
+        return self._beta
 
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
+    def expectations(
+        self, weights: FloatArray, counts: Array | None = None, out: Array | None = None
+    ) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`.
+
+        `out` may be the array of scores that this posterior was made of: it is then of no more use.
+        """
         beta = self.beta
-        out = np.empty_like(beta)
-        linear.marginals(self.offsets, self.alpha, beta, weights, out)
         if counts is not None:
             relative = np.zeros_like(counts)
             linear.add_transition_counts(self.offsets, self.alpha, self.emission, beta, weights, relative)
             counts += self.moves.potentials[0] * relative
+        out = np.empty_like(beta) if out is None else out
+        linear.marginals(self.offsets, self.alpha, beta, weights, out)
         return out
 
     def keep(self, weights: FloatArray) -> None:
@@ -95,27 +113,33 @@ class LinearPosterior:
 class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
 
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
+    def __init__(
+        self,
+        moves: MoveScores,
+        offsets: IntArray,
+        scores: FloatArray,
+        peaks: FloatArray,
+        space: Array | None = None,
+    ) -> None:
         self.moves, self.offsets, self.scores = moves, offsets, scores
         self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
-        self.inner_log_z = np.array([
-            log.forward_backward(scores[s], *self._move_arrays(), self.alpha[s], self.beta[s]) for s in self._slices()
+        arrays = moves.transition, moves.start, moves.end
+        self.log_z = peaks + np.array([
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices()
         ])  # fmt: skip
-        self.log_z = self.inner_log_z + peaks
 
     def _slices(self) -> list[slice]:
         return [slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def _move_arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.moves.transition, self.moves.start, self.moves.end
-
-    def expectations(self, weights: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+    def expectations(
+        self, weights: FloatArray, counts: FloatArray | None = None, out: Array | None = None
+    ) -> FloatArray:
         """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
         out = np.empty_like(self.scores)
         counts = np.zeros_like(self.moves.transition) if counts is None else counts
-        for s, log_z, weight in zip(self._slices(), self.inner_log_z, weights, strict=True):
+        for s, weight in zip(self._slices(), weights, strict=True):
             log.expectations(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], log_z, weight, out[s], counts
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], weight, out[s], counts
             )
         return out
 
@@ -126,9 +150,9 @@ class LogPosterior:
     def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
         """Directional derivative of `expectations`; `scores` is the direction's."""
         out = np.empty_like(scores)
-        for s, log_z, weight in zip(self._slices(), self.inner_log_z, self.weights, strict=True):
+        for s, weight in zip(self._slices(), self.weights, strict=True):
             log.tangent(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], log_z, scores[s],
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], scores[s],
                 direction.transition, direction.start, direction.end, weight, out[s], counts,
             )  # fmt: skip
         return out

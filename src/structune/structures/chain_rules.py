@@ -29,19 +29,46 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> tuple[BoolArray, B
     DataError
         An unknown scheme or label, or a label that the scheme cannot read.
     """
+    forbidden = as_rules(forbidden)
     if isinstance(forbidden, str):
         return _scheme(labels, forbidden)
-    moves = np.ones((len(labels) + 1, len(labels) + 1), dtype=bool)  # the last row: start; the last column: end
+    moves = np.ones(
+        (len(labels) + 1, len(labels) + 1), dtype=bool
+    )  # the last row: start; the last column: end
     index: dict[str | None, int] = {label: y for y, label in enumerate(labels)}
     index[None] = len(labels)
     for move in forbidden or ():
-        if not isinstance(move, tuple | list) or len(move) != 2:
-            raise DataError(f"forbidden transition {move!r}: expected a pair of labels (from, to)")
         for label in move:
             if label not in index:
-                raise DataError(f"forbidden transition {tuple(move)!r}: the label {label!r} is not among {list(labels)}")
+                raise DataError(
+                    f"forbidden transition {move!r}: the label {label!r} is not among {list(labels)}"
+                )
         moves[index[move[0]], index[move[1]]] = False
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]
+
+
+def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | None:
+    """The rules as a value to keep and compare, each checked to be a pair; reads an iterator."""
+    if forbidden is None or isinstance(forbidden, str):
+        return forbidden
+    rules = list(forbidden)
+    for move in rules:
+        if not isinstance(move, tuple | list) or len(move) != 2:
+            raise DataError(f"forbidden transition {move!r}: expected a pair of labels (from, to)")
+    return [(a, b) for a, b in rules]
+
+
+def possible_lengths(moves: tuple[BoolArray, BoolArray, BoolArray], longest: int) -> BoolArray:
+    """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labelling."""
+    transition, reach, end = moves
+    possible = np.zeros(longest + 1, dtype=bool)
+    for length in range(1, longest + 1):
+        possible[length] = (reach & end).any()
+        before, reach = reach, reach @ transition
+        if (reach == before).all():
+            possible[length:] = possible[length]
+            break
+    return possible
 
 
 def _scheme(labels: Sequence[str], scheme: str) -> tuple[BoolArray, BoolArray, BoolArray]:
@@ -50,14 +77,18 @@ def _scheme(labels: Sequence[str], scheme: str) -> tuple[BoolArray, BoolArray, B
         raise DataError(f"forbidden={scheme!r}: expected 'bio', 'bioes', or a list of pairs of labels")
     parts = [_split(label, prefixes, scheme) for label in labels]
     outside = ("O", "")
-    moves = np.array([[_fits(a, b, scheme) for b in [*parts, outside]] for a in [*parts, outside]], dtype=bool)
+    moves = np.array(
+        [[_fits(a, b, scheme) for b in [*parts, outside]] for a in [*parts, outside]], dtype=bool
+    )
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]
 
 
 def _split(label: str, prefixes: str, scheme: str) -> tuple[str, str]:
     prefix, _, kind = label.partition("-")
     if prefix not in tuple(prefixes):
-        raise DataError(f"the label {label!r} does not fit the scheme {scheme!r}: expected one of {list(prefixes)} first")
+        raise DataError(
+            f"the label {label!r} does not fit the scheme {scheme!r}: expected one of {list(prefixes)} first"
+        )
     return prefix, kind
 
 

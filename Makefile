@@ -1,0 +1,30 @@
+# `make demo` and `make test` do all of their own set-up: a Python 3.11 is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	touch $@
+
+demo: .venv/installed
+	$(BIN)/python examples/demo.py
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/hmm_simulation.py
+	$(BIN)/python benchmarks/conll2000.py
+	$(BIN)/python benchmarks/tables.py
+
+clean:
+	rm -rf .venv demo_output

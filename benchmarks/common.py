@@ -1,0 +1,37 @@
+"""What the benchmarks share: where results go, and what machine they came from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine(*packages: str) -> dict[str, Any]:
+    """The machine, and the versions of what was measured."""
+    model = "unknown"
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(
+            (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
+        )
+    names = ("structune", "numpy", "scipy", "numba", *packages)
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in names},
+    }
+
+
+def write(name: str, result: dict[str, Any], *packages: str) -> Path:
+    """Write results/NAME.json, with the machine."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": machine(*packages), **result}, indent=1) + "\n")
+    return path

@@ -1,0 +1,126 @@
+"""Model files: safetensors arrays with a JSON header; no code in them, and none run from them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import structune
+from structune.errors import ModelFileError
+
+FORMAT = 1
+_KEY = "structune"
+_LOADERS = {"sequence-tagger": ("structune.estimators.tagger", "SequenceTagger")}
+
+
+def save_model(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: dict[str, Any]
+) -> None:
+    """Write a model in one step: a reader sees the old file or the whole new one.
+
+    Parameters
+    ----------
+    kind : str
+        What the model is; picks the class that loads it.
+    header : mapping
+        Anything that JSON can hold.
+    arrays : dict of ndarray
+    """
+    from safetensors.numpy import save
+
+    meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(save(arrays, metadata={_KEY: json.dumps(meta)}))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        Not a model file, damaged, or written by a later format.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            meta = (file.metadata() or {}).get(_KEY)
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
+    if meta is None:
+        raise ModelFileError(f"{path}: a safetensors file without a structune header")
+    try:
+        header = json.loads(meta)
+        version = int(header["format"])
+    except (ValueError, KeyError, TypeError):
+        raise ModelFileError(f"{path}: the header is damaged") from None
+    if version > FORMAT:
+        raise ModelFileError(f"{path}: written in format {version}, this release reads up to {FORMAT}")
+    return header, arrays
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator saved in a model file.
+
+    Raises
+    ------
+    ModelFileError
+        A file that is foreign, damaged, or of an unknown kind.
+    """
+    from importlib import import_module
+
+    header, arrays = read_model(path)
+    if header.get("kind") not in _LOADERS:
+        raise ModelFileError(
+            f"{path}: unknown kind of model {header.get('kind')!r}, expected one of {list(_LOADERS)}"
+        )
+    module, name = _LOADERS[header["kind"]]
+    build: Callable[..., Any] = getattr(import_module(module), name)._from_file
+    try:
+        return build(header, arrays)
+    except ModelFileError:
+        raise
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
+
+
+def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:
+    """Strings as two arrays: their UTF-8 bytes, and where each ends."""
+    encoded = [string.encode() for string in strings]
+    ends = np.cumsum([len(item) for item in encoded], dtype=np.int64)
+    return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
+
+
+def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """The strings that `pack_strings` packed.
+
+    Raises
+    ------
+    ModelFileError
+        Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
+    """
+    starts = np.concatenate(([0], ends))
+    if np.any(np.diff(starts) < 0) or starts[-1] != data.size:
+        raise ModelFileError("the table of names is damaged")
+    whole = data.tobytes()
+    try:
+        return [whole[a:b].decode() for a, b in zip(starts[:-1].tolist(), ends.tolist(), strict=True)]
+    except UnicodeDecodeError:
+        raise ModelFileError("the table of names is damaged") from None

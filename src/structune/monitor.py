@@ -1,0 +1,74 @@
+"""What long work reports: its history, its progress on screen, and when to stop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+
+class BudgetExhausted(Exception):  # noqa: N818
+    """The time or iteration budget has run out."""
+
+
+STOPS = (KeyboardInterrupt, BudgetExhausted)
+
+
+class Monitor:
+    """Keeps the history, shows progress, and raises `BudgetExhausted` when the time is up.
+
+    Parameters
+    ----------
+    verbose : int
+        0 is silent; 1 shows one changing line; 2 prints every record.
+    max_seconds : float, optional
+        From the creation of the monitor.
+
+    Attributes
+    ----------
+    history : list of dict
+        A record per iteration.
+    """
+
+    def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
+        self.verbose, self.max_seconds = verbose, max_seconds
+        self.history: list[dict[str, Any]] = []
+        self._start = time.perf_counter()
+        self._status: Any = None
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def __enter__(self) -> Self:
+        if self.verbose:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("starting")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def record(self, stage: str, **values: Any) -> None:
+        """Add a record to the history, and show it."""
+        self.history.append({"stage": stage, "seconds": self.seconds, **values})
+        self.show(stage, **values)
+        if self.verbose > 1 and self._status is not None:
+            self._status.console.print(_line(stage, self.seconds, values))
+
+    def show(self, stage: str, **values: Any) -> None:
+        """Show where the work stands, without keeping it."""
+        if self._status is not None:
+            self._status.update(_line(stage, self.seconds, values))
+
+    def check(self) -> None:
+        """Raise `BudgetExhausted` if the time is up."""
+        if self.max_seconds is not None and self.seconds > self.max_seconds:
+            raise BudgetExhausted
+
+
+def _line(stage: str, seconds: float, values: dict[str, Any]) -> str:
+    shown = (f"{name} {value:.6g}" for name, value in values.items() if isinstance(value, int | float))
+    return f"{stage}: {', '.join(shown)} ({seconds:.1f} s)"

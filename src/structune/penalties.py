@@ -1,0 +1,62 @@
+"""Penalties on the weights, one hyperparameter a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.structures.base import FloatArray, Groups
+
+
+@dataclass(frozen=True)
+class GroupedL2:
+    """1/2 sum_i exp(d[group[i]]) w_i^2, the Gaussian prior of Do et al. 2007 (OPT1).
+
+    Attributes
+    ----------
+    groups : Groups
+    log_precision : ndarray of float64, shape (n_groups,)
+        d, the logarithms of the precisions.
+    """
+
+    groups: Groups
+    log_precision: FloatArray
+
+    @property
+    def precision(self) -> FloatArray:
+        """Precision of each weight, shape (n_weights,)."""
+        return np.asarray(np.exp(self.log_precision)[self.groups.index])
+
+
+@dataclass(frozen=True)
+class IntegratedL2:
+    """sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta): precisions integrated out (Foo et al. 2009, eq. 5).
+
+    Attributes
+    ----------
+    groups : Groups
+    alpha, beta : float
+        Shape and rate of the Gamma prior of each precision.
+    """
+
+    groups: Groups
+    alpha: float = 0.0
+    beta: float = 1.0
+
+    def _energy(self, w: FloatArray) -> FloatArray:
+        return 0.5 * self.groups.sum(w * w) + self.beta
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The penalty and its gradient."""
+        shape = self.groups.sizes / 2 + self.alpha
+        return float(shape @ np.log(self._energy(w))), self.precision(w)[self.groups.index] * w
+
+    def precision(self, w: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+        """Precisions of the quadratic that majorises the penalty at `w`, shape (n_groups,).
+
+        `counts` takes the place of the group sizes n_j (an effective number of weights, say).
+        """
+        return np.asarray(
+            ((self.groups.sizes if counts is None else counts) / 2 + self.alpha) / self._energy(w)
+        )

@@ -1,0 +1,79 @@
+"""Figures, and labels that do not overlap."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import StructuneError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+Path = str | os.PathLike[str] | None
+LABEL_SIZE = 8
+_LABEL_INCHES = 1.4 * LABEL_SIZE / 72
+_FRAME_INCHES = 1.0  # what the axis below and the title take
+
+
+def new_figure(path: Path, width: float, height: float) -> Figure:
+    """A figure to be saved; or, without a path, one that pyplot shows."""
+    try:
+        from matplotlib import pyplot
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise StructuneError("plots need matplotlib: pip install 'structune[plots]'") from None
+    make: Any = pyplot.figure if path is None else Figure
+    return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
+
+
+def finish(figure: Figure, path: Path) -> Figure:
+    """Save the figure if it has a path."""
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def tidy(axes: Axes) -> None:
+    """No box, a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def integer_ticks(axis: Axis) -> None:
+    """Put ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def height_for(n_labels: int, least: float) -> float:
+    """Inches for a figure with this many labels above each other, with room to move them."""
+    return max(least, _FRAME_INCHES + 1.3 * n_labels * _LABEL_INCHES)
+
+
+def label_gap(figure_height: float) -> float:
+    """Height of a label, as a share of the axes'."""
+    return _LABEL_INCHES / (figure_height - _FRAME_INCHES)
+
+
+def spread(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
+    """Positions as near to `wanted` as can be that are `gap` apart and within [low, high].
+
+    Least squares: isotonic regression of what is left when the gaps are taken out.
+    """
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(wanted, kind="stable")
+    offsets = gap * np.arange(wanted.size)
+    fitted = isotonic_regression(wanted[order] - offsets).x
+    positions = np.empty(wanted.size)
+    positions[order] = np.clip(fitted, low, max(low, high - gap * (wanted.size - 1))) + offsets
+    return positions

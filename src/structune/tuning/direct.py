@@ -1,0 +1,58 @@
+"""L-BFGS on the integrated objective itself: the baseline of Foo, Do & Ng 2009."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.monitor import Monitor
+from structune.penalties import IntegratedL2
+from structune.solvers.lbfgs import TOLERANCE, minimize_smooth
+from structune.structures.base import FloatArray
+from structune.tuning.problem import PassCount, TuningProblem, TuningResult
+
+
+@dataclass
+class DirectTuner:
+    """Minimises loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta) at once, from w = 0.
+
+    Not convex, and prone to poor optima: `MajorizeTuner` minimises the same objective.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The Gamma prior of each precision.
+    max_iterations : int
+    fit_tolerance : float
+    """
+
+    alpha: float = 0.0
+    beta: float = 1.0
+    max_iterations: int = 1000
+    fit_tolerance: float = TOLERANCE
+    needs_splits = False
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Fit on all data; the precisions are those of the majorising quadratic at the end."""
+        risk = problem.full
+        penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
+        passes = PassCount(problem)
+
+        def objective(w: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = risk.value_and_gradient(w)
+            extra, pull = penalty.value_and_gradient(w)
+            return value + extra, gradient + pull
+
+        with monitor or Monitor() as monitor:
+            fit = minimize_smooth(
+                objective,
+                np.zeros(risk.n_weights),
+                scale=(1.0 + risk.at_zero.variance) ** -0.25,
+                gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm,
+                max_iterations=self.max_iterations,
+                monitor=monitor,
+            )
+            monitor.record("direct", objective=fit.objective, passes=passes.spent)
+        log_precision = np.log(penalty.precision(fit.w))
+        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history)

@@ -1,0 +1,150 @@
+"""Majorisation-minimisation with the hyperparameters integrated out (Foo, Do & Ng 2009)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.monitor import STOPS, BudgetExhausted, Monitor
+from structune.penalties import IntegratedL2
+from structune.solvers.lbfgs import TOLERANCE, fit_l2
+from structune.solvers.linear import HessianSystem
+from structune.structures.base import FloatArray
+from structune.tuning.problem import PassCount, TuningProblem, TuningResult
+
+_LOOSE = 3.0
+COUNTS = ("auto", "all", "effective")
+
+
+class CollapseWarning(UserWarning):
+    """The update drives the weights to zero: they are many more than the data determine."""
+
+
+@dataclass
+class MajorizeTuner:
+    """C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta), and a fit with it, in turns (algorithm 2 of the paper).
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The Gamma prior of each precision.
+    count : {"auto", "all", "effective"}
+        What n_j counts: all weights of a group, as in the paper, or those that the data determine,
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), its trace by random probes. "auto" is "effective" if there
+        are more weights than labelled parts (tokens), and where "all" collapses: when the fit has lost
+        half of what the first one gained over w = 0.
+    max_iterations : int
+    tolerance : float
+        Ends when no log precision moves by more than this.
+    fit_tolerance : float
+        Of the last fit. Those before are three times looser: any progress on the majorising objective lowers
+        the integrated one.
+    cg_tolerance : float
+        Of the linear systems for the effective number of weights.
+    random_state : int
+        Of the probes.
+    """
+
+    alpha: float = 0.0
+    beta: float = 1.0
+    count: str = "auto"
+    max_iterations: int = 20
+    tolerance: float = 0.5
+    fit_tolerance: float = TOLERANCE
+    cg_tolerance: float = 0.1
+    random_state: int = 0
+    needs_splits = False
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Choose the precisions of `problem.groups`, and fit with them on all data."""
+        if self.count not in COUNTS:
+            raise DataError(f"count={self.count!r}: expected one of {COUNTS}")
+        with monitor or Monitor() as monitor:
+            return _Steps(self, problem, monitor).run()
+
+
+class _Steps:
+    def __init__(self, tuner: MajorizeTuner, problem: TuningProblem, monitor: Monitor) -> None:
+        self.tuner, self.monitor = tuner, monitor
+        self.risk, self.groups = problem.full, problem.groups
+        self.penalty = IntegratedL2(problem.groups, tuner.alpha, tuner.beta)
+        self.passes = PassCount(problem)
+        more_weights = self.risk.n_weights > self.risk.n_parts
+        self.effective = tuner.count == "effective" or (tuner.count == "auto" and more_weights)
+        n_probes = 1 if self.risk.n_weights > 10_000 else 8
+        signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
+        self.probes = 2.0 * signs - 1.0
+        self.solved: list[FloatArray | None] = [None] * n_probes
+        self.log_precision = np.zeros(len(self.groups))  # C = 1 at t = 0
+        self.w = np.zeros(self.risk.n_weights)
+        self.first_loss: float | None = None
+
+    def run(self) -> TuningResult:
+        status = "iterations"
+        try:
+            self._fit(_LOOSE * self.tuner.fit_tolerance)
+            for _ in range(self.tuner.max_iterations):
+                before, self.log_precision = self.log_precision, self._update()
+                if np.max(np.abs(self.log_precision - before)) <= self.tuner.tolerance:
+                    status = "converged"
+                    break
+                self._fit(_LOOSE * self.tuner.fit_tolerance)
+            self._fit(self.tuner.fit_tolerance)
+        except STOPS as stop:
+            status = "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
+        return TuningResult(self.log_precision, self.w, status, None, self.passes.spent, self.monitor.history)
+
+    def _fit(self, tolerance: float) -> None:
+        precision = np.exp(self.log_precision)[self.groups.index]
+        start = None if self.first_loss is None else self.w
+        fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
+        self.w = fit.w
+        loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
+        self.monitor.record(
+            "majorize",
+            objective=loss + self.penalty.value_and_gradient(fit.w)[0],
+            loss=loss,
+            log_precision=self.log_precision.tolist(),
+            fit_evaluations=fit.n_evaluations,
+            effective=self.effective,
+            passes=self.passes.spent,
+        )
+        if fit.stopped:
+            raise BudgetExhausted if fit.status == "budget" else KeyboardInterrupt
+        self._check_collapse(loss)
+
+    def _check_collapse(self, loss: float) -> None:
+        at_zero = self.risk.at_zero.value
+        if self.first_loss is None:
+            self.first_loss, self.first_w = loss, self.w
+        if self.effective or at_zero - loss >= 0.5 * (at_zero - self.first_loss):
+            return
+        self.effective = self.tuner.count == "auto"
+        remedy = "going on with" if self.effective else "count='effective' goes on with"
+        warnings.warn(
+            f"the precisions grow and the weights collapse to zero: the training loss rose from "
+            f"{self.first_loss:.6g} to {loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than the "
+            f"data determine; {remedy} the effective number of weights",
+            CollapseWarning,
+            stacklevel=4,
+        )
+        if self.effective:
+            self.log_precision, self.w = np.zeros(len(self.groups)), self.first_w
+
+    def _update(self) -> FloatArray:
+        counts = self._effective_counts() if self.effective else None
+        return np.log(self.penalty.precision(self.w, counts))
+
+    def _effective_counts(self) -> FloatArray:
+        """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator, clipped to [0, n_j]."""
+        precision = np.exp(self.log_precision)[self.groups.index]
+        system = HessianSystem(self.risk, precision, self.w, power=1.0)
+        shrunk = np.zeros(len(self.groups))
+        for p, probe in enumerate(self.probes):
+            self.solved[p] = x = system.solve(probe, self.solved[p], tolerance=self.tuner.cg_tolerance).x
+            shrunk += self.groups.sum(precision * probe * x) / len(self.probes)
+        # at least a trace of a weight, so that the precision stays positive
+        return np.clip(self.groups.sizes - shrunk, 1e-3, self.groups.sizes)

@@ -1,0 +1,178 @@
+"""What every tuner is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit
+
+from structune.errors import DataError
+from structune.executors import ThreadExecutor
+from structune.losses import Loss
+from structune.monitor import Monitor
+from structune.risk import Risk
+from structune.structures.base import FloatArray, Groups, Structure
+
+
+@dataclass(frozen=True)
+class Split:
+    """Risks on a training part and on what was held out from it."""
+
+    train: Risk
+    heldout: Risk
+
+
+@dataclass(frozen=True)
+class TuningProblem:
+    """Data and groups of the hyperparameters to choose.
+
+    Attributes
+    ----------
+    full : Risk
+        On all training data.
+    groups : Groups
+    splits : tuple of Split
+        One held-out split, or K folds; empty where the tuner needs none.
+    """
+
+    full: Risk
+    groups: Groups
+    splits: tuple[Split, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.groups.index.size != self.full.n_weights:
+            raise DataError(
+                f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
+            )
+
+    @classmethod
+    def build(
+        cls,
+        structure: Structure,
+        loss: Loss,
+        shard: Any,
+        groups: Groups,
+        *,
+        splits: bool = True,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        example_groups: Any = None,
+        random_state: Any = 0,
+        executor: ThreadExecutor | None = None,
+        hessian: str = "exact",
+    ) -> TuningProblem:
+        """Split one shard of all training examples at random, by the example or by `example_groups`.
+
+        Parameters
+        ----------
+        splits : bool
+            Whether to hold anything out.
+        holdout : float
+            Share of the examples (or of their groups) to hold out, if `folds` is None.
+        folds : int, optional
+            Number of folds; each is held out once, and the held-out losses are added.
+        example_groups : array-like, shape (n_examples,), optional
+            Examples of one group stay on one side of every split.
+
+        Raises
+        ------
+        DataError
+            Too few examples to split.
+        """
+
+        def risk(indices: Any) -> Risk:
+            part = shard if indices is None else shard.take(np.sort(indices))
+            return Risk.over(structure, loss, part, executor, hessian)
+
+        if not splits:
+            return cls(risk(None), groups)
+        try:
+            pairs = list(_splits(len(shard), holdout, folds, example_groups, random_state))
+        except ValueError as error:
+            raise DataError(f"cannot split {len(shard)} examples: {error}") from None
+        return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
+
+
+def _splits(n: int, holdout: float, folds: int | None, groups: Any, random_state: Any) -> Any:
+    if folds is not None:
+        if groups is None:
+            return KFold(folds, shuffle=True, random_state=random_state).split(np.empty(n))
+        return GroupKFold(folds, shuffle=True, random_state=random_state).split(np.empty(n), groups=groups)
+    splitter = ShuffleSplit if groups is None else GroupShuffleSplit
+    return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), groups=groups)
+
+
+@dataclass
+class TuningResult:
+    """What a tuner chose.
+
+    Attributes
+    ----------
+    log_precision : ndarray, shape (n_groups,)
+        d, on the scale of all training data if `refit`, else of the training part.
+    w : ndarray, shape (n_weights,)
+        Weights fitted with it: on all data after the refit, else on the (first) training part.
+    status : str
+        "converged", "iterations", "budget" or "interrupted".
+    heldout_loss : float or None
+        Summed over splits, for the tuners that hold data out.
+    passes : float
+        Passes over all training data spent (gradient-equivalents), the refit included.
+    history : list of dict
+    """
+
+    log_precision: FloatArray
+    w: FloatArray
+    status: str
+    heldout_loss: float | None = None
+    passes: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Tuner(Protocol):
+    """Chooses the hyperparameters of a `TuningProblem`."""
+
+    needs_splits: bool
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Choose them, and fit with them."""
+
+
+class PassCount:
+    """Passes over all training data spent on a problem since this was made."""
+
+    def __init__(self, problem: TuningProblem) -> None:
+        risks = [problem.full] + [risk for split in problem.splits for risk in (split.train, split.heldout)]
+        self._risks = [(risk, risk.passes) for risk in risks]
+        self._parts = problem.full.n_parts
+
+    @property
+    def spent(self) -> float:
+        parts = sum((risk.passes - before) * risk.n_parts for risk, before in self._risks)
+        return float(parts / self._parts)
+
+
+def make_tuner(tuning: str | Tuner) -> Tuner:
+    """A tuner by name, or the tuner itself.
+
+    Raises
+    ------
+    DataError
+        An unknown name.
+    """
+    if not isinstance(tuning, str):
+        return tuning
+    from structune import tuning as package
+
+    names = {
+        "implicit": "ImplicitTuner",
+        "majorize": "MajorizeTuner",
+        "direct": "DirectTuner",
+        "grid": "GridTuner",
+    }
+    if tuning not in names:
+        raise DataError(f"tuning={tuning!r}: expected one of {sorted(names)}, a tuner, or None")
+    tuner: Tuner = getattr(package, names[tuning])()
+    return tuner

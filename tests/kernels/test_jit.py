@@ -1,0 +1,135 @@
+"""Where compiled kernels are kept, and that nothing there stops an import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from structune.kernels import _jit as module
+from structune.kernels import chain as kernels
+
+
+@pytest.fixture
+def cache(monkeypatch):
+    return lambda setting: monkeypatch.setenv("STRUCTUNE_CACHE", str(setting))
+
+
+def test_the_folder_moves(cache, tmp_path):
+    cache(tmp_path / "new" / "place")
+    folder = module.cache_folder()
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / "new" / "place" / "kernels"
+    assert list(folder.iterdir()) == []
+
+
+def test_by_default_it_is_the_users(monkeypatch, tmp_path):
+    monkeypatch.delenv("STRUCTUNE_CACHE", raising=False)
+    monkeypatch.setattr(module.platformdirs, "user_cache_dir", lambda name, appauthor: str(tmp_path / name))
+    assert module.cache_folder().is_relative_to(tmp_path / "structune")
+
+
+def test_a_relative_folder_does_not_move_with_the_process(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cache("cache")
+    assert module.cache_folder().is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize("setting", ["off", "OFF"])
+def test_off(cache, setting):
+    cache(setting)
+    assert module.cache_folder() is None
+
+
+def test_a_folder_that_cannot_be(cache, tmp_path):
+    (tmp_path / "file").write_text("")
+    cache(tmp_path / "file" / "below")
+    assert module.cache_folder() is None
+
+
+def test_a_folder_that_cannot_be_written(cache, tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError("read-only file system")
+
+    cache(tmp_path)
+    monkeypatch.setattr(module.tempfile, "TemporaryFile", refuse)
+    assert module.cache_folder() is None
+
+
+def test_the_fingerprint_changes_with_any_source_and_version(tmp_path, monkeypatch):
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("x = 1")
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "a.py"))
+    seen = [module._fingerprint(), module._fingerprint()]
+    assert seen[0] == seen[1]
+    (tmp_path / "b.py").write_text("x = 2")
+    seen.append(module._fingerprint())
+    (tmp_path / "c.py").write_text("")
+    monkeypatch.setattr(module.numba, "__version__", "0.0.1")
+    seen.append(module._fingerprint())
+    monkeypatch.setattr(module.np, "__version__", "0.0.1")
+    seen.append(module._fingerprint())
+    assert len(set(seen)) == 4
+
+
+def test_it_covers_every_kernel():
+    folder = Path(module.__file__).parent
+    assert {"_jit.py", "chain.py", "chain_log.py", "sparse.py"} <= {p.name for p in folder.glob("*.py")}
+
+
+def plus_one(x):
+    return x + 1
+
+
+def test_kernels_compile_with_and_without_a_folder(monkeypatch, tmp_path):
+    before = module.numba.config.CACHE_DIR
+    for folder in (None, tmp_path):
+        monkeypatch.setattr(module, "_FOLDER", folder)
+        assert module.kernel(plus_one)(1) == 2
+    assert before == module.numba.config.CACHE_DIR
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from structune.kernels import classes
+
+p, log_z = np.zeros((1, 2)), np.empty(1)
+classes.softmax(p, log_z)
+print(p[0, 0], len(classes.softmax.overloads))
+"""
+
+
+def start(setting):
+    environment = {**os.environ, "STRUCTUNE_CACHE": str(setting)}
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_processes_that_start_together_on_an_empty_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    settings = [tmp_path / "cache", tmp_path / "cache", tmp_path / "file" / "below"]
+    for process in [start(setting) for setting in settings]:
+        out, error = process.communicate(timeout=120)
+        assert (process.returncode, out) == (0, "0.5 1\n"), error
+        assert error == ""
+    assert len(list((tmp_path / "cache").rglob("*softmax*.nbi"))) == 1
+
+
+def test_forward_reads_no_memory_that_it_did_not_write():
+    """The scale of a token was once read before it was set: nan came and went with what lay in memory."""
+    offsets, emission = np.array([0, 2, 3]), np.full((3, 2), 0.5)
+    log_z, dirty = np.empty(2), np.full(3, np.nan)
+    ones = np.ones(2)
+    kernels.forward(offsets, emission, np.ones((2, 2)), ones, ones, np.full((3, 2), np.nan), dirty, log_z)
+    assert_allclose(log_z, 0.0, atol=1e-12)
+    assert np.isfinite(dirty).all()

@@ -1,0 +1,198 @@
+"""The risk: sums over shards, the same for any number of threads, and its derivatives."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+
+from chains import chain_problems
+from structune import risk as module
+from structune.datasets import hmm_attributes, simulate_hmm
+from structune.errors import CapabilityError, DataError
+from structune.executors import ThreadExecutor
+from structune.losses import LogLoss
+from structune.risk import HESSIAN_METHODS, Risk
+from structune.structures.chain import Chain
+from structune.structures.classes import Classes
+
+
+def hmm_problem(partial=False, n_sequences=80):
+    """A chain, a shard of simulated sequences with weights, and a point."""
+    rng = np.random.default_rng(3)
+    y, x = simulate_hmm(n_sequences, 5, random_state=0)
+    outputs = [[str(label) for label in row] for row in y]
+    if partial:
+        outputs = [[None if rng.random() < 0.3 else label for label in row] for row in outputs]
+    chain = Chain.build(hmm_attributes(x), outputs)
+    shard = chain.encode(hmm_attributes(x), outputs, rng.uniform(0.0, 2.0, n_sequences))
+    return chain, shard, rng.normal(scale=0.5, size=chain.n_weights)
+
+
+def pieces(shard, n=7):
+    return [shard.take(slice(k, None, n)) for k in range(n)]
+
+
+def results(risk, w):
+    v = np.random.default_rng(5).normal(size=w.size)
+    value, gradient = risk.value_and_gradient(w)
+    return {
+        "value": value,
+        "value alone": risk.value(w),
+        "gradient": gradient,
+        "hessian": risk.linearize(w)(v),
+        "variance": risk.variance(w),
+    }
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_threads_do_not_change_a_bit(partial):
+    chain, shard, w = hmm_problem(partial)
+    shards = pieces(shard)
+    one = results(Risk(chain, LogLoss(), shards), w)
+    for n_threads in (1, 2, 3):
+        for _ in range(3):
+            again = results(Risk(chain, LogLoss(), shards, ThreadExecutor(n_threads)), w)
+            for name, values in one.items():
+                assert_array_equal(again[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("method", HESSIAN_METHODS)
+def test_threads_do_not_change_hessian_products(method):
+    chain, shard, w = hmm_problem()
+    v = np.ones_like(w)
+    found = [
+        Risk(chain, LogLoss(), pieces(shard), ThreadExecutor(n), method).linearize(w)(v) for n in (1, 2, 3)
+    ]
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("parts_per_shard", [1, 100, 300])
+def test_sharding_does_not_matter(partial, parts_per_shard):
+    chain, shard, w = hmm_problem(partial)
+    whole = Risk.over(chain, LogLoss(), shard)
+    with mock.patch.object(module, "_PARTS_PER_SHARD", parts_per_shard):
+        sharded = Risk.over(chain, LogLoss(), shard)
+    assert len(whole.shards) == 1 < len(sharded.shards) <= 16
+    found, expected = results(sharded, w), results(whole, w)
+    for name in ("value", "value alone", "gradient", "hessian"):
+        assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-10, err_msg=name)
+    assert sharded.n_parts == whole.n_parts == shard.n_parts
+    assert sharded.weight == pytest.approx(whole.weight)
+    assert sharded.convex == whole.convex == (not partial)
+
+
+def test_shards_keep_the_order_of_the_examples():
+    chain, shard, _ = hmm_problem()
+    with mock.patch.object(module, "_PARTS_PER_SHARD", 1):
+        shards = Risk.over(chain, LogLoss(), shard).shards
+    assert_array_equal(np.concatenate([s.weights for s in shards]), shard.weights)
+    assert_array_equal(np.concatenate([s.labels for s in shards]), shard.labels)
+
+
+@settings(max_examples=25)
+@given(problem=chain_problems().filter(lambda p: p.own is not None or p.agree is not None))
+def test_the_three_hessian_methods_agree(problem):
+    v = np.random.default_rng(0).normal(size=problem.w.size)
+    exact, complex_step, difference = (
+        Risk(problem.structure, LogLoss(), pieces(problem.shard, 2), hessian=method).linearize(problem.w)(v)
+        for method in HESSIAN_METHODS
+    )
+    assert_allclose(complex_step, exact, rtol=1e-9, atol=1e-9)
+    assert_allclose(difference, exact, rtol=1e-5, atol=1e-5 * (1 + np.abs(exact).max(initial=0)))
+
+
+@pytest.mark.parametrize("method", HESSIAN_METHODS)
+@pytest.mark.parametrize("partial", [False, True])
+def test_hessian_products_are_linear_and_symmetric(method, partial):
+    chain, shard, w = hmm_problem(partial)
+    product = Risk(chain, LogLoss(), pieces(shard), hessian=method).linearize(w)
+    u, v = np.random.default_rng(1).normal(size=(2, w.size))
+    assert_allclose(product(2 * u - v), 2 * product(u) - product(v), rtol=1e-5, atol=1e-4)
+    assert u @ product(v) == pytest.approx(v @ product(u), rel=1e-5)
+    assert not product(np.zeros_like(w)).any()
+
+
+def test_value_and_gradient_by_central_difference():
+    chain, shard, w = hmm_problem()
+    risk, v, step = Risk(chain, LogLoss(), pieces(shard)), np.cos(np.arange(w.size)), 1e-5
+    value, gradient = risk.value_and_gradient(w)
+    assert value == pytest.approx(risk.value(w), rel=1e-14)
+    slope = (risk.value(w + step * v) - risk.value(w - step * v)) / (2 * step)
+    assert gradient @ v == pytest.approx(slope, rel=1e-7)
+    linear = shard.weights @ (chain.log_partition(w, shard) - chain.score(w, shard))
+    assert value == pytest.approx(linear, rel=1e-12)
+
+
+def test_passes_are_counted():
+    chain, shard, w = hmm_problem()
+    risk = Risk(chain, LogLoss(), [shard])
+    risk.value(w)
+    risk.value_and_gradient(w)
+    assert risk.passes == 2
+    product = risk.linearize(w)
+    product(w)
+    product(w)
+    assert risk.passes == 5
+
+
+def test_what_solvers_measure_against():
+    chain, shard, w = hmm_problem()
+    risk = Risk(chain, LogLoss(), [shard])
+    value, gradient = risk.value_and_gradient(np.zeros_like(w))
+    assert risk.at_zero.value == value == pytest.approx(shard.weights.sum() * 10 * np.log(2))
+    assert risk.at_zero.gradient_norm == np.linalg.norm(gradient)
+    assert_array_equal(risk.at_zero.variance, risk.variance(np.zeros_like(w)))
+    assert risk.at_zero is risk.at_zero
+
+
+def test_the_variance_is_the_hessian_diagonal_where_parts_are_independent():
+    rng = np.random.default_rng(0)
+    structure = Classes(["a", "b", "c"], ["x", "y"])
+    shard = structure.encode(rng.normal(size=(9, 2)), rng.choice(["a", "b", "c"], 9), rng.uniform(size=9))
+    risk, w = Risk(structure, LogLoss(), pieces(shard, 2)), rng.normal(size=structure.n_weights)
+    product = risk.linearize(w)
+    assert_allclose(risk.variance(w), [product(e) @ e for e in np.eye(w.size)], rtol=1e-9, atol=1e-12)
+
+
+def test_no_weights():
+    chain = Chain(["A"], [], np.empty(0, np.int64), np.empty(0, np.int64), boundary=False)
+    shard = chain.encode(hmm_attributes(np.zeros((2, 3, 1), int)), [["A"] * 3] * 2)
+    risk = Risk.over(chain, LogLoss(), shard)
+    assert risk.value_and_gradient(np.empty(0)) == (0.0, pytest.approx(np.empty(0)))
+
+
+class Greedy(LogLoss):
+    needs = frozenset({"log_partition", "best", "telepathy"})
+
+
+class Gradients(Classes):
+    capabilities = frozenset({"log_partition"})
+
+
+def test_what_is_refused():
+    chain, shard, _ = hmm_problem()
+    with pytest.raises(DataError, match="hessian='newton': expected one of"):
+        Risk(chain, LogLoss(), [shard], hessian="newton")
+    with pytest.raises(CapabilityError, match="Greedy needs 'telepathy', which the structure 'chain'"):
+        Risk(chain, Greedy(), [shard])
+    with pytest.raises(DataError, match="no complete labels"):
+        Risk(chain, LogLoss(), [chain.encode(hmm_attributes(np.zeros((1, 2, 40), int)))])
+
+
+@pytest.mark.parametrize(
+    ("method", "ability"),
+    [("exact", "'hessian'"), ("complex-step", "'complex'"), ("finite-difference", None)],
+)
+def test_hessian_methods_need_abilities(method, ability):
+    structure = Gradients(["a", "b"], ["x"])
+    risk = Risk(structure, LogLoss(), [structure.encode([[1.0]], ["a"])], hessian=method)
+    w = np.zeros(4)
+    if ability is None:
+        assert_allclose(risk.linearize(w)(np.eye(4)[0]), [0.25, -0.25, 0.25, -0.25], atol=1e-9)
+    else:
+        with pytest.raises(CapabilityError, match=ability):
+            risk.linearize(w)(w)
