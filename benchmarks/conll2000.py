@@ -279,9 +279,8 @@ def show_pair(peer: dict[str, Any], ours: dict[str, Any]) -> None:
             f"{row['tokens_per_second']:.0f} tokens/s"
         )
     threads = ours["threads"]
-    print(
-        f"  {ours['passes']} passes; 2 threads {threads['speedup']:.2f}x, same bits: {threads['bit_identical']}"
-    )
+    same = threads["bit_identical"]
+    print(f"  {ours['passes']} passes; 2 threads {threads['speedup']:.2f}x, same bits: {same}")
     print(f"  at CRFsuite's weights {ours['same_weights']:.6f}", flush=True)
 
 
@@ -312,7 +311,7 @@ def compare(y: Any, a: Any, b: Any) -> dict[str, Any]:
     from structune.metrics import paired_bootstrap
 
     difference = paired_bootstrap(y, a, b)
-    return {"difference": difference.difference, "low": difference.low, "high": difference.high}
+    return {"value": difference.value, "low": difference.low, "high": difference.high}
 
 
 def tune_crfsuite(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], Any]:

@@ -152,9 +152,8 @@ def main() -> None:
     for row in rows:
         errors = "  ".join(f"{name} {value:.3f}" for name, value in row["error"].items())
         low, high = row["gain_interval"]
-        print(
-            f"M {row['n_train']:3d} R {row['n_relevant']:2d}  {errors}  gain {row['gain']:.3f} [{low:.3f}, {high:.3f}]"
-        )
+        gain = f"{row['gain']:.3f} [{low:.3f}, {high:.3f}]"
+        print(f"M {row['n_train']:3d} R {row['n_relevant']:2d}  {errors}  gain {gain}")
     print(f"{result['seconds']:.0f} s")
     if not arguments.quick:
         write("hmm_simulation", result)

@@ -1,17 +1,97 @@
-"""Problems so small that their optima are known to rounding: dense Hessians and Newton steps."""
+"""Problems so small that their optima are known to rounding, and ways to cut work on them short."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from scipy.optimize import approx_fprime  # noqa: F401
 
-from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
+from structune.datasets import hmm_attributes, simulate_hmm
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
+from structune.monitor import BudgetExhausted, Monitor
 from structune.risk import Risk
 from structune.solvers.lbfgs import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
+
+KINDS = ("chain", "classes", "partial")
+
+
+def small(kind, seed=0):
+    """A structure with some 20 weights, and a shard of a few dozen weighted examples."""
+    return {"chain": _chain, "partial": _partial, "classes": _classes}[kind](np.random.default_rng(seed))
+
+
+def _chain(rng, unknown=0.0):
+    y, x = simulate_hmm(16, 2, 3, length=4, agreement=0.75, random_state=rng)
+    outputs = [[None if rng.random() < unknown else "ab"[label] for label in row] for row in y]
+    chain = Chain.build(hmm_attributes(x), outputs)
+    return chain, chain.encode(hmm_attributes(x), outputs, rng.uniform(0.5, 1.5, len(y)))
+
+
+def _partial(rng):
+    return _chain(rng, unknown=0.3)
+
+
+def _classes(rng):
+    structure = Classes(["a", "b", "c"], ["size=1", "size=2", "size=3", "hue=1", "hue=2"])
+    x = rng.normal(size=(40, 5))
+    labels = (x[:, :3] + rng.normal(size=(40, 3))).argmax(axis=1)
+    return structure, structure.encode(x, ["abc"[y] for y in labels], rng.uniform(0.5, 1.5, 40))
+
+
+def group(structure, which):
+    return {
+        "single": lambda: Groups.single(structure.n_weights),
+        "grouped": structure.groups,
+        "separate": lambda: Groups.separate(structure.weight_names()),
+    }[which]()
+
+
+def risk_of(kind, seed=0, executor=None, hessian="exact"):
+    return Risk.over(*_with_loss(*small(kind, seed)), executor, hessian)
+
+
+def _with_loss(structure, shard):
+    return structure, LogLoss(), shard
+
+
+def dense_hessian(risk, w):
+    product = risk.linearize(w)
+    return np.array([product(e) for e in np.eye(w.size)])
+
+
+def exact_fit(risk, precision, start=None):
+    """The penalised optimum (the one near `start` where there are several) to rounding, by Newton steps."""
+    w = fit_l2(risk, precision, tolerance=1e-7).w if start is None else start
+    for _ in range(6):
+        gradient = risk.value_and_gradient(w)[1] + precision * w
+        w = w - np.linalg.solve(dense_hessian(risk, w) + np.diag(precision), gradient)
+    return w
+
+
+class Fuse(ThreadExecutor):
+    """Works `n` times on the shards, and then as if Ctrl-C were pressed."""
+
+    def __init__(self, n):
+        super().__init__(1)
+        self.left = n
+
+    def map(self, function, items):
+        if self.left <= 0:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return super().map(function, items)
+
+
+class Budget(Monitor):
+    """A monitor whose time is up after `n` checks."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.left = n
+
+    def check(self):
+        self.left -= 1
+        if self.left < 0:
+            raise BudgetExhausted

@@ -1,0 +1,8 @@
+"""The command line: ``structune train | tune | predict | evaluate``."""
+
+
+def main() -> None:
+    """Run the command line."""
+    from structune.cli.app import app
+
+    app(prog_name="structune")

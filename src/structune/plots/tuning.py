@@ -72,6 +72,7 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
     left, right = figure.subplots(1, 2)
     _draw_loss(left, steps, measure, label)
     _draw_precisions(right, lines, names, label_gap(height))
+    _mark_step(right, _chosen(steps, measure))
     return finish(figure, path)
 
 
@@ -122,6 +123,11 @@ def _measure(history: History) -> tuple[str, str]:
 
 def _values(records: History, key: str) -> FloatArray:
     return np.array([record[key] for record in records], dtype=np.float64)
+
+
+def _chosen(steps: History, measure: str) -> int:
+    """The step whose precisions were kept: that of lowest held-out loss, or the last."""
+    return int(np.argmin(_values(steps, measure))) if measure == "heldout_loss" else len(steps) - 1
 
 
 def _log2_precisions(steps: History, group_names: Sequence[str]) -> FloatArray:
@@ -178,11 +184,15 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
     _widen(axes, 2.0)
     integer_ticks(axes.xaxis)
     axes.set_xlim(right=max(len(lines) - 1, 0.5))
-    axes.set_xlabel("step")
     axes.set_ylabel(_PRECISION)
     tidy(axes)
     low, high = axes.get_ylim()
     _label_ends(axes, (lines[-1] - low) / (high - low), names, colors, gap)
+
+
+def _mark_step(axes: Axes, step: int) -> None:
+    axes.axvline(step, color="0.3", linewidth=0.8, linestyle="--", zorder=0)
+    axes.set_xlabel("step (dashed: the one chosen)")
 
 
 def _widen(axes: Axes, least: float) -> None:
@@ -206,7 +216,16 @@ def _label_ends(
     for name, height, place, color in zip(names, heights, places, colors, strict=True):
         leader = {"color": color, "linewidth": 0.7, "clip_on": False, "transform": axes.transAxes}
         axes.plot([1.0, 1.06], [height, place], **leader)
-        axes.text(1.07, place, name, color=color, fontsize=LABEL_SIZE, va="center", transform=axes.transAxes)
+        axes.text(
+            1.07,
+            place,
+            name,
+            color=color,
+            fontsize=LABEL_SIZE,
+            va="center",
+            transform=axes.transAxes,
+            parse_math=False,
+        )
 
 
 def _draw_bars(axes: Axes, values: FloatArray, names: Sequence[str]) -> None:
@@ -216,7 +235,7 @@ def _draw_bars(axes: Axes, values: FloatArray, names: Sequence[str]) -> None:
     axes.axvline(1, color="0.3", linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.set_xlim(min(values.min(), 1) / 3, max(values.max(), 1) * 3)
-    axes.set_yticks(range(len(names)), names, fontsize=LABEL_SIZE)
+    axes.set_yticks(range(len(names)), names, fontsize=LABEL_SIZE, parse_math=False)
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.set_xlabel(_PRECISION)
     tidy(axes)

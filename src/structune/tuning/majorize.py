@@ -92,6 +92,7 @@ class _Steps:
                     status = "converged"
                     break
                 self._fit(_LOOSE * self.tuner.fit_tolerance)
+                self._check_collapse()
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
@@ -114,20 +115,21 @@ class _Steps:
         )
         if fit.stopped:
             raise BudgetExhausted if fit.status == "budget" else KeyboardInterrupt
-        self._check_collapse(loss)
-
-    def _check_collapse(self, loss: float) -> None:
-        at_zero = self.risk.at_zero.value
+        self.loss = loss
         if self.first_loss is None:
-            self.first_loss, self.first_w = loss, self.w
-        if self.effective or at_zero - loss >= 0.5 * (at_zero - self.first_loss):
+            self.first_loss, self.first_w = loss, fit.w
+
+    def _check_collapse(self) -> None:
+        assert self.first_loss is not None
+        at_zero = self.risk.at_zero.value
+        if self.effective or at_zero - self.loss >= 0.5 * (at_zero - self.first_loss):
             return
         self.effective = self.tuner.count == "auto"
         remedy = "going on with" if self.effective else "count='effective' goes on with"
         warnings.warn(
             f"the precisions grow and the weights collapse to zero: the training loss rose from "
-            f"{self.first_loss:.6g} to {loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than the "
-            f"data determine; {remedy} the effective number of weights",
+            f"{self.first_loss:.6g} to {self.loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than "
+            f"the data determine; {remedy} the effective number of weights",
             CollapseWarning,
             stacklevel=4,
         )

@@ -1,0 +1,107 @@
+"""What lies between column files and taggers: the names of columns, and the templates that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structune.errors import DataError, ModelFileError
+from structune.estimators.tagger import SequenceTagger
+from structune.features import AttributeTable, extract, parse_templates
+from structune.formats import ConllData, read_conll
+from structune.model_files import load
+
+_AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads column files as one model sees them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The label's is the last.
+    templates : tuple of str
+    """
+
+    columns: tuple[str, ...]
+    templates: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns before the label."""
+        return self.columns[:-1]
+
+    def attributes(self, data: ConllData) -> AttributeTable:
+        """What the templates give on the input columns: the label's cannot be a feature."""
+        return extract(self.templates, {name: data.columns[name] for name in self.inputs}, data.lengths)
+
+    def labels(self, data: ConllData) -> list[list[str]]:
+        """The labels of each sentence."""
+        return data.sentences(self.columns[-1])
+
+    def read_labelled(self, path: Path) -> ConllData:
+        """A file with a label column."""
+        return read_conll(path, self.columns)
+
+    def read_inputs(self, source: Any) -> ConllData:
+        """A file with all its columns, of which the first are the model's inputs."""
+        data = read_conll(source, None)
+        names, found = self.inputs, list(data.columns)
+        if len(found) < len(names):
+            name = getattr(source, "name", source)
+            raise DataError(f"{name}: found {len(found)} columns, expected at least {len(names)} {names}")
+        renamed = [*names, *(f"{k}" for k in range(len(names), len(found)))]
+        return ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
+
+    def header(self) -> dict[str, Any]:
+        """What to keep in the model's file."""
+        return {"columns": list(self.columns), "templates": list(self.templates)}
+
+
+def open_training(path: Path, columns: str | None, templates: str | None) -> tuple[Reader, ConllData]:
+    """The training data, and a reader for more like it."""
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    data = read_conll(path, names)
+    names = names or _default_names(len(data.columns))
+    if len(names) < 2:
+        raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
+    data = ConllData(dict(zip(names, data.columns.values(), strict=True)), data.lengths)
+    parsed = parse_templates(templates or default_templates(names[:-1]))
+    return Reader(tuple(names), tuple(map(str, parsed))), data
+
+
+def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
+    """A model that train or tune saved, and the reader of its files."""
+    model = load(path)
+    extra = getattr(model, "extra_", None)
+    try:
+        reader = Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
+    except (KeyError, TypeError, AttributeError, DataError):
+        raise ModelFileError(
+            f"{path}: found no columns and templates in it, expected a model that structune train or tune saved"
+        ) from None
+    return model, reader
+
+
+def default_templates(inputs: Sequence[str]) -> str:
+    """The templates of CRFsuite's CoNLL-2000 example, for any columns."""
+    word, *tags = inputs
+    parts = [f"{word}[-2..2] {word}[-1]|{word}[0] {word}[0]|{word}[1]", *map(_tag_templates, tags)]
+    if not tags:
+        parts.append(_AFFIXES.format(word))
+    return " ".join([*parts, "__BOS__ __EOS__"])
+
+
+def _tag_templates(tag: str) -> str:
+    pairs = f"{tag}[-2..1]|{tag}[-1..2]"
+    triples = f"{tag}[-2..0]|{tag}[-1..1]|{tag}[0..2]"
+    return f"{tag}[-2..2] {pairs} {triples}"
+
+
+def _default_names(n: int) -> list[str]:
+    first = ["w", "pos", *(f"c{k}" for k in range(2, n))]
+    return [*first[: n - 1], "y"]

@@ -1,0 +1,91 @@
+"""Options that several commands share. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """How to choose the precisions."""
+
+    implicit = "implicit"
+    majorize = "majorize"
+    direct = "direct"
+    grid = "grid"
+
+
+class Groups(StrEnum):
+    """Which weights share a precision."""
+
+    template = "template"
+    single = "single"
+    separate = "separate"
+
+
+class Scheme(StrEnum):
+    """Label schemes with forbidden transitions."""
+
+    bio = "bio"
+    bioes = "bioes"
+
+
+class States(StrEnum):
+    """Which attribute-label pairs have weights."""
+
+    seen = "seen"
+    all = "all"
+
+
+def _not_zero(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("expected a number of threads, or -1 for all cores")
+    return jobs
+
+
+TrainFile = Annotated[
+    Path,
+    typer.Argument(metavar="TRAIN", help="Column file: a token a line, a blank line after each sentence."),
+]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
+ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of the columns, the label's last; columns beyond these are ignored. "
+        "By default w,y or w,pos,y or w,pos,c2,...,y, for as many columns as the file has.",
+        show_default=False,
+    ),
+]
+Templates = Annotated[
+    str | None,
+    typer.Option(
+        help='Feature templates, such as "w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape". By default those of '
+        "the CoNLL-2000 task: for each column a window of two tokens either side and the pairs of neighbours "
+        "(of the first column only those with the token itself), for all but the first also the triples, and "
+        "the ends of the sentence; if words are the only column, also their lower case, shape, and affixes "
+        "of 2 and 3 letters.",
+        show_default=False,
+    ),
+]
+Forbidden = Annotated[
+    Scheme | None,
+    typer.Option(
+        help="Forbid label transitions that break this scheme, such as O to I-x.", show_default=False
+    ),
+]
+StatesOption = Annotated[
+    States, typer.Option(help="Weights for the attribute-label pairs seen in TRAIN, or for all pairs.")
+]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.", callback=_not_zero)]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Stop after this time with the best model so far.", show_default=False),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random split into training and held-out part.")]
+TestFile = Annotated[
+    Path | None, typer.Option("--test", help="Column file to evaluate the model on.", show_default=False)
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Keep a line of progress per iteration.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
