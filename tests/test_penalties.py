@@ -51,12 +51,14 @@ def test_the_quadratic_touches_the_penalty_from_above(penalty, seed):
 def test_counts_take_the_place_of_the_sizes():
     penalty, w = IntegratedL2(GROUPS, alpha=1.0, beta=2.0), np.arange(6.0)
     assert_array_equal(penalty.precision(w, GROUPS.sizes), penalty.precision(w))
-    assert_allclose(penalty.precision(w, np.zeros(3)), 1.0 / (0.5 * GROUPS.sum(w * w) + 2.0))
+    counts = np.array([0.5, 2.0, 1.0])
+    assert_allclose(penalty.precision(w, counts), (counts / 2 + 1.0) / (0.5 * GROUPS.sum(w * w) + 2.0))
 
 
-def test_a_group_without_weights():
+def test_a_precision_is_positive_even_in_a_group_without_weights():
     penalty = IntegratedL2(Groups(np.array([0, 0]), ("a", "empty")))
     value, gradient = penalty.value_and_gradient(np.zeros(2))
     assert value == 0.0
     assert_array_equal(gradient, [0.0, 0.0])
-    assert_array_equal(penalty.precision(np.zeros(2)), [1.0, 0.0])
+    assert_array_equal(penalty.precision(np.zeros(2)) > 0, True)
+    assert penalty.precision(np.zeros(2), np.zeros(2)).min() > 0

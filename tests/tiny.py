@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structune.datasets import hmm_attributes, simulate_hmm
+from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
 from structune.monitor import BudgetExhausted, Monitor
@@ -13,6 +13,7 @@ from structune.solvers.lbfgs import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
+from structune.tuning import TuningProblem
 
 KINDS = ("chain", "classes", "partial")
 
@@ -95,3 +96,25 @@ class Budget(Monitor):
         self.left -= 1
         if self.left < 0:
             raise BudgetExhausted
+
+
+def tuning_problem(kind="chain", which="grouped", seed=0, hessian="exact", executor=None, **options):
+    structure, shard = small(kind, seed)
+    groups = group(structure, which)
+    return TuningProblem.build(
+        structure, LogLoss(), shard, groups, hessian=hessian, executor=executor, **options
+    )
+
+
+def hmm_tuning_problem(n_sequences=60, n_relevant=4, n_features=12, seed=0, which="grouped", **options):
+    """The papers' simulation, smaller: transitions, relevant features and noise have a group each."""
+    y, x = simulate_hmm(n_sequences, n_relevant, n_features, length=8, agreement=0.7, random_state=seed)
+    table, outputs = hmm_attributes(x), [list("ab"[k] for k in row) for row in y]
+    chain = Chain.build(table, outputs)
+    kinds = hmm_groups(table.names, n_relevant)
+    groups = {
+        "grouped": Groups.by_name([kinds.get(name[:-4], "transitions") for name in chain.weight_names()]),
+        "single": Groups.single(chain.n_weights),
+        "separate": Groups.separate(chain.weight_names()),
+    }[which]
+    return TuningProblem.build(chain, LogLoss(), chain.encode(table, outputs), groups, **options)

@@ -10,11 +10,35 @@ class BudgetExhausted(Exception):  # noqa: N818
     """The time or iteration budget has run out."""
 
 
-STOPS = (KeyboardInterrupt, BudgetExhausted)
+class FitStopped(Exception):  # noqa: N818
+    """A fit inside longer work was cut short.
+
+    Attributes
+    ----------
+    status : {"budget", "interrupted"}
+    w : ndarray, shape (n_weights,)
+        Its best iterate.
+    """
+
+    def __init__(self, status: str, w: Any) -> None:
+        super().__init__(status)
+        self.status, self.w = status, w
+
+
+STOPS = (KeyboardInterrupt, BudgetExhausted, FitStopped)
+
+
+def stop_status(stop: BaseException) -> str:
+    """The status of work that one of `STOPS` ended."""
+    if isinstance(stop, FitStopped):
+        return stop.status
+    return "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
 
 
 class Monitor:
     """Keeps the history, shows progress, and raises `BudgetExhausted` when the time is up.
+
+    Work inside work may enter the same monitor again.
 
     Parameters
     ----------
@@ -34,13 +58,15 @@ class Monitor:
         self.history: list[dict[str, Any]] = []
         self._start = time.perf_counter()
         self._status: Any = None
+        self._depth = 0
 
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self._start
 
     def __enter__(self) -> Self:
-        if self.verbose:
+        self._depth += 1
+        if self.verbose and self._status is None:
             from rich.console import Console
 
             self._status = Console(stderr=True).status("starting")
@@ -48,8 +74,10 @@ class Monitor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status is not None:
+        self._depth -= 1
+        if self._status is not None and not self._depth:
             self._status.stop()
+            self._status = None
 
     def record(self, stage: str, **values: Any) -> None:
         """Add a record to the history, and show it."""

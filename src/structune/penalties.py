@@ -8,6 +8,8 @@ import numpy as np
 
 from structune.structures.base import FloatArray, Groups
 
+_LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where there are none
+
 
 @dataclass(frozen=True)
 class GroupedL2:
@@ -57,6 +59,5 @@ class IntegratedL2:
 
         `counts` takes the place of the group sizes n_j (an effective number of weights, say).
         """
-        return np.asarray(
-            ((self.groups.sizes if counts is None else counts) / 2 + self.alpha) / self._energy(w)
-        )
+        counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)
+        return np.asarray((counts / 2 + self.alpha) / self._energy(w))

@@ -68,9 +68,7 @@ def train(
     model: opt.ModelOption,
     columns: opt.Columns = None,
     templates: opt.Templates = None,
-    penalty: Annotated[
-        float, typer.Option(min=0.0, help="Precision of the Gaussian prior of all weights.")
-    ] = 1.0,
+    penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
     forbidden: opt.Forbidden = None,
     states: opt.StatesOption = opt.States.seen,
     test: opt.TestFile = None,
@@ -79,12 +77,12 @@ def train(
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Learn a tagger from a column file, with a regularisation that you give.
+    """Learn a tagger, with a regularisation that you give.
 
     Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
 
+    \b
     Example:
-
       structune train train.txt --model chunker.structune --penalty 2 --test test.txt
     """
     from structune.cli.training import Request, run
@@ -100,9 +98,9 @@ def tune(
     method: Annotated[
         opt.Method,
         typer.Option(
-            help="implicit: descend the held-out loss along its gradient in the precisions. majorize: integrate "
-            "the precisions out, no held-out data. direct: the same objective at once (a baseline). "
-            "grid: try 2^-10 .. 2^10, one for all."
+            help="implicit: descend the held-out loss along its gradient in the precisions. majorize: no "
+            "held-out data, the precisions are integrated out. direct: the same objective at once (a "
+            "baseline). grid: try 2^-10 .. 2^10, one for all (a baseline)."
         ),
     ] = opt.Method.implicit,
     groups: Annotated[
@@ -134,14 +132,14 @@ def tune(
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Learn a tagger from a column file, and its regularisation with it.
+    """Learn a tagger, and its regularisation with it.
 
-    Every group of weights has a precision (inverse variance of its Gaussian prior), learned from TRAIN.
+    Every group of weights has a precision (the inverse variance of its Gaussian prior), learned from TRAIN.
 
     Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
 
+    \b
     Example:
-
       structune tune train.txt --model chunker.structune --test test.txt --plot tuning.png
     """
     from structune.cli.training import Request, run
@@ -182,10 +180,11 @@ def predict(
     With --nbest K each sentence is written up to K times, the most probable labelling first, each
     after a line such as
 
+    \b
       # sentence 1 rank 2 probability 0.012345
 
+    \b
     Example:
-
       structune predict chunker.structune new.txt --marginals > labelled.txt
     """
     from structune.cli.prediction import run
@@ -199,13 +198,13 @@ def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Column file with labels.")],
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
-    """Compare a model's predictions with the labels of a column file.
+    """Compare predictions with the labels of a column file.
 
     Shows precision, recall and F1 of every label over tokens and, if labels are BIO or BIOES, of every
     segment type, as conlleval counts them.
 
+    \b
     Example:
-
       structune evaluate chunker.structune test.txt
     """
     from structune.cli.evaluation import run

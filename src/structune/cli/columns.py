@@ -13,7 +13,12 @@ from structune.features import AttributeTable, extract, parse_templates
 from structune.formats import ConllData, read_conll
 from structune.model_files import load
 
+_WORD = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
 _AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
+_TAG = (
+    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
+    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,10 @@ class Reader:
         names, found = self.inputs, list(data.columns)
         if len(found) < len(names):
             name = getattr(source, "name", source)
-            raise DataError(f"{name}: found {len(found)} columns, expected at least {len(names)} {names}")
-        renamed = [*names, *(f"{k}" for k in range(len(names), len(found)))]
+            raise DataError(
+                f"{name}: found {len(found)} columns, expected at least {len(names)} ({', '.join(names)})"
+            )
+        renamed = [*names, *(f"[{k}]" for k in range(len(names), len(found)))]
         return ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
 
     def header(self) -> dict[str, Any]:
@@ -77,12 +84,12 @@ def open_training(path: Path, columns: str | None, templates: str | None) -> tup
 def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     """A model that train or tune saved, and the reader of its files."""
     model = load(path)
-    extra = getattr(model, "extra_", None)
+    extra: Any = getattr(model, "extra_", None)
     try:
         reader = Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
     except (KeyError, TypeError, AttributeError, DataError):
         raise ModelFileError(
-            f"{path}: found no columns and templates in it, expected a model that structune train or tune saved"
+            f"{path}: found no columns and templates, expected a model that structune train or tune saved"
         ) from None
     return model, reader
 
@@ -90,16 +97,8 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
 def default_templates(inputs: Sequence[str]) -> str:
     """The templates of CRFsuite's CoNLL-2000 example, for any columns."""
     word, *tags = inputs
-    parts = [f"{word}[-2..2] {word}[-1]|{word}[0] {word}[0]|{word}[1]", *map(_tag_templates, tags)]
-    if not tags:
-        parts.append(_AFFIXES.format(word))
-    return " ".join([*parts, "__BOS__ __EOS__"])
-
-
-def _tag_templates(tag: str) -> str:
-    pairs = f"{tag}[-2..1]|{tag}[-1..2]"
-    triples = f"{tag}[-2..0]|{tag}[-1..1]|{tag}[0..2]"
-    return f"{tag}[-2..2] {pairs} {triples}"
+    parts = [_WORD.format(word), *(_TAG.format(tag) for tag in tags)]
+    return " ".join([*parts, *([] if tags else [_AFFIXES.format(word)]), "__BOS__ __EOS__"])
 
 
 def _default_names(n: int) -> list[str]:

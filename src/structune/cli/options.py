@@ -46,7 +46,7 @@ def _not_zero(jobs: int) -> int:
 
 TrainFile = Annotated[
     Path,
-    typer.Argument(metavar="TRAIN", help="Column file: a token a line, a blank line after each sentence."),
+    typer.Argument(help="Column file: a token a line, a blank line after each sentence."),
 ]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
 ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
@@ -62,10 +62,9 @@ Templates = Annotated[
     str | None,
     typer.Option(
         help='Feature templates, such as "w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape". By default those of '
-        "the CoNLL-2000 task: for each column a window of two tokens either side and the pairs of neighbours "
-        "(of the first column only those with the token itself), for all but the first also the triples, and "
-        "the ends of the sentence; if words are the only column, also their lower case, shape, and affixes "
-        "of 2 and 3 letters.",
+        "CRFsuite's CoNLL-2000 example for the columns at hand: windows of 5 tokens, pairs of neighbours, "
+        "triples (not of the first column), ends of the sentence; and if there is one input column, its "
+        "lower case, shape, and affixes of 2 and 3 letters.",
         show_default=False,
     ),
 ]

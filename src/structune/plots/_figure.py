@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import StructuneError
+from structune.errors import DataError, StructuneError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,13 +24,30 @@ _FRAME_INCHES = 1.0  # what the axis below and the title take
 
 def new_figure(path: Path, width: float, height: float) -> Figure:
     """A figure to be saved; or, without a path, one that pyplot shows."""
+    if path is not None:
+        check_path(path)
+    pyplot, figure = _matplotlib()
+    make: Any = pyplot.figure if path is None else figure
+    return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raise a `StructuneError` if matplotlib is missing, or cannot write such a file."""
+    _, figure = _matplotlib()
+    known = figure().canvas.get_supported_filetypes()
+    ending = os.path.splitext(path)[1].removeprefix(".").lower()
+    if ending not in known:
+        raise DataError(f"{os.fspath(path)}: expected a name that ends in one of {', '.join(sorted(known))}")
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    """The module pyplot, and the class of figures that it does not keep."""
     try:
         from matplotlib import pyplot
         from matplotlib.figure import Figure
     except ImportError:
         raise StructuneError("plots need matplotlib: pip install 'structune[plots]'") from None
-    make: Any = pyplot.figure if path is None else Figure
-    return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
+    return pyplot, Figure
 
 
 def finish(figure: Figure, path: Path) -> Figure:

@@ -43,7 +43,7 @@ class HessianSystem:
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray, power: float = 0.5) -> None:
         self.risk, self.precision = risk, precision
-        self._product = risk.linearize(w)
+        self.hessian_product = risk.linearize(w)
         self._diagonal = (precision + np.maximum(risk.variance(w), 0.0)) ** power
 
     def solve(
@@ -76,7 +76,7 @@ class HessianSystem:
 
     def _apply(self, v: FloatArray) -> FloatArray:
         self._n += 1
-        return np.asarray(self._product(v) + self.precision * v)
+        return np.asarray(self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:
         product = self._apply(v)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.monitor import STOPS, BudgetExhausted, Monitor
+from structune.monitor import STOPS, Monitor, stop_status
+from structune.risk import Risk
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
 from structune.structures.base import FloatArray
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
@@ -43,6 +44,8 @@ class GridTuner:
 
     def _points(self, n_groups: int) -> list[FloatArray]:
         axes = n_groups if self.product else 1
+        if not len(self.values) or not np.all(np.isfinite(self.values) & (np.array(self.values) > 0)):
+            raise DataError(f"values={self.values!r}: expected finite numbers > 0, one at least")
         if len(self.values) ** axes > _MOST_POINTS:
             raise DataError(
                 f"a product grid of {len(self.values)} values for {axes} groups has too many points"
@@ -54,38 +57,47 @@ class GridTuner:
         """Try the grid, and fit with its best point."""
         if not problem.splits:
             raise DataError("the grid needs held-out data: found a problem without splits")
-        passes = PassCount(problem)
         points = self._points(len(problem.groups))
-        best: tuple[float, FloatArray, FloatArray] | None = None
-        status = "converged"
         with monitor or Monitor() as monitor:
-            try:
-                starts: list[FloatArray | None] = [None] * len(problem.splits)
-                for d in points:
-                    loss, fits = self._try(problem, d, starts, monitor)
-                    starts = list(fits) if self.warm else starts
-                    monitor.record("grid", heldout_loss=loss, log_precision=d.tolist(), passes=passes.spent)
-                    if best is None or loss < best[0]:
-                        best = loss, d, fits[0]
-                if self.refit and best is not None:
-                    precision = np.exp(best[1])[problem.groups.index]
-                    fit = fit_l2(problem.full, precision, tolerance=self.fit_tolerance, monitor=monitor)
-                    best = best[0], best[1], fit.w
-            except STOPS as stop:
-                status = "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
-        if best is None:
-            best = np.inf, points[0], np.zeros(problem.full.n_weights)
-        return TuningResult(best[1], best[2], status, best[0], passes.spent, monitor.history)
+            return _Search(self, problem, monitor).run(points)
 
-    def _try(
-        self, problem: TuningProblem, d: FloatArray, starts: Sequence[FloatArray | None], monitor: Monitor
-    ) -> tuple[float, list[FloatArray]]:
-        precision = np.exp(d)[problem.groups.index]
+
+class _Search:
+    """The best point so far, and the weights to start from."""
+
+    def __init__(self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor) -> None:
+        self.tuner, self.problem, self.monitor = tuner, problem, monitor
+        self.passes = PassCount(problem)
+        self.starts: list[FloatArray | None] = [None] * len(problem.splits)
+        self.loss: float | None = None
+        self.w = np.zeros(problem.full.n_weights)
+
+    def run(self, points: list[FloatArray]) -> TuningResult:
+        status, self.d = "converged", points[0]
+        try:
+            for d in points:
+                self._try(d)
+            if self.tuner.refit:
+                self.w = self._fit(self.problem.full, self.d, None)
+        except STOPS as stop:
+            status = stop_status(stop)
+            if self.loss is None:
+                self.w = getattr(stop, "w", self.w)
+        return TuningResult(self.d, self.w, status, self.loss, self.passes.spent, self.monitor.history)
+
+    def _fit(self, risk: Risk, d: FloatArray, start: FloatArray | None) -> FloatArray:
+        precision, tolerance = np.exp(d)[self.problem.groups.index], self.tuner.fit_tolerance
+        fit = fit_l2(risk, precision, start, tolerance=tolerance, monitor=self.monitor)
+        fit.check()
+        return fit.w
+
+    def _try(self, d: FloatArray) -> None:
         loss, fits = 0.0, []
-        for split, start in zip(problem.splits, starts, strict=True):
-            fit = fit_l2(split.train, precision, start, tolerance=self.fit_tolerance, monitor=monitor)
-            if fit.stopped:
-                raise BudgetExhausted if fit.status == "budget" else KeyboardInterrupt
-            loss += split.heldout.value(fit.w)
-            fits.append(fit.w)
-        return loss, fits
+        for split, start in zip(self.problem.splits, self.starts, strict=True):
+            fits.append(self._fit(split.train, d, start))
+            loss += split.heldout.value(fits[-1])
+        if self.tuner.warm:
+            self.starts = list(fits)
+        if self.loss is None or loss < self.loss:
+            self.loss, self.d, self.w = loss, d, fits[0]
+        self.monitor.record("grid", heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent)

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from structune.errors import DataError
-from structune.monitor import STOPS, BudgetExhausted, Monitor
+from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
-from structune.risk import Risk
 from structune.solvers.lbfgs import TOLERANCE, Solution, fit_l2
 from structune.solvers.linear import HessianSystem
 from structune.structures.base import FloatArray, Groups
@@ -69,11 +68,13 @@ def hypergradient(
     precision = GroupedL2(groups, log_precision).precision
     first_w, first_x = (start.fit.w, start.x) if start else (None, None)
     fit = fit_l2(split.train, precision, first_w, tolerance=tolerance, monitor=monitor)
-    if fit.stopped:
-        raise BudgetExhausted if fit.status == "budget" else KeyboardInterrupt
-    loss, gradient = split.heldout.value_and_gradient(fit.w)
-    system = HessianSystem(split.train, precision, fit.w)
-    solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
+    fit.check()
+    try:
+        loss, gradient = split.heldout.value_and_gradient(fit.w)
+        system = HessianSystem(split.train, precision, fit.w)
+        solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
+    except KeyboardInterrupt:
+        raise FitStopped("interrupted", fit.w) from None
     # the optimum lies (C + H)^-1 r away, r the gradient the fit left: to first order the loss falls by x . r
     value = loss - float(solved.x @ fit.gradient)
     slope = -groups.sum(solved.x * precision * fit.w)
@@ -130,8 +131,10 @@ class _Search:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
         self.passes = PassCount(problem)
         self.points: list[HyperGradient | None] = [None] * len(problem.splits)
-        self.best_points = self.points
-        self.best_value, self.best_d = np.inf, np.full(len(problem.groups), np.log(tuner.start))
+        self.best_points: list[HyperGradient | None] = []
+        self.best_value = np.inf
+        self.best_d = np.clip(np.full(len(problem.groups), np.log(tuner.start)), *BOUNDS)
+        self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
 
     def run(self) -> str:
@@ -159,10 +162,11 @@ class _Search:
                 },
             )
         except STOPS as stop:
-            return "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
+            self.unfinished = getattr(stop, "w", self.unfinished)
+            return stop_status(stop)
         except _Converged:
             return "converged"
-        return "converged" if end.status == 0 else "iterations"
+        return {0: "converged", 1: "iterations"}.get(end.status, "stalled")
 
     def evaluate(self, d: FloatArray) -> tuple[float, FloatArray]:
         looseness = _LOOSE * min(1.0, self.last_norm / self.first_norm) if self.first_norm else _LOOSE
@@ -192,7 +196,7 @@ class _Search:
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,
         )
-        if self._promise(d, gradient) <= self.tuner.tolerance * abs(value):
+        if value <= self.best_value and self._promise(d, gradient) <= self.tuner.tolerance * abs(value):
             raise _Converged
         return value, gradient
 
@@ -202,19 +206,20 @@ class _Search:
         return float(np.abs(gradient) @ np.minimum(room, 1.0))
 
     def finish(self, status: str) -> TuningResult:
-        fits = [point.fit.w for point in self.best_points if point is not None]
-        w = np.mean(fits, axis=0) if fits else np.zeros(self.problem.full.n_weights)
+        fits = [point.fit.w for point in self.best_points or self.points if point is not None]
+        w = fits[0] if fits else self.unfinished
         if self.tuner.refit and status not in ("interrupted", "budget"):
-            w, refit_status = self._refit(w)
-            status = refit_status or status
-        elif fits:
-            w = fits[0]
-        value = float(self.best_value) if fits else None
+            try:
+                w = self._refit(np.mean(fits, axis=0))
+            except STOPS as stop:
+                w, status = getattr(stop, "w", w), stop_status(stop)
+        value = float(self.best_value) if self.best_points else None
         return TuningResult(self.best_d, w, status, value, self.passes.spent, self.monitor.history)
 
-    def _refit(self, w: FloatArray) -> tuple[FloatArray, str | None]:
-        risk: Risk = self.problem.full
+    def _refit(self, w: FloatArray) -> FloatArray:
         precision = GroupedL2(self.problem.groups, self.best_d).precision
-        fit = fit_l2(risk, precision, w, tolerance=self.tuner.fit_tolerance, monitor=self.monitor)
+        risk, tolerance = self.problem.full, self.tuner.fit_tolerance
+        fit = fit_l2(risk, precision, w, tolerance=tolerance, monitor=self.monitor)
         self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
-        return fit.w, fit.status if fit.stopped else None
+        fit.check()
+        return fit.w

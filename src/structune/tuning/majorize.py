@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.monitor import STOPS, BudgetExhausted, Monitor
+from structune.monitor import STOPS, Monitor, stop_status
 from structune.penalties import IntegratedL2
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
 from structune.solvers.linear import HessianSystem
@@ -33,7 +33,7 @@ class MajorizeTuner:
         The Gamma prior of each precision.
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), its trace by random probes. "auto" is "effective" if there
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), the trace by random probes. "auto" is "effective" if there
         are more weights than labelled parts (tokens), and where "all" collapses: when the fit has lost
         half of what the first one gained over w = 0.
     max_iterations : int
@@ -54,7 +54,7 @@ class MajorizeTuner:
     max_iterations: int = 20
     tolerance: float = 0.5
     fit_tolerance: float = TOLERANCE
-    cg_tolerance: float = 0.1
+    cg_tolerance: float = 0.02
     random_state: int = 0
     needs_splits = False
 
@@ -81,6 +81,7 @@ class _Steps:
         self.log_precision = np.zeros(len(self.groups))  # C = 1 at t = 0
         self.w = np.zeros(self.risk.n_weights)
         self.first_loss: float | None = None
+        self.collapsed = False
 
     def run(self) -> TuningResult:
         status = "iterations"
@@ -95,7 +96,7 @@ class _Steps:
                 self._check_collapse()
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
-            status = "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
+            status = stop_status(stop)
         return TuningResult(self.log_precision, self.w, status, None, self.passes.spent, self.monitor.history)
 
     def _fit(self, tolerance: float) -> None:
@@ -113,8 +114,7 @@ class _Steps:
             effective=self.effective,
             passes=self.passes.spent,
         )
-        if fit.stopped:
-            raise BudgetExhausted if fit.status == "budget" else KeyboardInterrupt
+        fit.check()
         self.loss = loss
         if self.first_loss is None:
             self.first_loss, self.first_w = loss, fit.w
@@ -122,9 +122,10 @@ class _Steps:
     def _check_collapse(self) -> None:
         assert self.first_loss is not None
         at_zero = self.risk.at_zero.value
-        if self.effective or at_zero - self.loss >= 0.5 * (at_zero - self.first_loss):
+        kept = at_zero - self.loss >= 0.5 * (at_zero - self.first_loss)
+        if kept or self.effective or self.collapsed:
             return
-        self.effective = self.tuner.count == "auto"
+        self.collapsed, self.effective = True, self.tuner.count == "auto"
         remedy = "going on with" if self.effective else "count='effective' goes on with"
         warnings.warn(
             f"the precisions grow and the weights collapse to zero: the training loss rose from "
@@ -141,12 +142,16 @@ class _Steps:
         return np.log(self.penalty.precision(self.w, counts))
 
     def _effective_counts(self) -> FloatArray:
-        """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator, clipped to [0, n_j]."""
+        """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator.
+
+        Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that the
+        data determine, and not to the many that they do not.
+        """
         precision = np.exp(self.log_precision)[self.groups.index]
         system = HessianSystem(self.risk, precision, self.w, power=1.0)
-        shrunk = np.zeros(len(self.groups))
+        counts = np.zeros(len(self.groups))
         for p, probe in enumerate(self.probes):
-            self.solved[p] = x = system.solve(probe, self.solved[p], tolerance=self.tuner.cg_tolerance).x
-            shrunk += self.groups.sum(precision * probe * x) / len(self.probes)
-        # at least a trace of a weight, so that the precision stays positive
-        return np.clip(self.groups.sizes - shrunk, 1e-3, self.groups.sizes)
+            right = system.hessian_product(probe)
+            self.solved[p] = x = system.solve(right, self.solved[p], tolerance=self.tuner.cg_tolerance).x
+            counts += self.groups.sum(probe * x) / len(self.probes)
+        return np.clip(counts, 1e-3, self.groups.sizes)  # never 0, so that precisions stay positive

@@ -1,0 +1,103 @@
+"""Writes the tables of the README from results/*.json, between its `<!-- NAME -->` marks.
+
+python benchmarks/tables.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from common import RESULTS
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def result(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def interval(row: dict[str, float], scale: float = 100.0) -> str:
+    text = f"{scale * row['value']:+.2f} [{scale * row['low']:+.2f}, {scale * row['high']:+.2f}]"
+    return text + (", no difference" if row["low"] <= 0 <= row["high"] else "")
+
+
+def speed() -> str:
+    data = result("conll2000_speed")
+    runs, faster = data["runs"], data["times_faster"]
+
+    def of(program: str, *keys: str) -> float:
+        return median(sum(run[program][key] for key in keys) for run in runs)
+
+    rows = [
+        [name, f"{of('crfsuite', *keys):.{digits}f}", f"{of('structune', *keys):.{digits}f}", f"{ratio:.1f}"]
+        for name, keys, digits, ratio in (
+            ("features and encoding, s", ("features", "encode"), 2, faster["features_and_encoding"]),
+            ("training to CRFsuite's objective after 100 iterations, s", ("train",), 1, faster["training"]),
+            ("tagging, tokens/s", ("tokens_per_second",), 0, faster["tagging"]),
+            (
+                "tagging from words, tokens/s",
+                ("tokens_per_second_with_features",),
+                0,
+                faster["tagging_with_features"],
+            ),
+            ("peak memory, MB", ("peak_mb",), 0, data["crfsuite_memory_over_structune"]),
+        )
+    ]
+    return table(["CoNLL-2000, c2 = 1", "CRFsuite", "structune, 2 threads", "ratio"], rows)
+
+
+def tuned() -> str:
+    data = result("conll2000_tuning")
+    peer = data["crfsuite"]
+    names = {
+        "fixed": "structune, penalty 1",
+        "grid": "structune, one penalty by grid (13 values, warm)",
+        "majorize": 'structune, `tuning="majorize"`',
+        "implicit": 'structune, `tuning="implicit"`',
+    }
+    rows = [[f"CRFsuite, c2 = 2^{peer['log2_c2']} by held-out F1", f"{100 * peer['f1']:.2f}", "", "", ""]]
+    for name, label in names.items():
+        row = data["structune"][name]
+        rows.append([
+            label,
+            f"{100 * row['f1']:.2f}",
+            interval(row["minus_crfsuite"]),
+            f"{row['times_fixed_seconds']:.1f}",
+            f"{row['times_fixed_passes']:.1f}",
+        ])  # fmt: skip
+    header = ["", "test F1, %", "minus CRFsuite, points", "cost in fits, seconds", "cost in fits, passes"]
+    return table(header, rows)
+
+
+def simulation() -> str:
+    data = result("hmm_simulation")
+    methods = ("grid", "single", "separate", "grouped")
+    rows = []
+    for row in (*data["against_relevant"], *data["against_training"]):
+        low, high = row["gain_interval"]
+        errors = (f"{row['error'][m]:.3f}" for m in methods)
+        gain = f"{row['gain']:+.3f} [{low:+.3f}, {high:+.3f}]"
+        rows.append([str(row["n_train"]), str(row["n_relevant"]), *errors, gain])
+    return table(["M", "R", *methods, "grouped better than the next by"], rows)
+
+
+def main() -> None:
+    text = README.read_text()
+    for name, make in (("speed", speed), ("tuned", tuned), ("simulation", simulation)):
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        text, n = re.subn(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
+        assert n == 1, f"README.md has no place for {name}"
+    README.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Tables on standard output; without colours where that is a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from structune.metrics import Score, Scores
+
+_MOST_ROWS = 40
+_PIPE_WIDTH = 100
+
+
+def print_tables(*tables: Table) -> None:
+    """Print them, as wide as the terminal."""
+    console = Console(markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPE_WIDTH)
+    for table in tables:
+        console.print(table)
+
+
+def scores_table(title: str, what: str, scores: Scores) -> Table:
+    """Precision, recall and F1 of each label or segment type, and of all."""
+    table = _table(title, [what], ["precision", "recall", "F1", "support"])
+    _filled(table, map(_score_row, scores.by_name)).add_section()
+    return _filled(table, [_score_row(scores.overall)])
+
+
+def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Sequence[float]) -> Table:
+    """A row for each group, falling; of very many, the highest and the lowest precisions."""
+    table = _table(f"Precisions of {len(names)} groups", ["group"], ["weights", "precision"])
+    rows = sorted(zip(names, sizes, precisions, strict=True), key=lambda row: -row[2])
+    shown = [(name, f"{size:,}", f"{precision:.4g}") for name, size, precision in rows]
+    if len(shown) > _MOST_ROWS:
+        half = _MOST_ROWS // 2
+        shown = [*shown[:half], ("...", "", ""), *shown[-half:]]
+    return _filled(table, shown)
+
+
+def record_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """What the training was."""
+    table = _table("Training", ["", ""], [])
+    table.show_header = False
+    return _filled(table, rows)
+
+
+def _score_row(score: Score) -> list[str]:
+    return [score.name, *(f"{value:.4f}" for value in score[1:4]), f"{score.support:,}"]
+
+
+def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for name in texts:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

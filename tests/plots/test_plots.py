@@ -1,0 +1,162 @@
+"""Figures say what they should; whether they look good was for eyes to judge."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError, StructuneError
+from structune.plots import check_path, plot_penalties, plot_tuning
+from structune.plots._figure import spread
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+NAMES = ["w[0]", "$5 : B-NP", "transitions"]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def implicit(n_groups=3, n_steps=4):
+    steps = [
+        {
+            "stage": "implicit",
+            "passes": 10.0 * t,
+            "heldout_loss": 9.0 - t % 3,
+            "log_precision": [t / 9] * n_groups,
+        }
+        for t in range(n_steps)
+    ]
+    return [*steps, {"stage": "refit", "passes": 99.0, "objective": 3.0}]
+
+
+def majorize():
+    return [
+        {"stage": "majorize", "passes": 10.0 * t, "objective": 9.0 - t, "log_precision": [t, -t, 0.0]}
+        for t in range(3)
+    ]
+
+
+def grid(constant=True):
+    return [
+        {
+            "stage": "grid",
+            "passes": 1.0 * k,
+            "heldout_loss": k * k + 1.0,
+            "log_precision": [k, k, k * constant],
+        }
+        for k in range(-2, 3)
+    ]
+
+
+def texts(axes):
+    return {text.get_text() for text in axes.texts}
+
+
+def is_png(path):
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("history", "loss"),
+    [(implicit(), "held-out loss"), (majorize(), "objective"), (grid(constant=False), "held-out loss")],
+)
+def test_plot_tuning(history, loss):
+    left, right = plot_tuning(history, NAMES).axes
+    assert left.get_ylabel() == loss
+    assert texts(right) == set(NAMES)
+
+
+def test_the_chosen_step_is_marked():
+    figure = plot_tuning(implicit(n_steps=4), NAMES)  # losses 9, 8, 7, 9
+    assert figure.axes[1].get_lines()[-1].get_xdata()[0] == 2
+    assert plot_tuning(majorize(), NAMES).axes[1].get_lines()[-1].get_xdata()[0] == 2
+
+
+def test_a_grid_of_one_precision_is_drawn_over_it():
+    (axes,) = plot_tuning(grid(), NAMES).axes
+    assert "held-out loss: 1 at precision 1" in axes.get_title("left")
+
+
+def test_without_precisions_there_is_one_panel():
+    assert len(plot_tuning([{"stage": "direct", "passes": 5.0, "objective": 3.0}], NAMES).axes) == 1
+
+
+def test_many_groups_are_drawn_as_percentiles():
+    names = [f"group {j}" for j in range(50)]
+    assert texts(plot_tuning(implicit(50), names).axes[1]) == {"5 %", "25 %", "median", "75 %", "95 %"}
+
+
+def test_plot_tuning_saves(tmp_path):
+    plot_tuning(implicit(), NAMES, tmp_path / "a.png")
+    plot_penalties([1.0, 2.0, 0.5], NAMES, tmp_path / "b.png")
+    assert is_png(tmp_path / "a.png")
+    assert is_png(tmp_path / "b.png")
+    assert not matplotlib.pyplot.get_fignums()
+
+
+def test_labels_do_not_overlap():
+    names = [f"pos[{j}]" for j in range(40)]
+    figure = plot_tuning(implicit(40), names)
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent() for text in figure.axes[1].texts), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    assert boxes[0].y0 >= 0
+    assert boxes[-1].y1 <= figure.bbox.y1
+
+
+def test_plot_penalties_sorts():
+    axes = plot_penalties([4.0, 1.0, 0.5], NAMES).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [NAMES[2], NAMES[1], NAMES[0]]
+    assert texts(axes) == {"4", "1", "0.5"}
+
+
+def test_plot_penalties_of_many_groups():
+    values = np.arange(1.0, 101.0)
+    axes = plot_penalties(values, [str(value) for value in values]).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()][19:21] == ["20.0", "81.0"]
+    assert "40 of 100" in axes.get_title("left")
+
+
+@pytest.mark.parametrize("penalty", [[1.0, 2.0], [1.0, 2.0, 0.0], [1.0, np.nan, 1.0]])
+def test_wrong_penalties(penalty):
+    with pytest.raises(DataError, match="expected 3 finite numbers"):
+        plot_penalties(penalty, NAMES)
+
+
+def test_wrong_histories():
+    with pytest.raises(DataError, match="neither"):
+        plot_tuning([{"stage": "fit"}], NAMES)
+    with pytest.raises(DataError, match="found 2 group names, expected 3"):
+        plot_tuning(implicit(), NAMES[:2])
+
+
+def test_wrong_paths():
+    with pytest.raises(DataError, match=r"a\.foo.*png"):
+        check_path("a.foo")
+
+
+def test_matplotlib_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    with pytest.raises(StructuneError, match=r"pip install 'structune\[plots\]'"):
+        plot_penalties([1.0], ["all"])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_spread(wanted):
+    places = spread(np.array(wanted), 0.05, 0.0, 1.0)
+    order = np.argsort(wanted, kind="stable")
+    assert np.all(np.diff(places[order]) >= 0.05 - 1e-9)
+    assert places.min() >= -1e-9
+    assert places.max() <= 1 + 1e-9
+
+
+def test_spread_moves_nothing_that_fits():
+    assert spread(np.array([0.9, 0.1, 0.5]), 0.2, 0.0, 1.0) == pytest.approx([0.9, 0.1, 0.5])
