@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from structune.errors import DataError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -50,5 +52,5 @@ def make_executor(n_jobs: int | None) -> ThreadExecutor:
     if n_jobs is None or n_jobs > 0:
         return ThreadExecutor(n_jobs or 1)
     if n_jobs == 0:
-        raise ValueError("n_jobs=0: expected a positive number, or -1 for all cores")
+        raise DataError("n_jobs=0: expected a positive number, or -1 for all cores")
     return ThreadExecutor(max(1, ThreadExecutor().n_threads + 1 + n_jobs))

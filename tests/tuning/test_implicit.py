@@ -38,9 +38,7 @@ def slope(problem, d, direction):
     at = optima(problem, d)
 
     def difference(step):
-        ahead, behind = (
-            heldout_loss(problem, optima(problem, d + s * direction, at)) for s in (step, -step)
-        )
+        ahead, behind = (heldout_loss(problem, optima(problem, d + s * direction, at)) for s in (step, -step))
         return (ahead - behind) / (2 * step)
 
     return (4 * difference(STEP / 2) - difference(STEP)) / 3
@@ -76,7 +74,9 @@ def test_the_hessian_methods_agree(kind):
     found = []
     for hessian in HESSIAN_METHODS:
         problem = tuning_problem(kind, "separate", hessian=hessian)
-        found.append(value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9))
+        found.append(
+            value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9)
+        )
     for value, gradient in found[1:]:
         assert value == pytest.approx(found[0][0], rel=1e-9)
         assert_allclose(gradient, found[0][1], rtol=1e-5, atol=1e-6)
@@ -128,7 +128,9 @@ def test_the_heldout_loss_falls(which, splits):
 
 def test_it_ends_where_the_gradient_is_small():
     problem = hmm_tuning_problem(folds=3)
-    result = ImplicitTuner(tolerance=1e-5, fit_tolerance=1e-7, cg_tolerance=1e-6, max_evaluations=100).tune(problem)
+    result = ImplicitTuner(tolerance=1e-5, fit_tolerance=1e-7, cg_tolerance=1e-6, max_evaluations=100).tune(
+        problem
+    )
     _, gradient = value_and_gradient(problem, result.log_precision, **TIGHT)
     inside = (result.log_precision > BOUNDS[0] + 1e-6) & (result.log_precision < BOUNDS[1] - 1e-6)
     assert result.status == "converged"

@@ -88,7 +88,7 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _report(tagger: SequenceTagger, data: ConllData, seconds: float, model: Path) -> None:
-    sizes = tagger._weight_groups(tagger.chain_).sizes
+    sizes = tagger.group_sizes_
     print_tables(
         precisions_table(tagger.group_names_, sizes.tolist(), tagger.penalty_.tolist()),
         record_table(_record(tagger, data, seconds, model)),

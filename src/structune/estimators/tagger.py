@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
+from structune.estimators.tagger_file import pack, unpack
 from structune.executors import make_executor
 from structune.features.attributes import AttributeTable
 from structune.losses import LogLoss
-from structune.model_files import pack_strings, save_model, unpack_strings
+from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
@@ -74,9 +75,13 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Named by ``chain_.weight_names()``.
     penalty_ : ndarray, shape (n_groups,)
     group_names_ : tuple of str
+    group_sizes_ : ndarray of int, shape (n_groups,)
+        Weights in each group.
     history_ : list of dict
     status_ : str
         "converged", "iterations", "stalled", "budget" or "interrupted".
+    passes_ : float
+        Passes over the training data that the fit took.
     chain_ : Chain
 
     Examples
@@ -241,7 +246,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.classes_ = list(chain.labels)
         self.coef_ = result.w
         self.penalty_ = np.exp(result.log_precision)
-        self.group_names_ = groups.names
+        self.group_names_, self.group_sizes_ = groups.names, groups.sizes
         self.history_ = result.history
         self.status_ = result.status
         self.passes_ = result.passes
@@ -306,52 +311,14 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             More to keep in the header, as JSON; back in ``extra_`` after loading.
         """
         check_is_fitted(self, "coef_")
-        names = pack_strings(list(self.chain_.attributes))
-        header = {
-            "labels": self.classes_,
-            "boundary": self.chain_.boundary,
-            "forbidden": self.chain_.forbidden,
-            "group_names": self.group_names_,
-            "history": self.history_,
-            "status": self.status_,
-            "extra": dict(extra or getattr(self, "extra_", {})),
-        }
-        arrays = {
-            "coef": self.coef_,
-            "penalty": self.penalty_,
-            "pair_keys": self.chain_.pairs.keys,
-            "transitions": self.chain_.transitions,
-            "attribute_bytes": names["bytes"],
-            "attribute_ends": names["ends"],
-        }
+        header, arrays = pack(self, dict(extra or getattr(self, "extra_", {})))
         save_model(path, "sequence-tagger", header, arrays)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SequenceTagger:
-        attributes = unpack_strings(arrays["attribute_bytes"], arrays["attribute_ends"])
-        forbidden = header["forbidden"]
-        if isinstance(forbidden, list):
-            forbidden = [(a, b) for a, b in forbidden]
-        keys, moves, n = arrays["pair_keys"], arrays["transitions"], len(header["labels"])
-        for name, array, end in (("pair_keys", keys, len(attributes) * n), ("transitions", moves, n * n)):
-            if (
-                array.dtype != np.int64
-                or np.any(np.diff(array) <= 0)
-                or (array.size and not 0 <= array[0] <= array[-1] < end)
-            ):
-                raise ModelFileError(f"the table {name!r} is damaged")
-        chain = Chain(header["labels"], attributes, keys, moves, bool(header["boundary"]), forbidden)
-        if arrays["coef"].shape != (chain.n_weights,) or not np.all(np.isfinite(arrays["coef"])):
-            raise ModelFileError(
-                f"found weights of shape {arrays['coef'].shape}, expected ({chain.n_weights},) finite numbers"
-            )
-        model = cls(boundary=chain.boundary, forbidden=chain.forbidden)
-        model.chain_, model.classes_ = chain, list(header["labels"])
-        model.coef_, model.penalty_ = arrays["coef"].astype(np.float64), arrays["penalty"]
-        model.group_names_ = tuple(header["group_names"])
-        model.history_, model.status_ = header["history"], header["status"]
-        model.extra_ = header["extra"]
-        return model
+        tagger = cls()
+        unpack(tagger, header, arrays)
+        return tagger
 
 
 def as_table(X: Any) -> AttributeTable:

@@ -73,7 +73,7 @@ class LinearPosterior:
         """Backward vectors; from here on `emission` is divided by the forward scale."""
         _, transposed, _, end = self.moves.potentials
         linear.backward(self.offsets, self.emission, self.scale, transposed, end, self.alpha, self._beta)
-        return self._beta
+        return np.asarray(self._beta)
 
     def expectations(
         self, weights: FloatArray, counts: Array | None = None, out: Array | None = None

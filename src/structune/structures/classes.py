@@ -197,7 +197,7 @@ class Classes(Structure):
 
     def cost(self, shard: ClassesShard, outputs: Any) -> FloatArray:
         """0/1 cost."""
-        return (self._labels_of(shard, None) != outputs).astype(np.float64)
+        return np.asarray(self._labels_of(shard, None) != outputs, dtype=np.float64)
 
     def linearize(self, w: FloatArray, shard: ClassesShard, within: bool = False) -> HessianProduct:
         self._refuse_partial(within)

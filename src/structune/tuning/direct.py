@@ -53,6 +53,8 @@ class DirectTuner:
                 max_iterations=self.max_iterations,
                 monitor=monitor,
             )
-            monitor.record("direct", objective=fit.objective, passes=passes.spent)
-        log_precision = np.log(penalty.precision(fit.w))
+            log_precision = np.log(penalty.precision(fit.w))
+            monitor.record(
+                "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
+            )
         return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history)

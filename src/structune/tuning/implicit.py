@@ -191,7 +191,6 @@ class _Search:
             heldout_loss=value,
             gradient_norm=self.last_norm,
             log_precision=d.tolist(),
-            gradient=gradient.tolist(),
             fit_evaluations=sum(p.fit.n_evaluations for p in points),
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,

@@ -144,8 +144,8 @@ class _Steps:
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator.
 
-        Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that the
-        data determine, and not to the many that they do not.
+        Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
+        the data determine, and not to the many that they do not.
         """
         precision = np.exp(self.log_precision)[self.groups.index]
         system = HessianSystem(self.risk, precision, self.w, power=1.0)
