@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.executors import ThreadExecutor
@@ -15,6 +16,7 @@ from structune.structures.chain import Chain
 from structune.structures.classes import Classes
 from structune.tuning import TuningProblem
 
+threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")
 
 
@@ -64,11 +66,14 @@ def dense_hessian(risk, w):
 
 def exact_fit(risk, precision, start=None):
     """The penalised optimum (the one near `start` where there are several) to rounding, by Newton steps."""
-    w = fit_l2(risk, precision, tolerance=1e-7).w if start is None else start
-    for _ in range(6):
+    w = fit_l2(risk, precision).w if start is None else start
+    for _ in range(10):
         gradient = risk.value_and_gradient(w)[1] + precision * w
-        w = w - np.linalg.solve(dense_hessian(risk, w) + np.diag(precision), gradient)
-    return w
+        step = np.linalg.solve(dense_hessian(risk, w) + np.diag(precision), gradient)
+        w = w - step
+        if np.abs(step).max() < 1e-8:  # squared by the step just made
+            return w
+    raise AssertionError("Newton's method does not converge")
 
 
 class Fuse(ThreadExecutor):
@@ -109,7 +114,7 @@ def tuning_problem(kind="chain", which="grouped", seed=0, hessian="exact", execu
 def hmm_tuning_problem(n_sequences=60, n_relevant=4, n_features=12, seed=0, which="grouped", **options):
     """The papers' simulation, smaller: transitions, relevant features and noise have a group each."""
     y, x = simulate_hmm(n_sequences, n_relevant, n_features, length=8, agreement=0.7, random_state=seed)
-    table, outputs = hmm_attributes(x), [list("ab"[k] for k in row) for row in y]
+    table, outputs = hmm_attributes(x), [["ab"[k] for k in row] for row in y]
     chain = Chain.build(table, outputs)
     kinds = hmm_groups(table.names, n_relevant)
     groups = {

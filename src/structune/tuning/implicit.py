@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
@@ -15,6 +16,8 @@ from structune.solvers.linear import HessianSystem
 from structune.structures.base import FloatArray, Groups
 from structune.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 
+_FALL = 0.2  # of the slope, from its peak: where precisions are too low to matter, it is small too
+_REACH = 2.5  # of one search, in log precisions: far off, every slope is flat
 _LOOSE = 3.0  # tolerances of the first fits and systems, relative to the last
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
@@ -92,8 +95,8 @@ class ImplicitTuner:
     max_evaluations : int
         Of the held-out loss; each is one warm-started fit and one linear system per split.
     tolerance : float
-        Ends when moving every precision by a factor e, each the way that helps, would lower the held-out loss
-        by less than this share, to first order.
+        Ends when a step of length 1 down the gradient in the log precisions would lower the held-out loss by
+        less than this share, to first order, and by a fifth at most of what it would have on the way.
     fit_tolerance, cg_tolerance : float
         Of the last fits and linear systems; the first ones are three times looser, in step with the norm of
         the gradient.
@@ -104,7 +107,7 @@ class ImplicitTuner:
 
     start: float = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.01
+    tolerance: float = 0.003
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.02
     refit: bool = True
@@ -120,8 +123,8 @@ class ImplicitTuner:
             return search.finish(status)
 
 
-class _Converged(Exception):  # noqa: N818
-    pass
+class _End(Exception):  # noqa: N818
+    """The search is over; its argument is the status."""
 
 
 class _Search:
@@ -132,43 +135,56 @@ class _Search:
         self.passes = PassCount(problem)
         self.points: list[HyperGradient | None] = [None] * len(problem.splits)
         self.best_points: list[HyperGradient | None] = []
-        self.best_value = np.inf
+        self.n_evaluations, self.best_value = 0, np.inf
         self.best_d = np.clip(np.full(len(problem.groups), np.log(tuner.start)), *BOUNDS)
         self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
+        self.peak_slope = 0.0
 
     def run(self) -> str:
         try:
-            first = self.evaluate(self.best_d)
-            # inside bounds L-BFGS-B begins with minus the gradient: make that a factor e where it is steepest
-            scale = 1.0 / max(float(np.max(np.abs(first[1]))), 1e-300)
-            known = {self.best_d.tobytes(): first}
-
-            def objective(d: FloatArray) -> tuple[float, FloatArray]:
-                value, gradient = known.pop(d.tobytes()) if d.tobytes() in known else self.evaluate(d)
-                return value * scale, gradient * scale
-
-            end = minimize(
-                objective,
-                self.best_d,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[BOUNDS] * self.best_d.size,
-                options={
-                    "ftol": 0.01 * self.tuner.tolerance,
-                    "gtol": 0.0,
-                    "maxfun": self.tuner.max_evaluations,
-                    "maxls": 8,
-                },
-            )
+            self.evaluate(self.best_d)
+            status = "moved"
+            while status == "moved":
+                status = self._descend()
+            return status
         except STOPS as stop:
             self.unfinished = getattr(stop, "w", self.unfinished)
             return stop_status(stop)
-        except _Converged:
-            return "converged"
-        return {0: "converged", 1: "iterations"}.get(end.status, "stalled")
+        except _End as end:
+            return str(end)
+
+    def _descend(self) -> str:
+        """L-BFGS-B in a box around the best point; "moved" where it ran into a side of the box."""
+        start, (value, gradient) = self.best_d, self.best_outcome
+        options: Any = {"ftol": 1e-3 * self.tuner.tolerance, "gtol": 0.0, "maxls": 8}
+        low, high = np.maximum(BOUNDS[0], start - _REACH), np.minimum(BOUNDS[1], start + _REACH)
+        # inside bounds L-BFGS-B begins with minus the gradient: make that a factor e where it is steepest
+        scale = 1.0 / max(float(np.max(np.abs(gradient))), 1e-300)
+
+        def objective(d: FloatArray) -> tuple[float, FloatArray]:
+            outcome = (value, gradient) if np.array_equal(d, start) else self.evaluate(d)
+            return outcome[0] * scale, outcome[1] * scale
+
+        def stop_at_side(d: Any) -> None:
+            if np.any((d <= low) & (low > BOUNDS[0]) | (d >= high) & (high < BOUNDS[1])):
+                raise StopIteration
+
+        found = minimize(  # type: ignore[call-overload]
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(low, high),
+            callback=stop_at_side,
+            options=options,
+        )
+        return {0: "converged", 1: "iterations", 99: "moved"}.get(found.status, "stalled")
 
     def evaluate(self, d: FloatArray) -> tuple[float, FloatArray]:
+        if self.n_evaluations == self.tuner.max_evaluations:
+            raise _End("iterations")
+        self.n_evaluations += 1
         looseness = _LOOSE * min(1.0, self.last_norm / self.first_norm) if self.first_norm else _LOOSE
         for s, split in enumerate(self.problem.splits):
             self.points[s] = hypergradient(
@@ -186,6 +202,7 @@ class _Search:
         self.first_norm = self.first_norm or self.last_norm
         if value < self.best_value:
             self.best_value, self.best_d, self.best_points = value, d.copy(), list(self.points)
+            self.best_outcome = value, gradient
         self.monitor.record(
             "implicit",
             heldout_loss=value,
@@ -195,14 +212,14 @@ class _Search:
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,
         )
-        if value <= self.best_value and self._promise(d, gradient) <= self.tuner.tolerance * abs(value):
-            raise _Converged
-        return value, gradient
-
-    def _promise(self, d: FloatArray, gradient: FloatArray) -> float:
-        """First-order gain of moving every precision by a factor e, within the bounds."""
         room = np.where(gradient > 0, d - BOUNDS[0], BOUNDS[1] - d)
-        return float(np.abs(gradient) @ np.minimum(room, 1.0))
+        slope = float(np.linalg.norm(gradient * np.minimum(room, 1.0)))
+        self.peak_slope = max(self.peak_slope, slope)
+        if value <= self.best_value and slope <= min(
+            self.tuner.tolerance * abs(value), _FALL * self.peak_slope
+        ):
+            raise _End("converged")
+        return value, gradient
 
     def finish(self, status: str) -> TuningResult:
         fits = [point.fit.w for point in self.best_points or self.points if point is not None]
