@@ -24,9 +24,7 @@ class ThreadExecutor:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_threads = n_threads or len(
-            os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]
-        )
+        self.n_threads = n_threads or _usable_cores()
         self._pool: ThreadPoolExecutor | None = None
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -45,6 +43,12 @@ class ThreadExecutor:
 
     def __getstate__(self) -> dict[str, object]:
         return {"n_threads": self.n_threads, "_pool": None}
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def make_executor(n_jobs: int | None) -> ThreadExecutor:

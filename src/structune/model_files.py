@@ -68,9 +68,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         raise ModelFileError(f"{path}: a safetensors file without a structune header")
     try:
         header = json.loads(meta)
-        version = int(header["format"])
-    except (ValueError, KeyError, TypeError):
-        raise ModelFileError(f"{path}: the header is damaged") from None
+    except (ValueError, RecursionError):
+        header = None
+    version = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise ModelFileError(f"{path}: the header is damaged")
     if version > FORMAT:
         raise ModelFileError(f"{path}: written in format {version}, this release reads up to {FORMAT}")
     return header, arrays
@@ -87,17 +89,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     from importlib import import_module
 
     header, arrays = read_model(path)
-    if header.get("kind") not in _LOADERS:
-        raise ModelFileError(
-            f"{path}: unknown kind of model {header.get('kind')!r}, expected one of {list(_LOADERS)}"
-        )
-    module, name = _LOADERS[header["kind"]]
+    kind = str(header.get("kind"))
+    if kind not in _LOADERS:
+        raise ModelFileError(f"{path}: unknown kind of model {kind!r}, expected one of {list(_LOADERS)}")
+    module, name = _LOADERS[kind]
     build: Callable[..., Any] = getattr(import_module(module), name)._from_file
     try:
         return build(header, arrays)
-    except ModelFileError:
-        raise
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (LookupError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
 
 
@@ -116,7 +117,8 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
     ModelFileError
         Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
     """
-    starts = np.concatenate(([0], ends))
+    flat = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
+    starts = np.concatenate(([0], ends)) if flat else np.array([-1])
     if np.any(np.diff(starts) < 0) or starts[-1] != data.size:
         raise ModelFileError("the table of names is damaged")
     whole = data.tobytes()

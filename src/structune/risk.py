@@ -66,7 +66,6 @@ class Risk:
         self.n_weights = structure.n_weights
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
-        self.convex = not any(shard.partial for shard in self.shards)
         self.passes = 0
         self._linear = np.zeros(self.n_weights)
         for part in self._map(lambda shard: loss.linear(structure, shard)):

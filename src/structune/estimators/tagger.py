@@ -245,7 +245,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.chain_ = chain
         self.classes_ = list(chain.labels)
         self.coef_ = result.w
-        self.penalty_ = np.exp(result.log_precision)
+        self.penalty_ = self._precisions(groups) if self.tuning is None else np.exp(result.log_precision)
         self.group_names_, self.group_sizes_ = groups.names, groups.sizes
         self.history_ = result.history
         self.status_ = result.status

@@ -22,7 +22,7 @@ def pack(tagger: SequenceTagger, extra: dict[str, Any]) -> tuple[dict[str, Any],
     chain = tagger.chain_
     history, precisions = _pack_history(tagger.history_, len(tagger.group_names_))
     header = {
-        "labels": tagger.classes_,
+        "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
         "boundary": chain.boundary,
         "forbidden": chain.forbidden,
         "history": history,
@@ -48,25 +48,37 @@ def unpack(tagger: SequenceTagger, header: dict[str, Any], arrays: Arrays) -> No
     """Give a new tagger the fitted attributes that `pack` packed."""
     chain = _chain(header, arrays)
     names = unpack_strings(arrays["group_bytes"], arrays["group_ends"])
-    shapes = {"coef": chain.n_weights, "penalty": len(names), "group_sizes": len(names)}
-    for name, size in shapes.items():
-        if arrays[name].shape != (size,) or not np.all(np.isfinite(arrays[name])):
-            raise ModelFileError(
-                f"found {name!r} of shape {arrays[name].shape}, expected ({size},) finite numbers"
-            )
+    n_records = sum("log_precision" in record for record in header["history"])
+    _check(arrays, "coef", np.float64, (chain.n_weights,))
+    _check(arrays, "penalty", np.float64, (len(names),))
+    _check(arrays, "group_sizes", np.int64, (len(names),))
+    _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
     tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
     tagger.chain_, tagger.classes_ = chain, list(chain.labels)
-    tagger.coef_ = arrays["coef"].astype(np.float64)
-    tagger.penalty_ = arrays["penalty"].astype(np.float64)
-    tagger.group_names_, tagger.group_sizes_ = tuple(names), arrays["group_sizes"].astype(np.int64)
+    tagger.coef_, tagger.penalty_ = arrays["coef"], arrays["penalty"]
+    tagger.group_names_, tagger.group_sizes_ = tuple(names), arrays["group_sizes"]
     tagger.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
     tagger.status_, tagger.passes_ = str(header["status"]), float(header["passes"])
     tagger.extra_ = dict(header["extra"])
 
 
+def _check(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
+        raise ModelFileError(
+            f"found {name!r} of shape {array.shape} and type {array.dtype}, "
+            f"expected finite numbers of shape {shape} and type {np.dtype(dtype)}"
+        )
+
+
 def _chain(header: dict[str, Any], arrays: Arrays) -> Chain:
     attributes = unpack_strings(arrays["attribute_bytes"], arrays["attribute_ends"])
     labels, forbidden = list(header["labels"]), header["forbidden"]
+    readable = labels and all(isinstance(label, str | int) for label in labels)
+    if not readable or len(set(labels)) < len(labels):
+        raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
+    if len(set(attributes)) < len(attributes):
+        raise ModelFileError("two attributes have the same name, expected each once")
     if isinstance(forbidden, list):
         forbidden = [(a, b) for a, b in forbidden]
     ends = {"pair_keys": len(attributes) * len(labels), "transitions": len(labels) ** 2}

@@ -126,6 +126,15 @@ class AttributeTable:
             names,
         )
 
+    def used(self) -> AttributeTable:
+        """The same table without the columns that no token has."""
+        present = np.bincount(self.indices, minlength=len(self.names)) > 0
+        if present.all():
+            return self
+        columns = np.cumsum(present, dtype=np.int32) - 1
+        names = [self.names[a] for a in np.flatnonzero(present).tolist()]
+        return AttributeTable(self.lengths, self.indptr, columns[self.indices], self.values, names)
+
     def take(self, sequences: Any) -> AttributeTable:
         """The table of some sequences, given as NumPy selects them; the columns stay as they are."""
         sequences = np.atleast_1d(np.arange(len(self))[sequences])
@@ -138,6 +147,12 @@ class AttributeTable:
             None if self.values is None else self.values[entries],
             self.names,
         )
+
+
+def template_of(name: str) -> str:
+    """The template that an attribute's name begins with: up to the first ``=``, or else the first ``:``."""
+    template, separator, _ = name.partition("=")
+    return template if separator else name.partition(":")[0]
 
 
 def as_lengths(lengths: Any) -> NDArray[np.int64]:

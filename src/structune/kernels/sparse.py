@@ -10,6 +10,28 @@ from structune.kernels._jit import kernel
 
 
 @kernel
+def lay_out(indptr, columns, values, n_dense, starts, middles, indices, out_values):
+    """CSR rows with the dense attributes of each row first; entries with a negative column are dropped."""
+    filled = 0
+    starts[0] = 0
+    for t in range(middles.size):
+        for e in range(indptr[t], indptr[t + 1]):
+            if 0 <= columns[e] < n_dense:
+                indices[filled] = columns[e]
+                if values.size:
+                    out_values[filled] = values[e]
+                filled += 1
+        middles[t] = filled
+        for e in range(indptr[t], indptr[t + 1]):
+            if columns[e] >= n_dense:
+                indices[filled] = columns[e]
+                if values.size:
+                    out_values[filled] = values[e]
+                filled += 1
+        starts[t + 1] = filled
+
+
+@kernel
 def scores(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, out):
     """out[t] = sum over the attributes a of row first + t of value * w[a, :]."""
     n_labels = out.shape[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg, minres
 
+from structune.monitor import Monitor
 from structune.risk import Risk
 from structune.structures.base import FloatArray, HessianProduct
 
@@ -41,10 +42,18 @@ class HessianSystem:
     CoNLL-2000, 15 products each).
     """
 
-    def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray, power: float = 0.5) -> None:
-        self.risk, self.precision = risk, precision
+    def __init__(
+        self,
+        risk: Risk,
+        precision: FloatArray,
+        w: FloatArray,
+        power: float = 0.5,
+        monitor: Monitor | None = None,
+    ) -> None:
+        self.precision, self.monitor = precision, monitor or Monitor()
         self.hessian_product = risk.linearize(w)
-        self._diagonal = (precision + np.maximum(risk.variance(w), 0.0)) ** power
+        self.diagonal = precision + np.maximum(risk.variance(w), 0.0)
+        self._scale = self.diagonal**power
 
     def solve(
         self,
@@ -59,7 +68,7 @@ class HessianSystem:
             return LinearSolution(np.zeros_like(b), 0, "cg")
         self._n = 0
         start = np.zeros_like(b) if start is None else start
-        preconditioner = _operator(b.size, lambda v: v / self._diagonal)
+        preconditioner = _operator(b.size, lambda v: v / self._scale)
         try:
             operator = _operator(b.size, self._positive)
             x, _ = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
@@ -76,6 +85,8 @@ class HessianSystem:
 
     def _apply(self, v: FloatArray) -> FloatArray:
         self._n += 1
+        self.monitor.show("linear system", product=self._n)
+        self.monitor.check()
         return np.asarray(self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:

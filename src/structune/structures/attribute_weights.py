@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.features.attributes import segment_indices
-from structune.kernels.sparse import add_counts, scores
+from structune.kernels.sparse import add_counts, lay_out, scores
 from structune.structures.base import Array, FloatArray, IntArray
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
@@ -81,18 +81,11 @@ class AttributeWeights:
 
     def layout(self, indptr: IntArray, columns: Array, values: FloatArray) -> AttributeRows:
         """CSR rows for the kernels; entries with a negative column are dropped."""
-        dense = (columns >= 0) & (columns < self._n_dense)
-        sparse = columns >= self._n_dense
-        # entries of the two kinds before each entry, and before each row
-        n_dense, n_sparse = (np.concatenate(([0], np.cumsum(kind))) for kind in (dense, sparse))
-        starts = n_dense[indptr] + n_sparse[indptr]
-        middles = starts[:-1] + np.diff(n_dense[indptr])
-        row = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-        order = np.empty(starts[-1], np.int64)
-        order[(n_sparse[indptr[:-1]][row] + n_dense[:-1])[dense]] = np.flatnonzero(dense)
-        order[(n_dense[indptr[1:]][row] + n_sparse[:-1])[sparse]] = np.flatnonzero(sparse)
-        values = values[order] if values.size else values
-        return AttributeRows(starts, middles, columns[order].astype(np.uint32), values)
+        n = int(np.count_nonzero(columns >= 0))
+        starts, middles = np.empty(indptr.size, np.int64), np.empty(indptr.size - 1, np.int64)
+        indices, kept = np.empty(n, np.uint32), np.empty(n if values.size else 0)
+        lay_out(indptr, columns, values, self._n_dense, starts, middles, indices, kept)
+        return AttributeRows(starts, middles, indices, kept)
 
     def open(self, w: Array) -> OpenWeights:
         """Make a weight vector ready; a view where the dense rows are complete."""

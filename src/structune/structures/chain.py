@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import CapabilityError, DataError
-from structune.features.attributes import AttributeTable, segment_indices
+from structune.features.attributes import AttributeTable, segment_indices, template_of
 from structune.kernels import chain as kernels
 from structune.structures.attribute_weights import (
     AttributeRows,
@@ -169,6 +169,7 @@ class Chain(Structure):
                 raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
         if not len(inputs):
             raise DataError("the training set is empty: expected at least one sequence")
+        inputs = inputs.used()
         labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
         n_labels = len(labelling.names)
         if states == "all":
@@ -244,11 +245,11 @@ class Chain(Structure):
         ]
 
     def groups(self) -> Groups:
-        """One group per template (the text before ``=`` in an attribute's name), and the transitions.
+        """One group per template (see `template_of`), and the transitions.
 
         Starts and ends go with the transitions: all are weights between neighbours.
         """
-        templates = [name.partition("=")[0] for name in self.attributes]
+        templates = [template_of(name) for name in self.attributes]
         groups = Groups.by_name([*templates, "transitions"])
         index = np.full(self.n_weights, groups.index[-1])
         index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]
@@ -292,7 +293,7 @@ class Chain(Structure):
 
     def _rows(self, inputs: AttributeTable) -> AttributeRows:
         ids = self._attribute_ids
-        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int64, len(inputs.names))
+        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int32, len(inputs.names))
         values = np.empty(0) if inputs.values is None else inputs.values
         return self.pairs.layout(inputs.indptr, columns[inputs.indices], values)
 
@@ -573,7 +574,7 @@ class Chain(Structure):
 
 def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
     n_labels = len(labelling.names)
-    token = np.repeat(np.arange(inputs.n_tokens), np.diff(inputs.indptr))
+    token = np.repeat(np.arange(inputs.n_tokens, dtype=np.int32), np.diff(inputs.indptr))
     seen = np.zeros((len(inputs.names), n_labels), dtype=bool)
     if labelling.partial:
         for y in range(n_labels):

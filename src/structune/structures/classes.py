@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
+from structune.features.attributes import template_of
 from structune.kernels import classes as kernels
 from structune.structures.attribute_weights import AttributeRows, AttributeWeights
 from structune.structures.base import (
@@ -85,7 +86,7 @@ class Classes(Structure):
 
     def groups(self) -> Groups:
         """One group per feature-name prefix, and the biases."""
-        prefixes = [name.partition("=")[0] for name in self.feature_names]
+        prefixes = [template_of(name) for name in self.feature_names]
         repeated = [prefix for prefix in prefixes for _ in self.labels]
         return Groups.by_name(repeated + ["bias"] * (self.n_labels * self.bias))
 

@@ -81,13 +81,13 @@ class _Search:
                 self.w = self._fit(self.problem.full, self.d, None)
         except STOPS as stop:
             status = stop_status(stop)
-            if self.loss is None:
-                self.w = getattr(stop, "w", self.w)
         return TuningResult(self.d, self.w, status, self.loss, self.passes.spent, self.monitor.history)
 
     def _fit(self, risk: Risk, d: FloatArray, start: FloatArray | None) -> FloatArray:
         precision, tolerance = np.exp(d)[self.problem.groups.index], self.tuner.fit_tolerance
         fit = fit_l2(risk, precision, start, tolerance=tolerance, monitor=self.monitor)
+        if self.loss is None:
+            self.w = fit.w  # better than nothing, should the work end here
         fit.check()
         return fit.w
 

@@ -74,10 +74,10 @@ def hypergradient(
     fit.check()
     try:
         loss, gradient = split.heldout.value_and_gradient(fit.w)
-        system = HessianSystem(split.train, precision, fit.w)
+        system = HessianSystem(split.train, precision, fit.w, monitor=monitor)
         solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
-    except KeyboardInterrupt:
-        raise FitStopped("interrupted", fit.w) from None
+    except STOPS as stop:
+        raise FitStopped(stop_status(stop), fit.w) from None
     # the optimum lies (C + H)^-1 r away, r the gradient the fit left: to first order the loss falls by x . r
     value = loss - float(solved.x @ fit.gradient)
     slope = -groups.sum(solved.x * precision * fit.w)

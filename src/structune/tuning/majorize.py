@@ -16,6 +16,8 @@ from structune.structures.base import FloatArray
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 _LOOSE = 3.0
+_LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
+_SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 COUNTS = ("auto", "all", "effective")
 
 
@@ -34,8 +36,8 @@ class MajorizeTuner:
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
         n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), the trace by random probes. "auto" is "effective" if there
-        are more weights than labelled parts (tokens), and where "all" collapses: when the fit has lost
-        half of what the first one gained over w = 0.
+        are more weights than labelled parts (tokens) and ten weights a group or more, and where "all"
+        collapses: when the fit has lost half of what the first one gained over w = 0.
     max_iterations : int
     tolerance : float
         Ends when no log precision moves by more than this.
@@ -72,8 +74,9 @@ class _Steps:
         self.risk, self.groups = problem.full, problem.groups
         self.penalty = IntegratedL2(problem.groups, tuner.alpha, tuner.beta)
         self.passes = PassCount(problem)
-        more_weights = self.risk.n_weights > self.risk.n_parts
-        self.effective = tuner.count == "effective" or (tuner.count == "auto" and more_weights)
+        n = self.risk.n_weights
+        sparse = n > self.risk.n_parts and n >= _SMALL_GROUPS * len(self.groups)
+        self.effective = tuner.count == "effective" or (tuner.count == "auto" and sparse)
         n_probes = 1 if self.risk.n_weights > 10_000 else 8
         signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
         self.probes = 2.0 * signs - 1.0
@@ -145,13 +148,15 @@ class _Steps:
         """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator.
 
         Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
-        the data determine, and not to the many that they do not.
+        the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
+        the sum of h / (C + h), which keeps the noise of small groups in check.
         """
         precision = np.exp(self.log_precision)[self.groups.index]
-        system = HessianSystem(self.risk, precision, self.w, power=1.0)
+        system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
         counts = np.zeros(len(self.groups))
         for p, probe in enumerate(self.probes):
             right = system.hessian_product(probe)
             self.solved[p] = x = system.solve(right, self.solved[p], tolerance=self.tuner.cg_tolerance).x
             counts += self.groups.sum(probe * x) / len(self.probes)
-        return np.clip(counts, 1e-3, self.groups.sizes)  # never 0, so that precisions stay positive
+        most = self.groups.sum(1.0 - precision / system.diagonal)
+        return np.clip(counts, np.maximum(_LEAST * most, 1e-6), most)
