@@ -144,3 +144,14 @@ def test_what_is_said_of_them(outputs, message):
     moves = allowed_moves(list("ABC"), [("B", "A"), (None, "C"), ("B", "C")])
     with pytest.raises(DataError, match=message):
         labelling.check_moves(offsets, moves)
+
+
+@pytest.mark.parametrize("label", [float("nan"), 1.5, {"A": 1}, b"A"])
+def test_labels_of_another_type_are_refused_by_place(label):
+    with pytest.raises(DataError, match="sequence 1, token 0: found the label"):
+        encode_labels([["A"], [label, "A"]], np.array([1, 2]))
+
+
+def test_numpy_labels_become_plain():
+    names = encode_labels([np.array([3, 1])], np.array([2])).names
+    assert names == [1, 3] and all(type(name) is int for name in names)

@@ -21,8 +21,9 @@ from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
-from structune.structures.base import Groups
+from structune.structures.base import Groups, check_weights
 from structune.structures.chain import Chain, ChainShard
+from structune.structures.chain_labels import check_lengths
 from structune.structures.chain_rules import Rules
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
@@ -54,13 +55,15 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     folds : int, optional
         Number of folds to hold out in turn instead.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0.
+        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
+        own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional
         Time budget of `fit`; it returns the best it has.
     warm_start : bool
-        Start at the weights of the fit before, for features and labels that it had.
+        Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
+        start anew.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
     random_state : int
@@ -198,6 +201,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     ) -> TuningResult:
         assert self.tuning is not None
         tuner = make_tuner(self.tuning)
+        if isinstance(self.tuning, str):
+            tuner.fit_tolerance = self.tolerance
         problem = self._problem(
             chain,
             shard,
@@ -289,16 +294,19 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens of `sequence` from `start` on carry exactly `labels`."""
-        return self.chain_.segment_probability(self.coef_, self._encode(X), sequence, start, labels)
+        shard = self._encode(X)
+        if not 0 <= sequence < len(shard):
+            raise DataError(f"found no sequence {sequence} among {len(shard)}, counted from 0")
+        return self.chain_.segment_probability(self.coef_, shard, sequence, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of tokens labelled right; labels the model does not know count as wrong."""
         predicted = self.predict(X)
-        if len(predicted) != len(y):
-            raise DataError(f"found labels for {len(y)} sequences, expected {len(predicted)}")
-        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
+        check_lengths(y, lengths)
+        weights = check_weights(sample_weight, lengths.size)
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
-        return float(weights @ right / (weights @ [len(p) for p in predicted]))
+        return float(weights @ right / (weights @ lengths))
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from structune.errors import DataError
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 _CHOICE = (set, frozenset, list, tuple)
+_NAME = (str, int, np.integer)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
     Parameters
     ----------
     outputs : sequence of sequences
-        One label a token: a str, None if unknown, or a set or list of str if it is one of these.
+        One label a token: a str or int, None if unknown, or a set or list of these if it is one of them.
     lengths : ndarray of int64
         Tokens expected in each sequence.
     names : sequence of str, optional
@@ -114,14 +115,12 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
     Raises
     ------
     DataError
-        Ragged lengths, a label outside the set, an empty choice, or no label at all.
+        Ragged lengths, a label outside the set or of another type, an empty choice, or no label at all.
     """
-    _check_lengths(outputs, lengths)
+    check_lengths(outputs, lengths)
     flat = [label for sequence in outputs for label in sequence]
     if names is None:
-        names = sorted(set(_mentioned(flat)), key=str)
-        if not names:
-            raise DataError("no token has a label: expected at least one known label")
+        names = _label_set(flat, lengths)
     ids = {name: y for y, name in enumerate(names)}
     if len(ids) != len(names):
         raise DataError(f"found the labels {list(names)}, expected no two alike")
@@ -137,7 +136,7 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
     for t, label in enumerate(flat):
         choices: Iterable[Any] = names if label is None else label if isinstance(label, _CHOICE) else (label,)
         for choice in choices:
-            if choice not in ids:
+            if not isinstance(choice, Hashable) or choice not in ids:
                 raise DataError(f"{_where(t, lengths)}: found the label {choice!r}, expected one of {names}")
             allowed[t, ids[choice]] = True
         if not allowed[t].any():
@@ -146,15 +145,35 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
     return Labelling(names, labels, allowed)
 
 
-def _mentioned(flat: list[Any]) -> Iterable[Any]:
-    for label in flat:
-        if isinstance(label, _CHOICE):
-            yield from label
-        elif label is not None:
-            yield label
+def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
+    """The labels that occur, sorted by their text, as plain str and int."""
+    try:
+        found = {choice for label in flat for choice in _choices(label)}
+    except TypeError:
+        found = {None}  # something that cannot be hashed: the search below names it
+    if not found:
+        raise DataError("no token has a label: expected at least one known label")
+    if not all(isinstance(name, _NAME) for name in found):
+        _refuse_strange(flat, lengths)
+    return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
 
 
-def _check_lengths(outputs: Any, lengths: IntArray) -> None:
+def _refuse_strange(flat: list[Any], lengths: IntArray) -> None:
+    for t, label in enumerate(flat):
+        for choice in _choices(label):
+            if not isinstance(choice, _NAME):
+                raise DataError(
+                    f"{_where(t, lengths)}: found the label {choice!r}, expected a string or an integer"
+                )
+
+
+def _choices(label: Any) -> Iterable[Any]:
+    if label is None:
+        return ()
+    return label if isinstance(label, _CHOICE) else (label,)
+
+
+def check_lengths(outputs: Any, lengths: IntArray) -> None:
     if len(outputs) != lengths.size:
         raise DataError(f"found labels for {len(outputs)} sequences, expected {lengths.size}")
     for s, (sequence, length) in enumerate(zip(outputs, lengths.tolist(), strict=True)):

@@ -135,6 +135,7 @@ class Tuner(Protocol):
     """Chooses the hyperparameters of a `TuningProblem`."""
 
     needs_splits: bool
+    fit_tolerance: float
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Choose them, and fit with them."""
