@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:
     """Strings as two arrays: their UTF-8 bytes, and where each ends."""
-    encoded = [string.encode() for string in strings]
+    encoded = [string.encode(errors="surrogatepass") for string in strings]
     ends = np.cumsum([len(item) for item in encoded], dtype=np.int64)
     return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
 
@@ -123,6 +123,7 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
         raise ModelFileError("the table of names is damaged")
     whole = data.tobytes()
     try:
-        return [whole[a:b].decode() for a, b in zip(starts[:-1].tolist(), ends.tolist(), strict=True)]
+        bounds = zip(starts[:-1].tolist(), ends.tolist(), strict=True)
+        return [whole[a:b].decode(errors="surrogatepass") for a, b in bounds]
     except UnicodeDecodeError:
         raise ModelFileError("the table of names is damaged") from None

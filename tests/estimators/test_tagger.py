@@ -319,14 +319,14 @@ def test_weight_zero_is_the_sequence_left_out():
 
 
 def test_partial_labels():
-    x, y = hmm_data(600)
-    rng = np.random.default_rng(0)
+    x, y = hmm_data(100)
+    rng = np.random.default_rng(9)  # not the seed of the states
     masked = [[label if rng.random() < 0.5 else None for label in row] for row in y]
     loose = [[label if rng.random() < 0.5 else {"a", "b"} for label in row] for row in y]
     test_x, test_y = hmm_data(200, seed=1)
     full = tagger().fit(x, y).score(test_x, test_y)
     for partial in (masked, loose):
-        assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.03
+        assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.02
     complete = [[{label} for label in row] for row in y]
     assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
 
@@ -436,7 +436,7 @@ def test_the_seed_and_example_groups_decide_the_split():
 
 def test_tuning_partial_labels():
     x, y = hmm_data(60)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(9)  # not the seed of the states
     masked = [[label if rng.random() < 0.6 else None for label in row] for row in y]
     model = tagger(tuning="implicit", folds=2).fit(x, masked)
     losses = [r["heldout_loss"] for r in model.history_ if r["stage"] == "implicit"]

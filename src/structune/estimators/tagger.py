@@ -216,13 +216,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         return tuner.tune(problem, monitor)
 
     def _precisions(self, groups: Groups) -> FloatArray:
-        if not isinstance(self.penalty, Mapping):
-            values = np.full(len(groups), float(self.penalty))
-        else:
-            unknown = sorted(set(self.penalty) - set(groups.names))
+        given = self.penalty
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - set(groups.names), key=str)
             if unknown:
                 raise DataError(f"penalty names the groups {unknown}, expected some of {list(groups.names)}")
-            values = np.array([float(self.penalty.get(name, 1.0)) for name in groups.names])
+            numbers = [given.get(name, 1.0) for name in groups.names]
+        else:
+            numbers = [given] * len(groups)
+        try:
+            values = np.array([float(number) for number in numbers])
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
         if not np.all(np.isfinite(values) & (values > 0)):
             raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0")
         return values
@@ -306,7 +311,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         check_lengths(y, lengths)
         weights = check_weights(sample_weight, lengths.size)
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
-        return float(weights @ right / (weights @ lengths))
+        total = float(weights @ lengths)
+        if not total:
+            raise DataError(f"found no token of weight > 0 in {lengths.size} sequences, expected at least one")
+        return float(weights @ right) / total
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ def unpack(tagger: SequenceTagger, header: dict[str, Any], arrays: Arrays) -> No
     _check(arrays, "coef", np.float64, (chain.n_weights,))
     _check(arrays, "penalty", np.float64, (len(names),))
     _check(arrays, "group_sizes", np.int64, (len(names),))
+    if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != chain.n_weights:
+        raise ModelFileError(f"the group sizes do not add up to {chain.n_weights} weights")
     _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
     tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
     tagger.chain_, tagger.classes_ = chain, list(chain.labels)

@@ -38,8 +38,7 @@ class HessianSystem:
     Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
     negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
     function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
-    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights (on
-    CoNLL-2000, 15 products each).
+    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights.
     """
 
     def __init__(

@@ -107,9 +107,9 @@ class ImplicitTuner:
 
     start: float = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.003
+    tolerance: float = 0.005
     fit_tolerance: float = TOLERANCE
-    cg_tolerance: float = 0.02
+    cg_tolerance: float = 0.04
     refit: bool = True
     needs_splits = True
 
