@@ -292,7 +292,8 @@ def test_changed_digits_and_letters(data, saved, scratch):
 
 def test_cut_at_each_boundary(saved, scratch):
     length = struct.unpack("<Q", saved[:8])[0]
-    spans = [entry["data_offsets"] for name, entry in json.loads(saved[8 : 8 + length]).items() if name[0] != "_"]
+    entries = json.loads(saved[8 : 8 + length])
+    spans = [entry["data_offsets"] for name, entry in entries.items() if name != "__metadata__"]
     ends = {0, 7, 8, 9, 8 + length, *(8 + length + end for span in spans for end in span)}
     for end in {e + step for e in ends for step in (-1, 0, 1)} & set(range(len(saved))):
         scratch.write_bytes(saved[:end])
@@ -301,11 +302,11 @@ def test_cut_at_each_boundary(saved, scratch):
 
 def test_lies_about_sizes_take_no_memory(saved, scratch):
     length = struct.unpack("<Q", saved[:8])[0]
-    head = saved[8 : 8 + length]
+    head, body = saved[8 : 8 + length], saved[8 + length :]
     tracemalloc.start()
     for place in re.finditer(rb"(?<=[\[,])\d+(?=[\],])", head):  # shapes and offsets
-        lie = b"9" * len(place[0])
-        scratch.write_bytes(saved[:8] + head[: place.start()] + lie + head[place.end() :] + saved[8 + length :])
+        lie = head[: place.start()] + b"9" * len(place[0]) + head[place.end() :]
+        scratch.write_bytes(saved[:8] + lie + body)
         loads_or_is_refused(scratch)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

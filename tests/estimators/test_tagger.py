@@ -21,6 +21,7 @@ from structune.losses import LogLoss
 from structune.risk import Risk
 from structune.structures.chain import Chain
 from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.tuning.problem import TuningResult
 from tiny import exact_fit
 
 X = [
@@ -155,6 +156,12 @@ def test_data_that_is_refused_after_training():
         ({"penalty": 0.0}, "penalty=0.0"),
         ({"penalty": np.inf}, "penalty=inf"),
         ({"penalty": {"w": -1.0}}, "expected finite numbers > 0"),
+        ({"penalty": "large"}, "penalty='large': expected finite numbers > 0"),
+        ({"penalty": None}, "penalty=None"),
+        ({"penalty": [1.0, 2.0, 3.0]}, "expected finite numbers > 0"),
+        ({"penalty": {"w": None}}, "expected finite numbers > 0"),
+        ({"penalty": {"word": 1.0, 3: 1.0}}, re.escape("groups [3, 'word'], expected some of")),
+        ({"n_jobs": 0}, "n_jobs=0"),
         ({"penalty": {"word": 1.0}}, re.escape("groups ['word'], expected some of ['bias', 'w', 'transi")),
         ({"groups": "all"}, "groups='all': expected"),
         ({"tuning": "bayes"}, "tuning='bayes': expected one of"),
@@ -283,6 +290,16 @@ def test_a_penalty_by_group():
     assert_allclose(model.coef_, exact_fit(risk_of(model), np.array(precision)), atol=1e-6)
 
 
+def test_the_objective_is_the_definition():
+    x, y = hmm_data(10)
+    model = tagger(penalty=0.3).fit(x, y, sample_weight=np.arange(10.0))
+    shard = model.chain_.encode(AttributeTable.from_items(x), y, np.arange(10.0))
+    score = model.chain_.feature_rows(shard) @ model.coef_
+    loss = np.arange(10.0) @ (model.chain_.log_partition(model.coef_, shard) - score)
+    expected = loss + 0.15 * model.coef_ @ model.coef_
+    assert model.history_[-1]["objective"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_groups():
     assert tagger(groups="single").fit(X, Y).group_names_ == ("all",)
     separate = tagger(groups="separate").fit(X, Y)
@@ -353,6 +370,22 @@ def test_warm_start():
     assert model.passes_ == cold
 
 
+def test_a_warm_start_begins_at_the_weights_of_the_same_name():
+    model = tagger(warm_start=True).fit(X, Y)
+    before = weights(model)
+    other = [[["w=the", "bias"], ["w=new"]]], [["N", "Z"]]
+    begun = weights(model.set_params(tolerance=1e9).fit(*other))  # every start is good enough
+    assert begun == {name: before.get(name, 0.0) for name in begun}
+    assert np.count_nonzero(list(begun.values())) > 1
+    assert not tagger(tolerance=1e9).fit(*other).coef_.any()
+
+
+def test_no_weight_at_all_gives_no_model():
+    model = tagger().fit(X, Y, sample_weight=[0, 0, 0, 0])
+    assert_array_equal(model.coef_, 0.0)
+    assert model.status_ == "converged"
+
+
 @pytest.mark.parametrize("tuning", [None, "implicit", "majorize"])
 def test_threads_do_not_change_a_bit(tuning):
     x, y = hmm_data(1000)
@@ -369,8 +402,56 @@ def test_iterations_and_time_run_out():
     for tuning in (None, "implicit", "majorize", "direct", "grid"):
         model = tagger(max_seconds=0.0, tuning=tuning).fit(x, y)
         assert model.status_ == "budget"
+        assert np.all(np.isfinite(model.coef_))
+        assert np.all(np.isfinite(model.penalty_))
         assert len(model.predict(x)) == len(x)
     assert tagger(max_seconds=1000.0).fit(x, y).status_ == "converged"
+
+
+def press_ctrl_c(monkeypatch, n):
+    """At every evaluation of a risk after the first `n`."""
+    whole, left = Risk.value_and_gradient, iter(range(n))
+
+    def value_and_gradient(self, w):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return whole(self, w)
+
+    monkeypatch.setattr(Risk, "value_and_gradient", value_and_gradient)
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
+    x, y = hmm_data()
+    end = tagger(tolerance=1e-8).fit(x, y).history_[-1]["objective"]
+    press_ctrl_c(monkeypatch, n)  # the first evaluation is of the zero that all is measured by
+    model = tagger(tolerance=1e-8).fit(x, y)
+    monkeypatch.undo()
+    at_zero = risk_of(model, x, y).value(np.zeros_like(model.coef_))
+    objective = risk_of(model, x, y).value(model.coef_) + 0.5 * model.coef_ @ model.coef_
+    assert model.status_ == "interrupted"
+    assert model.history_[-1]["objective"] == pytest.approx(objective, rel=1e-12)
+    assert end < objective < at_zero if n > 2 else objective == pytest.approx(at_zero)
+
+
+@pytest.mark.parametrize("n", [2, 4, 7, 12])
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+def test_ctrl_c_while_tuning(tuning, n, monkeypatch):
+    x, y = hmm_data()
+    press_ctrl_c(monkeypatch, n)
+    model = tagger(tuning=tuning).fit(x, y)
+    assert model.status_ == "interrupted"
+    assert np.all(np.isfinite(model.coef_))
+    assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
+    assert len(model.predict(x)) == len(x)
+
+
+def test_ctrl_c_before_there_is_anything(monkeypatch):
+    press_ctrl_c(monkeypatch, 1)
+    model = tagger()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*hmm_data())
+    assert not hasattr(model, "coef_")
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])
@@ -432,6 +513,45 @@ def test_the_seed_and_example_groups_decide_the_split():
     assert pairs.history_[0]["heldout_loss"] > 1.2 * expected["heldout_loss"]  # twice the data, none leaks
     with pytest.raises(DataError, match="cannot split 30 examples"):
         tagger(tuning="implicit").fit(x, y, groups=[0] * len(x))
+
+
+class Recorder:
+    """A tuner that keeps its problem."""
+
+    needs_splits = True
+
+    def tune(self, problem, monitor=None):
+        self.problem = problem
+        return TuningResult(np.zeros(len(problem.groups)), np.zeros(problem.full.n_weights), "converged")
+
+
+def sequences_in(risk):
+    return {int(i) for shard in risk.shards for i in shard.weights}
+
+
+@pytest.mark.parametrize(("options", "n_splits"), [({"folds": 4}, 4), ({"holdout": 0.3}, 1)])
+def test_example_groups_stay_together(options, n_splits):
+    x, y = hmm_data()
+    group, everyone = np.arange(N_TRAIN) % 7, set(range(1, N_TRAIN + 1))
+    recorder = Recorder()
+    tagger(tuning=recorder, **options).fit(x, y, sample_weight=np.arange(N_TRAIN) + 1, groups=group)
+    assert sequences_in(recorder.problem.full) == everyone
+    assert len(recorder.problem.splits) == n_splits
+    for split in recorder.problem.splits:
+        train, heldout = sequences_in(split.train), sequences_in(split.heldout)
+        assert train | heldout == everyone
+        assert not {group[i - 1] for i in train} & {group[i - 1] for i in heldout}
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
+    x, y = hmm_data()
+    model = tagger(tuning=tuning).fit(x, y)
+    of_group = dict(zip(model.group_names_, model.penalty_, strict=True))
+    precision = [of_group.get(name.split("=")[0], of_group["transitions"]) for name in weights(model)]
+    risk = risk_of(model, x, y)
+    gradient = risk.value_and_gradient(model.coef_)[1] + np.array(precision) * model.coef_
+    assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
 
 
 def test_tuning_partial_labels():
@@ -498,6 +618,9 @@ def test_score(model):
         model.score(X, Y[:3])
     with pytest.raises(DataError, match="sequence 1: found 1 labels for 2 tokens"):
         model.score(X, [Y[0], ["D"], *Y[2:]])
+    for nothing in (([], []), (X, Y, [0, 0, 0, 0])):
+        with pytest.raises(DataError, match="found no token of weight > 0"):
+            model.score(*nothing)
 
 
 @pytest.mark.parametrize("penalty", [1.0, 1e4])

@@ -313,7 +313,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
         total = float(weights @ lengths)
         if not total:
-            raise DataError(f"found no token of weight > 0 in {lengths.size} sequences, expected at least one")
+            raise DataError(f"found no token of weight > 0 in {lengths.size} sequences to score")
         return float(weights @ right) / total
 
     # --- files --------------------------------------------------------------------------------------------

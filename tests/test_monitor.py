@@ -1,0 +1,59 @@
+"""Monitors: history, progress, budget."""
+
+import pickle
+
+import pytest
+
+from structune.monitor import STOPS, BudgetExhausted, FitStopped, Monitor, stop_status
+
+
+def test_history():
+    monitor = Monitor()
+    with monitor as entered:
+        assert entered is monitor
+        monitor.record("fit", objective=2.0, steps=[1, 2])
+        monitor.show("fit", objective=1.0)
+    (record,) = monitor.history
+    assert record.pop("seconds") >= 0
+    assert record == {"stage": "fit", "objective": 2.0, "steps": [1, 2]}
+
+
+def test_the_budget():
+    Monitor().check()
+    Monitor(max_seconds=1000.0).check()
+    with pytest.raises(BudgetExhausted):
+        Monitor(max_seconds=0.0).check()
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_work_inside_work_shares_the_line(verbose, capfd):
+    monitor = Monitor(verbose)
+    with monitor:
+        with monitor:
+            monitor.record("inner", objective=1.5)
+        monitor.record("outer", objective=2.5)
+        assert (monitor._status is not None) == bool(verbose)
+    assert monitor._status is None
+    monitor.record("after", objective=3.5)
+    err = capfd.readouterr().err
+    assert ("inner: objective 1.5" in err) == ("outer: objective 2.5" in err) == (verbose == 2)
+    assert "after" not in err
+
+
+def test_an_error_ends_the_line():
+    monitor = Monitor(1)
+    with pytest.raises(ZeroDivisionError), monitor, monitor:
+        raise ZeroDivisionError
+    assert monitor._status is None
+
+
+def test_what_ends_work():
+    assert stop_status(KeyboardInterrupt()) == "interrupted"
+    assert stop_status(BudgetExhausted()) == "budget"
+    for status in ("budget", "interrupted"):
+        assert stop_status(FitStopped(status, None)) == status
+    assert issubclass(FitStopped, STOPS)
+
+
+def test_monitors_pickle_between_uses():
+    assert pickle.loads(pickle.dumps(Monitor(2, 3.0))).max_seconds == 3.0
