@@ -154,4 +154,5 @@ def test_labels_of_another_type_are_refused_by_place(label):
 
 def test_numpy_labels_become_plain():
     names = encode_labels([np.array([3, 1])], np.array([2])).names
-    assert names == [1, 3] and all(type(name) is int for name in names)
+    assert names == [1, 3]
+    assert all(type(name) is int for name in names)
