@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.errors import DataError
 from structune.structures.base import FloatArray, Groups
 
 _LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where there are none
@@ -45,6 +46,10 @@ class IntegratedL2:
     groups: Groups
     alpha: float = 0.0
     beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.alpha >= 0 and 0 < self.beta < np.inf and self.alpha < np.inf):
+            raise DataError(f"alpha={self.alpha}, beta={self.beta}: expected alpha >= 0 and beta > 0")
 
     def _energy(self, w: FloatArray) -> FloatArray:
         return 0.5 * self.groups.sum(w * w) + self.beta

@@ -36,6 +36,7 @@ from structune.structures.chain_posterior import LinearPosterior, LogPosterior, 
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 
 _BLOCK_CELLS = 1 << 16  # tokens x labels worked on at a time: in the caches, and seldom back in Python
+_MOST_LABELS = 4096
 _SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
 
@@ -125,6 +126,10 @@ class Chain(Structure):
         self.transitions, self.boundary = transitions, boundary
         self.forbidden = as_rules(forbidden)
         n_labels = len(self.labels)
+        if n_labels > _MOST_LABELS:
+            raise DataError(
+                f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
+            )
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self.moves = allowed_moves(self.labels, self.forbidden)
         self._mixing = mixing_steps(self.moves[0])

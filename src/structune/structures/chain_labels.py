@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,11 +174,14 @@ def _choices(label: Any) -> Iterable[Any]:
 
 
 def check_lengths(outputs: Any, lengths: IntArray) -> None:
+    if not isinstance(outputs, Collection):
+        raise DataError(f"found {outputs!r} for the labels, expected a list of label sequences")
     if len(outputs) != lengths.size:
         raise DataError(f"found labels for {len(outputs)} sequences, expected {lengths.size}")
     for s, (sequence, length) in enumerate(zip(outputs, lengths.tolist(), strict=True)):
-        if isinstance(sequence, str):
-            raise DataError(f"sequence {s}: found the string {sequence!r}, expected a list of labels")
+        if isinstance(sequence, str) or not isinstance(sequence, Collection):
+            kind = "the string " if isinstance(sequence, str) else ""
+            raise DataError(f"sequence {s}: found {kind}{sequence!r}, expected a list of labels")
         if len(sequence) != length:
             raise DataError(f"sequence {s}: found {len(sequence)} labels for {length} tokens")
 

@@ -117,6 +117,8 @@ class ImplicitTuner:
         """Choose the precisions of `problem.groups`, and fit with them."""
         if not problem.splits:
             raise DataError("the implicit tuner needs held-out data: found a problem without splits")
+        if not self.start > 0:
+            raise DataError(f"start={self.start!r}: expected a precision > 0")
         with monitor or Monitor() as monitor:
             search = _Search(self, problem, monitor)
             status = search.run()
