@@ -54,11 +54,12 @@ def speed() -> str:
     ]
     threads = [run["structune"]["threads"] for run in runs]
     speedup, same = median(t["speedup"] for t in threads), all(t["bit_identical"] for t in threads)
+    passes, difference = runs[0]["structune"]["passes"], data["objective_relative_difference"]
     notes = (
-        f"CRFsuite takes 100 iterations, structune {runs[0]['structune']['passes']} passes over the data to "
-        "the same objective. At CRFsuite's weights the two objectives differ by "
-        f"{data['objective_relative_difference']:.0e} relative. Two threads take a gradient {speedup:.2f} times as fast as one, with "
-        f"{'the same bits' if same else 'DIFFERENT RESULTS'}."
+        f"CRFsuite takes 100 iterations, structune {passes} passes over the data to the same objective. "
+        f"At CRFsuite's weights the two objectives differ by {difference:.0e} relative. "
+        f"Two threads take a gradient {speedup:.2f} times as fast as one, with "
+        f"{'the same bits' if same else 'different results'}."
     )
     header = ["CoNLL-2000, c2 = 1", "CRFsuite", "structune, 2 threads", "ratio"]
     return f"{table(header, rows)}\n\n{notes}"
