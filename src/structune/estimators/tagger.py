@@ -22,9 +22,10 @@ from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
 from structune.structures.base import Groups, check_weights
-from structune.structures.chain import Chain, ChainShard
+from structune.structures.chain import Chain
 from structune.structures.chain_labels import check_lengths
 from structune.structures.chain_rules import Rules
+from structune.structures.chain_shard import ChainShard
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
 FloatArray = NDArray[np.float64]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import CapabilityError, DataError
-from structune.features.attributes import AttributeTable, segment_indices, template_of
+from structune.features.attributes import AttributeTable, template_of
 from structune.kernels import chain as kernels
 from structune.structures.attribute_weights import (
     AttributeRows,
@@ -27,65 +26,17 @@ from structune.structures.base import (
     Groups,
     HessianProduct,
     IntArray,
-    Shard,
     Structure,
     check_weights,
 )
-from structune.structures.chain_labels import BoolArray, Labelling, encode_labels
+from structune.structures.chain_labels import Labelling, encode_labels
 from structune.structures.chain_posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
+from structune.structures.chain_shard import ChainShard
 
 _BLOCK_CELLS = 1 << 16  # tokens x labels worked on at a time: in the caches, and seldom back in Python
 _MOST_LABELS = 4096
 _SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
-
-
-@dataclass(frozen=True)
-class ChainShard(Shard):
-    """Encoded sequences.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
-    rows : AttributeRows
-        The attributes of each token.
-    labels : ndarray of int64, shape (n_tokens,) or (0,)
-        Label of each token, -1 where it is not known to one label; empty without outputs.
-    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
-        Labels that each token may have; empty where all labels are known.
-    """
-
-    offsets: IntArray
-    rows: AttributeRows
-    labels: IntArray
-    allowed: BoolArray
-
-    @property
-    def n_parts(self) -> int:
-        return int(self.offsets[-1])
-
-    @property
-    def partial(self) -> bool:
-        return bool(self.allowed.shape[0])
-
-    def sizes(self) -> IntArray:
-        return np.diff(self.offsets)
-
-    def take(self, indices: Any) -> ChainShard:
-        chosen = np.arange(len(self))[indices]
-        tokens = segment_indices(self.offsets, chosen)
-        return ChainShard(
-            self.weights[chosen],
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
-            self.rows.take(tokens),
-            self.labels[tokens] if self.labels.size else self.labels,
-            self.allowed[tokens] if self.partial else self.allowed,
-        )
-
-    def with_allowed(self, allowed: BoolArray) -> ChainShard:
-        """The same sequences, each token restricted to the labels in `allowed`."""
-        return replace(self, allowed=np.asarray(allowed, bool))
 
 
 class Chain(Structure):

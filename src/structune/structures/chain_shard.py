@@ -1,0 +1,61 @@
+"""Encoded sequences of a linear chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from structune.features.attributes import segment_indices
+from structune.structures.attribute_weights import AttributeRows
+from structune.structures.base import IntArray, Shard
+from structune.structures.chain_labels import BoolArray
+
+
+@dataclass(frozen=True)
+class ChainShard(Shard):
+    """Encoded sequences.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
+    rows : AttributeRows
+        The attributes of each token.
+    labels : ndarray of int64, shape (n_tokens,) or (0,)
+        Label of each token, -1 where it is not known to one label; empty without outputs.
+    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
+        Labels that each token may have; empty where all labels are known.
+    """
+
+    offsets: IntArray
+    rows: AttributeRows
+    labels: IntArray
+    allowed: BoolArray
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.allowed.shape[0])
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    def take(self, indices: Any) -> ChainShard:
+        chosen = np.arange(len(self))[indices]
+        tokens = segment_indices(self.offsets, chosen)
+        return ChainShard(
+            self.weights[chosen],
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            self.rows.take(tokens),
+            self.labels[tokens] if self.labels.size else self.labels,
+            self.allowed[tokens] if self.partial else self.allowed,
+        )
+
+    def with_allowed(self, allowed: BoolArray) -> ChainShard:
+        """The same sequences, each token restricted to the labels in `allowed`."""
+        return replace(self, allowed=np.asarray(allowed, bool))
