@@ -101,13 +101,17 @@ class Risk:
         """The summed loss at `w`."""
         self.passes += 1
         parts = self._map(lambda shard: self.loss.nonlinear(self.structure, shard, w, None))
-        return float(sum(parts) + self._linear @ w)
+        return float(sum(parts) + self._linear_value(w))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
         value, gradient = self._nonlinear(w)
         gradient += self._linear
-        return float(value + self._linear @ w), gradient
+        return float(value + self._linear_value(w)), gradient
+
+    def _linear_value(self, w: FloatArray) -> float:
+        # not `@`: the threads of BLAS would go on spinning, and take the cores from those of the executor
+        return float(np.einsum("i,i", self._linear, w))
 
     def _nonlinear(self, w: Any) -> tuple[Any, Any]:
         def on_shard(shard: Any) -> tuple[Any, Any]:
