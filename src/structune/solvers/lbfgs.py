@@ -124,7 +124,7 @@ def minimize_smooth(
         "maxls": 30,
     }
     try:
-        # L-BFGS factors tiny matrices, where threads of BLAS only wait for each other: up to 40 times slower
+        # L-BFGS factors tiny matrices, where threads of BLAS only wait for each other
         with _blas().limit(limits=1, user_api="blas"):
             end = minimize(track, start / scale, jac=True, method="L-BFGS-B", options=options)
         status = "iterations" if end.nit >= max_iterations else "stalled"
