@@ -578,3 +578,10 @@ def test_no_sequences():
     assert not chain.linearize(w, shard)(w).any()
     assert [a.size for a in chain.best(w, shard)] == [0, 0]
     assert chain.marginals(w, shard).shape == (0, 3)
+
+
+def test_segments_of_labels_that_read_alike():
+    inputs = table([[[("a", 1.0)], [("a", 1.0)]]])
+    chain = Chain.build(inputs, [[1, "B"]])
+    shard, w = chain.encode(inputs), np.zeros(chain.n_weights)
+    assert chain.segment_probability(w, shard, 0, 0, [1]) == pytest.approx(0.5)

@@ -10,15 +10,11 @@ from typing import Any
 from structune.errors import DataError, ModelFileError
 from structune.estimators.tagger import SequenceTagger
 from structune.features import AttributeTable, extract, parse_templates
+from structune.features.templates import TAG_TEMPLATES, WORD_TEMPLATES
 from structune.formats import ConllData, read_conll
 from structune.model_files import load
 
-_WORD = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
 _AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
-_TAG = (
-    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
-    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
-)
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
 def default_templates(inputs: Sequence[str]) -> str:
     """The templates of CRFsuite's CoNLL-2000 example, for any columns."""
     word, *tags = inputs
-    parts = [_WORD.format(word), *(_TAG.format(tag) for tag in tags)]
+    parts = [WORD_TEMPLATES.format(word), *(TAG_TEMPLATES.format(tag) for tag in tags)]
     return " ".join([*parts, *([] if tags else [_AFFIXES.format(word)]), "__BOS__ __EOS__"])
 
 

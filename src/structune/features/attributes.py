@@ -59,9 +59,7 @@ class AttributeTable:
 
     def place(self, row: int) -> tuple[int, int]:
         """Sequence and token of a table row, both counted from 0."""
-        ends = np.cumsum(self.lengths)
-        sequence = int(np.searchsorted(ends, row, side="right"))
-        return sequence, row - int(ends[sequence] - self.lengths[sequence])
+        return place_of(row, self.lengths)
 
     def __len__(self) -> int:
         return self.lengths.size
@@ -147,6 +145,13 @@ class AttributeTable:
             None if self.values is None else self.values[entries],
             self.names,
         )
+
+
+def place_of(token: int, lengths: NDArray[np.int64]) -> tuple[int, int]:
+    """Sequence of a token counted over all sequences, and its position there, both from 0."""
+    ends = np.cumsum(lengths)
+    sequence = int(np.searchsorted(ends, token, side="right"))
+    return sequence, token - int(ends[sequence] - lengths[sequence])
 
 
 def template_of(name: str) -> str:

@@ -216,14 +216,17 @@ def window(column: str, first: int, last: int) -> list[Token]:
     return [Token(column, offset) for offset in range(first, last + 1)]
 
 
+# of the first column, and of each further one, in CRFsuite's chunking example
+WORD_TEMPLATES = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
+TAG_TEMPLATES = (
+    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
+    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
+)
+
+
 def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
     """The templates of CRFsuite's chunking example (``example/chunking.py``), in its order."""
-    return parse_templates(
-        f"{word}[-2..2] {word}[-1]|{word}[0] {word}[0]|{word}[1] "
-        f"{tag}[-2..2] {tag}[-2]|{tag}[-1] {tag}[-1]|{tag}[0] {tag}[0]|{tag}[1] {tag}[1]|{tag}[2] "
-        f"{tag}[-2]|{tag}[-1]|{tag}[0] {tag}[-1]|{tag}[0]|{tag}[1] {tag}[0]|{tag}[1]|{tag}[2] "
-        "__BOS__ __EOS__"
-    )
+    return parse_templates(f"{WORD_TEMPLATES.format(word)} {TAG_TEMPLATES.format(tag)} __BOS__ __EOS__")
 
 
 def extract(

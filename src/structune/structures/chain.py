@@ -523,7 +523,7 @@ class Chain(Structure):
         for i, label in enumerate(labels):
             if label not in self.labels:
                 raise DataError(f"the label {label!r} is not among {self.labels}")
-            allowed[start + i] = np.array(self.labels) == label
+            allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
         restricted = self.log_partition(w, one.with_allowed(allowed), within=True)
         return float(np.exp(restricted - self.log_partition(w, one))[0])
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.features.attributes import place_of
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -187,6 +188,5 @@ def check_lengths(outputs: Any, lengths: IntArray) -> None:
 
 
 def _where(token: int, lengths: IntArray) -> str:
-    ends = np.cumsum(lengths)
-    s = int(np.searchsorted(ends, token, side="right"))
-    return f"sequence {s}, token {token - int(ends[s] - lengths[s])}"
+    s, t = place_of(token, lengths)
+    return f"sequence {s}, token {t}"

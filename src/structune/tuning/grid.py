@@ -10,6 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
+from structune.penalties import GroupedL2
 from structune.risk import Risk
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
 from structune.structures.base import FloatArray
@@ -84,7 +85,7 @@ class _Search:
         return TuningResult(self.d, self.w, status, self.loss, self.passes.spent, self.monitor.history)
 
     def _fit(self, risk: Risk, d: FloatArray, start: FloatArray | None) -> FloatArray:
-        precision, tolerance = np.exp(d)[self.problem.groups.index], self.tuner.fit_tolerance
+        precision, tolerance = GroupedL2(self.problem.groups, d).precision, self.tuner.fit_tolerance
         fit = fit_l2(risk, precision, start, tolerance=tolerance, monitor=self.monitor)
         if self.loss is None:
             self.w = fit.w  # better than nothing, should the work end here

@@ -137,7 +137,8 @@ class _Search:
         self.passes = PassCount(problem)
         self.points: list[HyperGradient | None] = [None] * len(problem.splits)
         self.best_points: list[HyperGradient | None] = []
-        self.n_evaluations, self.best_value = 0, np.inf
+        self.n_evaluations = 0
+        self.best_outcome: tuple[float, FloatArray] = np.inf, np.zeros(len(problem.groups))
         self.best_d = np.clip(np.full(len(problem.groups), np.log(tuner.start)), *BOUNDS)
         self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
@@ -202,9 +203,8 @@ class _Search:
         value, gradient = sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
         self.last_norm = float(np.linalg.norm(gradient))
         self.first_norm = self.first_norm or self.last_norm
-        if value < self.best_value:
-            self.best_value, self.best_d, self.best_points = value, d.copy(), list(self.points)
-            self.best_outcome = value, gradient
+        if value < self.best_outcome[0]:
+            self.best_outcome, self.best_d, self.best_points = (value, gradient), d.copy(), list(self.points)
         self.monitor.record(
             "implicit",
             heldout_loss=value,
@@ -214,14 +214,16 @@ class _Search:
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,
         )
+        if self._is_flat(d, value, gradient) and value <= self.best_outcome[0]:
+            raise _End("converged")
+        return value, gradient
+
+    def _is_flat(self, d: FloatArray, value: float, gradient: FloatArray) -> bool:
+        """Whether the slope within the bounds is small beside the loss, and beside its own peak."""
         room = np.where(gradient > 0, d - BOUNDS[0], BOUNDS[1] - d)
         slope = float(np.linalg.norm(gradient * np.minimum(room, 1.0)))
         self.peak_slope = max(self.peak_slope, slope)
-        if value <= self.best_value and slope <= min(
-            self.tuner.tolerance * abs(value), _FALL * self.peak_slope
-        ):
-            raise _End("converged")
-        return value, gradient
+        return slope <= min(self.tuner.tolerance * abs(value), _FALL * self.peak_slope)
 
     def finish(self, status: str) -> TuningResult:
         fits = [point.fit.w for point in self.best_points or self.points if point is not None]
@@ -231,7 +233,7 @@ class _Search:
                 w = self._refit(np.mean(fits, axis=0))
             except STOPS as stop:
                 w, status = getattr(stop, "w", w), stop_status(stop)
-        value = float(self.best_value) if self.best_points else None
+        value = float(self.best_outcome[0]) if self.best_points else None
         return TuningResult(self.best_d, w, status, value, self.passes.spent, self.monitor.history)
 
     def _refit(self, w: FloatArray) -> FloatArray:

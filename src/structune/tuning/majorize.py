@@ -9,7 +9,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
-from structune.penalties import IntegratedL2
+from structune.penalties import GroupedL2, IntegratedL2
 from structune.solvers.lbfgs import TOLERANCE, fit_l2
 from structune.solvers.linear import HessianSystem
 from structune.structures.base import FloatArray
@@ -103,7 +103,7 @@ class _Steps:
         return TuningResult(self.log_precision, self.w, status, None, self.passes.spent, self.monitor.history)
 
     def _fit(self, tolerance: float) -> None:
-        precision = np.exp(self.log_precision)[self.groups.index]
+        precision = GroupedL2(self.groups, self.log_precision).precision
         start = None if self.first_loss is None else self.w
         fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
         self.w = fit.w
@@ -151,7 +151,7 @@ class _Steps:
         the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
         the sum of h / (C + h), which keeps the noise of small groups in check.
         """
-        precision = np.exp(self.log_precision)[self.groups.index]
+        precision = GroupedL2(self.groups, self.log_precision).precision
         system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
         counts = np.zeros(len(self.groups))
         for p, probe in enumerate(self.probes):
