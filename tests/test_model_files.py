@@ -16,7 +16,15 @@ from safetensors.numpy import load_file, safe_open, save
 import structune
 from structune import SequenceTagger
 from structune.errors import ModelFileError
-from structune.model_files import FORMAT, load, pack_strings, read_model, save_model, unpack_strings
+from structune.model_files import (
+    FORMAT,
+    checksum,
+    load,
+    pack_strings,
+    read_model,
+    save_model,
+    unpack_strings,
+)
 
 X = [[["w=the", "bias"], ["w=dög", "bias"]], [["w=a"], ["w=cat", {"a": 1}["a"] and "bias"], ["", "w=\0"]]]
 Y = [["DET", "NOUN"], ["DET", "NOUN", "x\n"]]
@@ -53,7 +61,7 @@ def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
     old_header, old_arrays = parts(scratch)
     merged = {k: v for k, v in {**old_arrays, **(arrays or {})}.items() if v is not None}
     text = json.dumps({**old_header, **(header or {})}) if raw_header is None else raw_header
-    scratch.write_bytes(save(merged, metadata={"structune": text}))
+    scratch.write_bytes(save(merged, metadata={"structune": text, "sha256": checksum(text, merged)}))
     return scratch
 
 
@@ -276,6 +284,13 @@ def test_flipped_bytes(data, saved, scratch):
     loads_or_is_refused(scratch)
 
 
+def test_a_flipped_bit_in_a_weight_is_found(saved, scratch):
+    broken = bytearray(saved)
+    broken[saved.index(header_names(saved, scratch)[1]["coef"].tobytes())] ^= 1
+    scratch.write_bytes(broken)
+    refused(scratch, "checksum")
+
+
 @settings(max_examples=100)
 @given(data=st.data())
 def test_changed_digits_and_letters(data, saved, scratch):
@@ -319,7 +334,7 @@ def test_cut_and_prolonged_files(share, more, saved, scratch):
     whole = saved[: int(share * len(saved))] + more
     scratch.write_bytes(whole)
     if whole != saved:
-        refused(scratch, "not a model file, or damaged")
+        refused(scratch, "damaged")
 
 
 # --- writing ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import structune
 from structune.errors import ModelFileError
 
 FORMAT = 1
-_KEY = "structune"
+_HEADER, _CHECKSUM = "structune", "sha256"
 _LOADERS = {"sequence-tagger": ("structune.estimators.tagger", "SequenceTagger")}
 
 
@@ -36,10 +37,11 @@ def save_model(
 
     meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps(meta)
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(save(arrays, metadata={_KEY: json.dumps(meta)}))
+        partial.write_bytes(save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -57,17 +59,18 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
 
     try:
         with safe_open(path, framework="numpy") as file:
-            meta = (file.metadata() or {}).get(_KEY)
+            meta = file.metadata() or {}
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
-    if meta is None:
+    text = meta.get(_HEADER)
+    if text is None:
         raise ModelFileError(f"{path}: a safetensors file without a structune header")
     try:
-        header = json.loads(meta)
+        header = json.loads(text)
     except (ValueError, RecursionError):
         header = None
     version = header.get("format") if isinstance(header, dict) else None
@@ -75,7 +78,18 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         raise ModelFileError(f"{path}: the header is damaged")
     if version > FORMAT:
         raise ModelFileError(f"{path}: written in format {version}, this release reads up to {FORMAT}")
+    if meta.get(_CHECKSUM) != checksum(text, arrays):
+        raise ModelFileError(f"{path}: damaged: its checksum is not that of its contents")
     return header, arrays
+
+
+def checksum(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 of the JSON header and the arrays of a model file."""
+    digest = sha256(header.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def load(path: str | os.PathLike[str]) -> Any:

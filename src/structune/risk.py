@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,13 @@ import numpy as np
 from structune.errors import DataError
 from structune.executors import ThreadExecutor
 from structune.losses import Loss
-from structune.structures.base import FloatArray, HessianProduct, Structure, split_evenly
+from structune.structures.base import Array, FloatArray, HessianProduct, Structure, split_evenly
 
 HESSIAN_METHODS = ("exact", "complex-step", "finite-difference")
 _COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
 _PARTS_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
+_WEIGHTS_PER_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,21 @@ class Risk:
             return self.loss.nonlinear(self.structure, shard, w, gradient), gradient
 
         self.passes += 1
-        total, sum_gradient = 0.0, np.zeros_like(w)
-        for value, gradient in self._map(on_shard):
-            total += value
-            sum_gradient += gradient
-        return total, sum_gradient
+        values, gradients = zip(*self._map(on_shard), strict=True)
+        return sum(values), self._sum(gradients)
+
+    def _sum(self, parts: Iterable[Array]) -> Array:
+        """Sum of one vector per shard, in the order of the shards; the first is overwritten."""
+        total, *others = parts
+
+        def add(piece: slice) -> None:
+            for part in others:
+                total[piece] += part[piece]
+
+        bounds = [*range(0, self.n_weights, _WEIGHTS_PER_PIECE), self.n_weights]
+        pieces = [slice(*ends) for ends in pairwise(bounds)]
+        deque(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces), maxlen=0)
+        return total
 
     def linearize(self, w: FloatArray) -> HessianProduct:
         """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
@@ -138,10 +151,7 @@ class Risk:
 
         def product(v: FloatArray) -> FloatArray:
             self.passes += 1
-            total = np.zeros(self.n_weights)
-            for part in self.executor.map(lambda p: p(v), products):
-                total += part
-            return total
+            return self._sum(self.executor.map(lambda p: p(v), products))
 
         return product
 
@@ -164,7 +174,4 @@ class Risk:
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.passes += 1
-        total = np.zeros(self.n_weights)
-        for part in self._map(lambda shard: self.loss.variance(self.structure, shard, w)):
-            total += part
-        return total
+        return self._sum(self._map(lambda shard: self.loss.variance(self.structure, shard, w)))

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from structune.kernels import _jit as module
 from structune.kernels import chain as kernels
+from structune.kernels._vectors import lanes_for
 
 
 @pytest.fixture
@@ -130,6 +131,8 @@ def test_forward_reads_no_memory_that_it_did_not_write():
     offsets, emission = np.array([0, 2, 3]), np.full((3, 2), 0.5)
     log_z, dirty = np.empty(2), np.full(3, np.nan)
     ones = np.ones(2)
-    kernels.forward(offsets, emission, np.ones((2, 2)), ones, ones, np.full((3, 2), np.nan), dirty, log_z)
+    lanes = lanes_for(float, 2)
+    alpha = np.full((3, 2), np.nan)
+    kernels.forward(offsets, emission, np.ones((2, 2)), ones, ones, lanes, alpha, dirty, log_z)
     assert_allclose(log_z, 0.0, atol=1e-12)
     assert np.isfinite(dirty).all()

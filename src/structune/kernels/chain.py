@@ -8,6 +8,7 @@ polynomial, so the same source serves float64 and, for the complex step, complex
 import numpy as np
 
 from structune.kernels._jit import kernel
+from structune.kernels._vectors import cells, fresh, load, splat, store, total, width
 
 
 @kernel
@@ -32,98 +33,149 @@ def shift_rows(offsets, scores, peaks, spreads):
 
 
 @kernel
-def _multiply(vector, matrix, out):
-    """out = vector @ matrix, four rows at a time."""
-    n = vector.size
-    whole = n - n % 4
-    out[:] = 0.0
-    for i in range(0, whole, 4):
-        v0, v1, v2, v3 = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
-        r0, r1, r2, r3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
-        for j in range(n):
-            out[j] += v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
-    for i in range(whole, n):
-        v, r = vector[i], matrix[i]
-        for j in range(n):
-            out[j] += v * r[j]
+def _product(row, start, matrix, n, k, lanes):
+    """The run from column k on of row @ matrix, (n, n); the row's first cell is `start`."""
+    even = splat(row[start], lanes) * load(matrix, k, lanes)
+    odd = splat(row[start] * 0.0, lanes)
+    for i in range(1, n - 1, 2):
+        odd = odd + splat(row[start + i], lanes) * load(matrix, i * n + k, lanes)
+        even = even + splat(row[start + i + 1], lanes) * load(matrix, (i + 1) * n + k, lanes)
+    if n % 2 == 0:
+        odd = odd + splat(row[start + n - 1], lanes) * load(matrix, (n - 1) * n + k, lanes)
+    return even + odd
 
 
 @kernel
-def forward(offsets, emission, transition, start, end, alpha, scale, log_z):
-    """Forward probabilities, each row scaled to sum to one; ``log_z`` without the shifts of the scores."""
-    n_labels = start.size
-    zero = start[0] * 0.0  # of the potentials' type, real or complex
+def _scale(row, start, n, factor):
+    for k in range(start, start + n):
+        row[k] = row[k] * factor
+
+
+@kernel
+def _dot(row, start, vector, n):
+    total = vector[0] * 0.0
+    for k in range(n):
+        total += row[start + k] * vector[k]
+    return total
+
+
+@kernel
+def _add_outer(left, left_start, right, right_start, n_rows, weight, n, lanes, counts):
+    """counts += weight * left.T @ right, for rows of n cells; four rows at a time, to save on `counts`."""
+    for step in range(0, n, width(lanes)):
+        k = min(step, n - width(lanes))
+        new = n - step
+        i = 0
+        while i < n_rows:
+            l0, r0 = left_start + i * n, right_start + i * n + k
+            run0 = fresh(load(right, r0, lanes) * weight, new)
+            if n_rows - i < 4:
+                for x in range(n):
+                    row = load(counts, x * n + k, lanes) + splat(left[l0 + x], lanes) * run0
+                    store(counts, x * n + k, row)
+                i += 1
+                continue
+            l1, l2, l3 = l0 + n, l0 + 2 * n, l0 + 3 * n
+            run1 = fresh(load(right, r0 + n, lanes) * weight, new)
+            run2 = fresh(load(right, r0 + 2 * n, lanes) * weight, new)
+            run3 = fresh(load(right, r0 + 3 * n, lanes) * weight, new)
+            for x in range(n):
+                row = load(counts, x * n + k, lanes)
+                row = row + splat(left[l0 + x], lanes) * run0 + splat(left[l1 + x], lanes) * run1
+                row = row + splat(left[l2 + x], lanes) * run2 + splat(left[l3 + x], lanes) * run3
+                store(counts, x * n + k, row)
+            i += 4
+
+
+@kernel
+def forward(offsets, emission, transition, start, end, lanes, alpha, scale, log_z):
+    """Forward probabilities, each row scaled to sum to one; ``log_z`` without the shifts of the scores.
+
+    Rows are scaled one step late: the sum and its inverse are ready by then.
+    """
+    n = start.size
+    c_emission, c_transition, c_start = cells(emission), cells(transition), cells(start)
+    c_end, c_alpha, zero = cells(end), cells(alpha), start.dtype.type(0.0)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1]
-        total = zero
+        inverse, log_scale = zero + 1.0, zero
         for t in range(first, last):
-            row, e = alpha[t], emission[t]
-            if t == first:
-                row[:] = start
-            else:
-                _multiply(alpha[t - 1], transition, row)
             c = zero
-            for y in range(n_labels):
-                row[y] *= e[y]
-                c += row[y]
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                if t == first:
+                    row = load(c_start, k, lanes)
+                else:
+                    row = _product(c_alpha, (t - 1) * n, c_transition, n, k, lanes)
+                row = row * load(c_emission, t * n + k, lanes) * splat(inverse, lanes)
+                store(c_alpha, t * n + k, row)
+                c += total(fresh(row, n - step))
+            if t > first:
+                _scale(c_alpha, (t - 1) * n, n, inverse)
             scale[t] = c
             inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
-            for y in range(n_labels):
-                row[y] *= inverse
-            total += np.log(c)
-        z = zero
-        row = alpha[last - 1]
-        for y in range(n_labels):
-            z += row[y] * end[y]
-        log_z[s] = total + np.log(z)
+            log_scale += np.log(c)
+        _scale(c_alpha, (last - 1) * n, n, inverse)
+        log_z[s] = log_scale + np.log(_dot(c_alpha, (last - 1) * n, c_end, n))
 
 
 @kernel
-def backward(offsets, emission, scale, transition_t, end, alpha, beta):
-    """Backward vectors, scaled so that ``alpha * beta`` are the marginals; emission is divided by scale."""
-    n_labels = end.size
-    message = np.empty_like(end)
+def backward(offsets, emission, scale, transition_t, end, alpha, lanes, message, beta):
+    """Backward vectors, scaled so that ``alpha * beta`` are the marginals; emission is divided by scale.
+
+    ``message`` (L,) is scratch.
+    """
+    n = end.size
+    c_emission, c_transition, c_message = cells(emission), cells(transition_t), cells(message)
+    c_end, c_alpha, c_beta = cells(end), cells(alpha), cells(beta)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1]
-        z = end[0] * 0.0
-        for y in range(n_labels):
-            z += alpha[last - 1, y] * end[y]
-        for y in range(n_labels):
+        z = _dot(c_alpha, (last - 1) * n, c_end, n)
+        for y in range(n):
             beta[last - 1, y] = end[y] / z
-        for t in range(last - 1, first - 1, -1):
-            e, b = emission[t], beta[t]
-            inverse = 1.0 / scale[t]
-            for y in range(n_labels):
-                e[y] *= inverse
-                message[y] = e[y] * b[y]
-            if t > first:
-                _multiply(message, transition_t, beta[t - 1])
+        for t in range(last - 1, first, -1):
+            _scale(c_emission, t * n, n, 1.0 / scale[t])
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                row = load(c_emission, t * n + k, lanes) * load(c_beta, t * n + k, lanes)
+                store(c_message, k, row)
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                store(c_beta, (t - 1) * n + k, _product(c_message, 0, c_transition, n, k, lanes))
+        _scale(c_emission, first * n, n, 1.0 / scale[first])
 
 
 @kernel
-def add_transition_counts(offsets, alpha, emission, beta, weights, counts):
-    """counts += weight * expected transitions / transition potential (``emission`` as `backward` left it)."""
-    n_labels = counts.shape[0]
-    message = np.empty_like(alpha[0])
+def add_transition_counts(offsets, alpha, emission, beta, weights, lanes, messages, counts):
+    """counts += weight * expected transitions / transition potential (``emission`` as `backward` left it).
+
+    ``messages`` (longest sequence, L) is scratch.
+    """
+    n = counts.shape[0]
+    c_emission, c_alpha, c_beta = cells(emission), cells(alpha), cells(beta)
+    c_messages, c_counts, zero = cells(messages), cells(counts), alpha.dtype.type(0.0)
     for s in range(offsets.size - 1):
-        for t in range(offsets[s] + 1, offsets[s + 1]):
-            a, e, b = alpha[t - 1], emission[t], beta[t]
-            for y in range(n_labels):
-                message[y] = weights[s] * e[y] * b[y]
-            for x in range(n_labels):
-                ax, row = a[x], counts[x]
-                for y in range(n_labels):
-                    row[y] += ax * message[y]
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first + 1, last):
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                row = load(c_emission, t * n + k, lanes) * load(c_beta, t * n + k, lanes)
+                store(c_messages, (t - first - 1) * n + k, row)
+        weight = splat(weights[s] + zero, lanes)
+        _add_outer(c_alpha, first * n, c_messages, 0, last - first - 1, weight, n, lanes, c_counts)
 
 
 @kernel
-def marginals(offsets, alpha, beta, weights, out):
+def marginals(offsets, alpha, beta, weights, lanes, out):
     """out[t] = weight of t's sequence * the label marginals at t."""
+    n = out.shape[1]
+    c_alpha, c_beta, c_out, zero = cells(alpha), cells(beta), cells(out), alpha.dtype.type(0.0)
     for s in range(offsets.size - 1):
+        weight = splat(weights[s] + zero, lanes)
         for t in range(offsets[s], offsets[s + 1]):
-            a, b, row = alpha[t], beta[t], out[t]
-            for y in range(row.size):
-                row[y] = weights[s] * a[y] * b[y]
+            for step in range(0, n, width(lanes)):
+                k = t * n + min(step, n - width(lanes))
+                store(c_out, k, load(c_alpha, k, lanes) * load(c_beta, k, lanes) * weight)
 
 
 @kernel
@@ -139,6 +191,8 @@ def tangent(
     start,
     end,
     weights,
+    lanes,
+    scratch,
     scores,
     counts,
 ):
@@ -147,51 +201,61 @@ def tangent(
     The direction is given by ``scores`` (per token, overwritten by the weighted derivative of the marginals),
     ``slope`` = transition * its direction, and the directions of ``start`` and ``end``. ``counts`` gets the
     derivative of the expected transitions / transition potential, without the term of the potential itself.
+    ``scratch`` is (4, longest sequence, L).
     """
-    n_labels = start.size
-    d_message, message, part = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
-    longest = 0
+    n = start.size
+    c_alpha, c_beta, c_emission, u = cells(alpha), cells(beta), cells(emission), cells(scores)
+    c_transition, c_transition_t = cells(transition), cells(transition_t)
+    c_slope, c_slope_t = cells(slope), cells(slope_t)
+    c_start, c_counts = cells(start), cells(counts)
+    d_alpha, d_beta = cells(scratch[0]), cells(scratch[1])
+    message, d_message = cells(scratch[2]), cells(scratch[3])
     for s in range(offsets.size - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    d_alpha, d_beta = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-    for s in range(offsets.size - 1):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
-        for i in range(n):
-            t = first + i
-            row, u, a, e = d_alpha[i], scores[t], alpha[t], emission[t]
-            if i == 0:
-                for y in range(n_labels):
-                    row[y] = (start[y] + u[y]) * a[y]
-            else:
-                _multiply(d_alpha[i - 1], transition, row)
-                _multiply(alpha[t - 1], slope, part)
-                for y in range(n_labels):
-                    row[y] = (row[y] + part[y]) * e[y] + u[y] * a[y]
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            i = (t - first) * n
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                push = load(u, at, lanes) * load(c_alpha, at, lanes)
+                if t == first:
+                    row = load(c_start, k, lanes) * load(c_alpha, at, lanes) + push
+                else:
+                    row = _product(d_alpha, i - n, c_transition, n, k, lanes)
+                    row = row + _product(c_alpha, (t - 1) * n, c_slope, n, k, lanes)
+                    row = row * load(c_emission, at, lanes) + push
+                store(d_alpha, i + k, row)
+        # normalising takes the mean of the direction's score off once, here: it stays off all the way back
+        tail = (last - 1) * n
+        i = tail - first * n
         mean = 0.0
-        for y in range(n_labels):
-            d_beta[n - 1, y] = end[y] * beta[first + n - 1, y]
-            mean += d_alpha[n - 1, y] * beta[first + n - 1, y] + alpha[first + n - 1, y] * d_beta[n - 1, y]
-        for i in range(n - 1, -1, -1):
-            t = first + i
-            row, u, a, e, b = d_beta[i], scores[t], alpha[t], emission[t], beta[t]
-            for y in range(n_labels):
-                message[y] = e[y] * b[y]
-                d_message[y] = e[y] * row[y] + u[y] * message[y]
-            if i > 0:
-                _multiply(d_message, transition_t, d_beta[i - 1])
-                _multiply(message, slope_t, part)
-                for y in range(n_labels):
-                    d_beta[i - 1, y] += part[y]
-                    d_message[y] = weights[s] * (d_message[y] - mean * message[y])
-                    message[y] *= weights[s]
-                before, d_before = alpha[t - 1], d_alpha[i - 1]
-                for x in range(n_labels):
-                    ax, dx, target = before[x], d_before[x], counts[x]
-                    for y in range(n_labels):
-                        target[y] += dx * message[y] + ax * d_message[y]
-            d = d_alpha[i]
-            for y in range(n_labels):
-                u[y] = weights[s] * (d[y] * b[y] + a[y] * row[y] - mean * a[y] * b[y])
+        for y in range(n):
+            mean += d_alpha[i + y] * c_beta[tail + y] + end[y] * c_alpha[tail + y] * c_beta[tail + y]
+        for y in range(n):
+            d_beta[i + y] = (end[y] - mean) * c_beta[tail + y]
+        weight = splat(weights[s], lanes)
+        for t in range(last - 1, first - 1, -1):
+            i = (t - first) * n
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                row = load(c_emission, at, lanes) * load(c_beta, at, lanes)
+                store(message, i + k, row)
+                row = load(c_emission, at, lanes) * load(d_beta, i + k, lanes) + load(u, at, lanes) * row
+                store(d_message, i + k, row)
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                row = load(d_alpha, i + k, lanes) * load(c_beta, at, lanes)
+                row = row + load(c_alpha, at, lanes) * load(d_beta, i + k, lanes)
+                store(u, at, row * weight)
+                if t > first:
+                    row = _product(d_message, i, c_transition_t, n, k, lanes)
+                    row = row + _product(message, i, c_slope_t, n, k, lanes)
+                    store(d_beta, i - n + k, row)
+        n_moves = last - first - 1
+        _add_outer(d_alpha, 0, message, n, n_moves, weight, n, lanes, c_counts)
+        _add_outer(c_alpha, first * n, d_message, n, n_moves, weight, n, lanes, c_counts)
 
 
 @kernel

@@ -1,68 +1,96 @@
 """Scores and counts of sparse attributes: every attribute has weights for some of the labels.
 
-The first attributes have a full row each in ``dense``, one entry a label, so that the inner loop is a vector
-operation; attribute a of the others has ``w[pair_offsets[a]:pair_offsets[a + 1]]``, for the labels that
-``pair_labels`` holds at the same places. The entries of row t are ``starts[t]:starts[t + 1]``, those with
-dense attributes first, up to ``middles[t]``. ``values`` of size 0 stands for ones throughout.
+Attributes with weights for many labels have a full row each in ``dense``; an entry of ``indices`` is such a
+row. Entries of ``pairs`` are the places in the weight vector of single attribute-label pairs. Both lie in CSR
+rows, those of row t at ``starts[t]:starts[t + 1]``; ``values`` of size 0 stands for ones.
 """
 
 from structune.kernels._jit import kernel
+from structune.kernels._vectors import cells, fresh, load, splat, store, width
 
 
 @kernel
-def lay_out(indptr, columns, values, n_dense, starts, middles, indices, out_values):
-    """CSR rows with the dense attributes of each row first; entries with a negative column are dropped."""
-    filled = 0
-    starts[0] = 0
-    for t in range(middles.size):
+def count_entries(indptr, columns, n_dense, pair_offsets, dense_starts, pair_starts):
+    """Starts of the rows that `lay_out` fills; entries with a negative column are dropped."""
+    dense_starts[0] = pair_starts[0] = 0
+    for t in range(indptr.size - 1):
+        dense, pairs = dense_starts[t], pair_starts[t]
         for e in range(indptr[t], indptr[t + 1]):
-            if 0 <= columns[e] < n_dense:
-                indices[filled] = columns[e]
-                if values.size:
-                    out_values[filled] = values[e]
-                filled += 1
-        middles[t] = filled
-        for e in range(indptr[t], indptr[t + 1]):
-            if columns[e] >= n_dense:
-                indices[filled] = columns[e]
-                if values.size:
-                    out_values[filled] = values[e]
-                filled += 1
-        starts[t + 1] = filled
+            a = columns[e]
+            if 0 <= a < n_dense:
+                dense += 1
+            elif a >= n_dense:
+                pairs += pair_offsets[a + 1] - pair_offsets[a]
+        dense_starts[t + 1], pair_starts[t + 1] = dense, pairs
 
 
 @kernel
-def scores(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, out):
-    """out[t] = sum over the attributes a of row first + t of value * w[a, :]."""
-    n_labels = out.shape[1]
+def lay_out(indptr, columns, values, n_dense, pair_offsets, indices, dense_values, pairs, pair_values):
+    """Split CSR rows of attributes into dense rows and pairs."""
+    d = p = 0
+    for e in range(indptr[0], indptr[-1]):
+        a = columns[e]
+        if 0 <= a < n_dense:
+            indices[d] = a
+            if values.size:
+                dense_values[d] = values[e]
+            d += 1
+        elif a >= n_dense:
+            for pair in range(pair_offsets[a], pair_offsets[a + 1]):
+                pairs[p] = pair
+                if values.size:
+                    pair_values[p] = values[e]
+                p += 1
+
+
+@kernel
+def dense_scores(starts, indices, values, dense, first, lanes, out):
+    """out[t] = sum over the entries of row first + t of value * dense row."""
+    n = out.shape[1]
+    c_dense, c_out, zero = cells(dense), cells(out), dense.dtype.type(0.0)
     for t in range(out.shape[0]):
-        row = out[t]
-        row[:] = 0.0
-        for e in range(starts[first + t], middles[first + t]):
-            value = values[e] if values.size else 1.0
-            weights = dense[indices[e]]
-            for k in range(n_labels):
-                row[k] += value * weights[k]
-        for e in range(middles[first + t], starts[first + t + 1]):
-            value = values[e] if values.size else 1.0
-            a = indices[e]
-            for k in range(pair_offsets[a], pair_offsets[a + 1]):
-                row[pair_labels[k]] += value * w[k]
+        for step in range(0, n, width(lanes)):
+            k = min(step, n - width(lanes))
+            row = splat(zero, lanes)
+            for e in range(starts[first + t], starts[first + t + 1]):
+                run = load(c_dense, indices[e] * n + k, lanes)
+                row = row + (run * splat(values[e] + zero, lanes) if values.size else run)
+            store(c_out, t * n + k, row)
 
 
 @kernel
-def add_counts(starts, middles, indices, values, dense, pair_offsets, pair_labels, w, first, power, rows):
-    """w[a, :] += value ** power * rows[t] for the attributes a of row first + t: `scores` transposed."""
-    n_labels = rows.shape[1]
+def add_dense_counts(starts, indices, values, rows, first, power, lanes, dense):
+    """Dense rows of the entries of row first + t += value ** power * rows[t]: `dense_scores` transposed."""
+    n = rows.shape[1]
+    c_dense, c_rows, zero = cells(dense), cells(rows), dense.dtype.type(0.0)
     for t in range(rows.shape[0]):
-        row = rows[t]
-        for e in range(starts[first + t], middles[first + t]):
+        for step in range(0, n, width(lanes)):
+            k = min(step, n - width(lanes))
+            row = fresh(load(c_rows, t * n + k, lanes), n - step)
+            for e in range(starts[first + t], starts[first + t + 1]):
+                at = indices[e] * n + k
+                part = row * splat(values[e] ** power + zero, lanes) if values.size else row
+                store(c_dense, at, load(c_dense, at, lanes) + part)
+
+
+@kernel
+def add_pair_scores(starts, pairs, values, pair_labels, w, first, out):
+    """out[t, label of pair] += value * w[pair] for the pairs of row first + t."""
+    n = out.shape[1]
+    labels, c_w, c_out = cells(pair_labels), cells(w), cells(out)
+    for t in range(out.shape[0]):
+        for e in range(starts[first + t], starts[first + t + 1]):
+            value = values[e] if values.size else 1.0
+            at = t * n + labels[pairs[e]]
+            c_out[at] = c_out[at] + value * c_w[pairs[e]]
+
+
+@kernel
+def add_pair_counts(starts, pairs, values, pair_labels, rows, first, power, w):
+    """w[pair] += value ** power * rows[t, label of pair]: `add_pair_scores` transposed."""
+    n = rows.shape[1]
+    labels, c_w, c_rows = cells(pair_labels), cells(w), cells(rows)
+    for t in range(rows.shape[0]):
+        for e in range(starts[first + t], starts[first + t + 1]):
             value = values[e] ** power if values.size else 1.0
-            counts = dense[indices[e]]
-            for k in range(n_labels):
-                counts[k] += value * row[k]
-        for e in range(middles[first + t], starts[first + t + 1]):
-            value = values[e] ** power if values.size else 1.0
-            a = indices[e]
-            for k in range(pair_offsets[a], pair_offsets[a + 1]):
-                w[k] += value * row[pair_labels[k]]
+            c_w[pairs[e]] = c_w[pairs[e]] + value * c_rows[t * n + labels[pairs[e]]]

@@ -7,42 +7,59 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.features.attributes import segment_indices
-from structune.kernels.sparse import add_counts, lay_out, scores
+from structune.kernels import sparse as kernels
+from structune.kernels._vectors import lanes_for
 from structune.structures.base import Array, FloatArray, IntArray
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
 
 
 @dataclass(frozen=True)
-class AttributeRows:
-    """CSR rows of attribute identifiers, in each row those with dense weights first.
+class Entries:
+    """CSR rows.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n_rows + 1,)
-    middles : ndarray of int64, shape (n_rows,)
-        Where the entries with sparse weights begin.
-    indices : ndarray of uint32, shape (n_entries,)
+    indices : ndarray of unsigned integers, shape (n_entries,)
     values : ndarray of float64, shape (n_entries,) or (0,)
         Size 0 stands for ones.
     """
 
     starts: IntArray
-    middles: IntArray
     indices: Array
     values: FloatArray
 
     @property
     def nbytes(self) -> int:
-        return self.starts.nbytes + self.middles.nbytes + self.indices.nbytes + self.values.nbytes
+        return self.starts.nbytes + self.indices.nbytes + self.values.nbytes
 
-    def take(self, rows: IntArray) -> AttributeRows:
+    def take(self, rows: IntArray) -> Entries:
         """The given rows, in the given order."""
         entries = segment_indices(self.starts, rows)
         starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[rows])))
-        middles = starts[:-1] + (self.middles - self.starts[:-1])[rows]
-        values = self.values[entries] if self.values.size else self.values
-        return AttributeRows(starts, middles, self.indices[entries], values)
+        return Entries(
+            starts, self.indices[entries], self.values[entries] if self.values.size else self.values
+        )
+
+
+@dataclass(frozen=True)
+class AttributeRows:
+    """Rows of attributes: entries of those with dense weights, and attribute-label pairs of the others."""
+
+    dense: Entries
+    pairs: Entries
+
+    def __len__(self) -> int:
+        return self.dense.starts.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.dense.nbytes + self.pairs.nbytes
+
+    def take(self, rows: IntArray) -> AttributeRows:
+        """The given rows, in the given order."""
+        return AttributeRows(self.dense.take(rows), self.pairs.take(rows))
 
 
 @dataclass(frozen=True)
@@ -65,11 +82,11 @@ class AttributeWeights:
     def __init__(self, keys: IntArray, n_attributes: int, n_labels: int) -> None:
         self.keys, self.n_attributes, self.n_labels = keys, n_attributes, n_labels
         offsets = np.searchsorted(keys, np.arange(n_attributes + 1) * n_labels)
-        self._offsets = offsets.astype(np.uint32 if keys.size < 2**32 else np.uint64)
-        self._labels = (keys % n_labels).astype(np.uint16)
         sparse = np.flatnonzero(np.diff(offsets) * _DENSE_SHARE < n_labels)
         self._n_dense = int(sparse[0]) if sparse.size else n_attributes
         self._dense_keys = keys[: offsets[self._n_dense]]
+        self._offsets = offsets
+        self._labels = (keys % n_labels).astype(np.uint16)
 
     @property
     def size(self) -> int:
@@ -80,12 +97,36 @@ class AttributeWeights:
         return self._dense_keys.size == self._n_dense * self.n_labels
 
     def layout(self, indptr: IntArray, columns: Array, values: FloatArray) -> AttributeRows:
-        """CSR rows for the kernels; entries with a negative column are dropped."""
-        n = int(np.count_nonzero(columns >= 0))
-        starts, middles = np.empty(indptr.size, np.int64), np.empty(indptr.size - 1, np.int64)
-        indices, kept = np.empty(n, np.uint32), np.empty(n if values.size else 0)
-        lay_out(indptr, columns, values, self._n_dense, starts, middles, indices, kept)
-        return AttributeRows(starts, middles, indices, kept)
+        """Rows for the kernels from CSR rows; entries with a negative column are dropped."""
+        starts = np.empty((2, indptr.size), np.int64)
+        kernels.count_entries(indptr, columns, self._n_dense, self._offsets, *starts)
+        dense, pairs = (
+            Entries(s, np.empty(s[-1], dtype), np.empty(s[-1] if values.size else 0))
+            for s, dtype in zip(starts, (np.uint32, self._pair_dtype), strict=True)
+        )
+        kernels.lay_out(
+            indptr, columns, values, self._n_dense, self._offsets,
+            dense.indices, dense.values, pairs.indices, pairs.values,
+        )  # fmt: skip
+        return AttributeRows(dense, pairs)
+
+    @property
+    def _pair_dtype(self) -> type:
+        return np.uint32 if self.size < 2**32 else np.uint64
+
+    def observed(self, rows: AttributeRows, labels: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Row, weight and value of every entry whose attribute has a weight for the row's label."""
+        row, pair_row = (np.repeat(np.arange(len(rows)), np.diff(e.starts)) for e in (rows.dense, rows.pairs))
+        column = find_keys(self.keys, rows.dense.indices.astype(np.int64) * self.n_labels + labels[row])
+        known, hit = column >= 0, self._labels[rows.pairs.indices] == labels[pair_row]
+        chosen = ((rows.dense, known), (rows.pairs, hit))
+        return (
+            np.concatenate((row[known], pair_row[hit])),
+            np.concatenate((column[known], rows.pairs.indices[hit].astype(np.int64))),
+            np.concatenate([
+                e.values[mask] if e.values.size else np.ones(np.count_nonzero(mask)) for e, mask in chosen
+            ]),
+        )  # fmt: skip
 
     def open(self, w: Array) -> OpenWeights:
         """Make a weight vector ready; a view where the dense rows are complete."""
@@ -100,17 +141,11 @@ class AttributeWeights:
     ) -> Array:
         """Scores of rows ``first:last`` for every label, shape (last - first, n_labels)."""
         out = np.empty((last - first, self.n_labels), weights.w.dtype) if out is None else out
-        scores(
-            rows.starts,
-            rows.middles,
-            rows.indices,
-            rows.values,
-            weights.dense,
-            self._offsets,
-            self._labels,
-            weights.w,
-            first,
-            out,
+        dense, pairs = rows.dense, rows.pairs
+        lanes = lanes_for(out.dtype, self.n_labels)
+        kernels.dense_scores(dense.starts, dense.indices, dense.values, weights.dense, first, lanes, out)
+        kernels.add_pair_scores(
+            pairs.starts, pairs.indices, pairs.values, self._labels, weights.w, first, out
         )
         return out
 
@@ -124,10 +159,14 @@ class AttributeWeights:
         self, counts: OpenWeights, rows: AttributeRows, first: int, label_rows: Array, power: int = 1
     ) -> None:
         """Add value ** power * label_rows[t] to the weights of each attribute of row first + t."""
-        add_counts(
-            rows.starts, rows.middles, rows.indices, rows.values, counts.dense, self._offsets, self._labels,
-            counts.w, first, power, label_rows,
-        )  # fmt: skip
+        dense, pairs = rows.dense, rows.pairs
+        lanes = lanes_for(label_rows.dtype, self.n_labels)
+        kernels.add_dense_counts(
+            dense.starts, dense.indices, dense.values, label_rows, first, power, lanes, counts.dense
+        )
+        kernels.add_pair_counts(
+            pairs.starts, pairs.indices, pairs.values, self._labels, label_rows, first, power, counts.w
+        )
 
     def close_counts(self, counts: OpenWeights) -> None:
         if not self._complete:

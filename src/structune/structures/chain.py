@@ -34,7 +34,7 @@ from structune.structures.chain_posterior import LinearPosterior, LogPosterior, 
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.structures.chain_shard import ChainShard
 
-_BLOCK_CELLS = 1 << 16  # tokens x labels worked on at a time: in the caches, and seldom back in Python
+_BLOCK_CELLS = 1 << 18  # tokens x labels worked on at a time: near the caches, and seldom back in Python
 _MOST_LABELS = 4096
 _SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
@@ -298,26 +298,20 @@ class Chain(Structure):
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> sp.csr_array:
         labels = self._labels_of(shard, outputs)
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
-        token = np.repeat(np.arange(labels.size), np.diff(shard.rows.starts))
+        token, pairs, values = self.pairs.observed(shard.rows, labels)
         later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
-        pairs = find_keys(
-            self.pairs.keys, shard.rows.indices.astype(np.int64) * self.n_labels + labels[token]
-        )
         moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
+        later, moves = later[moves >= 0], moves[moves >= 0]
         n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
         rows = np.concatenate((sequence[token], sequence[later], n, n))
         columns = np.concatenate((
             pairs,
-            np.where(moves < 0, -1, moves + self._transitions.start),
+            moves + self._transitions.start,
             self._starts.start + labels[shard.offsets[n]],
             self._ends.start + labels[shard.offsets[n + 1] - 1],
         ))  # fmt: skip
-        values = np.ones(rows.size)
-        values[: token.size] = shard.rows.values if shard.rows.values.size else 1.0
-        known = columns >= 0
-        table = sp.coo_array(
-            (values[known], (rows[known], columns[known])), shape=(len(shard), self.n_weights)
-        )
+        values = np.concatenate((values, np.ones(rows.size - values.size)))
+        table = sp.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
         return table.tocsr()
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None) -> IntArray:
@@ -336,6 +330,11 @@ class Chain(Structure):
             stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
             yield slice(start, max(stop, start + 1))
             start = max(stop, start + 1)
+
+    def _space(self, shard: ChainShard, blocks: list[slice], n: int, dtype: Any = np.float64) -> Array:
+        """Arrays (n_tokens, n_labels) for any of the blocks, one after the other: fresh memory is slow."""
+        longest = max((int(shard.offsets[b.stop] - shard.offsets[b.start]) for b in blocks), default=0)
+        return np.empty((n, longest, self.n_labels), dtype)
 
     def _posterior(
         self,
@@ -392,8 +391,7 @@ class Chain(Structure):
         weights = shard.weights if weights is None else weights
         counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
         blocks = list(self._blocks(shard))
-        longest = max((int(shard.offsets[b.stop] - shard.offsets[b.start]) for b in blocks), default=0)
-        space = np.empty((3, longest, self.n_labels), w.dtype)  # one for all blocks: fresh memory is slow
+        space = self._space(shard, blocks, 3, w.dtype)
         for block in blocks:
             posterior = self._posterior(pairs, moves, shard, block, within, space)
             log_z[block] = posterior.log_z
@@ -422,12 +420,12 @@ class Chain(Structure):
                 self.pairs.open(v),
                 self.pairs.open_counts(out),
             )
+            space = self._space(shard, blocks, 1)[0]
             for block, posterior in zip(blocks, posteriors, strict=True):
                 first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
                 counts = np.zeros((self.n_labels, self.n_labels))
-                rows = posterior.tangent(
-                    direction, self.pairs.scores(v_pairs, shard.rows, first, last), counts
-                )
+                scores = self.pairs.scores(v_pairs, shard.rows, first, last, space[: last - first])
+                rows = posterior.tangent(direction, scores, counts)
                 self.pairs.add_counts(tokens, shard.rows, first, rows)
                 self._add_moves(out, posterior.offsets, rows, counts)
             self.pairs.close_counts(tokens)

@@ -12,6 +12,7 @@ import numpy as np
 
 from structune.kernels import chain as linear
 from structune.kernels import chain_log as log
+from structune.kernels._vectors import lanes_for
 from structune.structures.base import Array, FloatArray, IntArray
 
 
@@ -65,14 +66,20 @@ class LinearPosterior:
         self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype) if space is None else space
         self.scale = np.empty(scores.shape[0], scores.dtype)
         self.log_z = np.empty(offsets.size - 1, scores.dtype)
-        linear.forward(offsets, self.emission, transition, start, end, self.alpha, self.scale, self.log_z)
+        self.lanes = lanes_for(scores.dtype, scores.shape[1])
+        linear.forward(
+            offsets, self.emission, transition, start, end, self.lanes, self.alpha, self.scale, self.log_z
+        )
         self.log_z += peaks + moves.peaks[1] + moves.peaks[2] + moves.peaks[0] * (np.diff(offsets) - 1)
 
     @cached_property
     def beta(self) -> Array:
         """Backward vectors; from here on `emission` is divided by the forward scale."""
         _, transposed, _, end = self.moves.potentials
-        linear.backward(self.offsets, self.emission, self.scale, transposed, end, self.alpha, self._beta)
+        linear.backward(
+            self.offsets, self.emission, self.scale, transposed, end, self.alpha, self.lanes,
+            np.empty_like(end), self._beta,
+        )  # fmt: skip
         return np.asarray(self._beta)
 
     def expectations(
@@ -85,11 +92,18 @@ class LinearPosterior:
         beta = self.beta
         if counts is not None:
             relative = np.zeros_like(counts)
-            linear.add_transition_counts(self.offsets, self.alpha, self.emission, beta, weights, relative)
+            linear.add_transition_counts(
+                self.offsets, self.alpha, self.emission, beta, weights, self.lanes,
+                self._scratch(1), relative,
+            )  # fmt: skip
             counts += self.moves.potentials[0] * relative
         out = np.empty_like(beta) if out is None else out
-        linear.marginals(self.offsets, self.alpha, beta, weights, out)
+        linear.marginals(self.offsets, self.alpha, beta, weights, self.lanes, out)
         return out
+
+    def _scratch(self, n: int) -> Array:
+        longest = int(np.diff(self.offsets).max(initial=0))
+        return np.empty((n, longest, self.emission.shape[1]), self.emission.dtype)
 
     def keep(self, weights: FloatArray) -> None:
         """Prepare for repeated `tangent` calls with these example weights."""
@@ -104,7 +118,8 @@ class LinearPosterior:
         relative = np.zeros_like(counts)
         linear.tangent(
             self.offsets, self.alpha, self.beta, self.emission, transition, transposed, slope,
-            np.ascontiguousarray(slope.T), direction.start, direction.end, self.weights, scores, relative,
+            np.ascontiguousarray(slope.T), direction.start, direction.end, self.weights, self.lanes,
+            self._scratch(4), scores, relative,
         )  # fmt: skip
         counts += transition * relative + direction.transition * self.transitions
         return scores

@@ -153,9 +153,7 @@ class Classes(Structure):
 
     def feature_rows(self, shard: ClassesShard, outputs: Any = None) -> sp.csr_array:
         labels = self._labels_of(shard, outputs)
-        row = np.repeat(np.arange(len(shard)), np.diff(shard.rows.starts))
-        columns = shard.rows.indices.astype(np.int64) * self.n_labels + labels[row]
-        values = shard.rows.values if shard.rows.values.size else np.ones(columns.size)
+        row, columns, values = self.pairs.observed(shard.rows, labels)
         if self.bias:
             row = np.concatenate((row, np.arange(len(shard))))
             columns = np.concatenate((columns, self._bias.start + labels))

@@ -1,0 +1,264 @@
+"""Runs of neighbouring array cells as one value, for the vector units of the processor.
+
+LLVM guards its own vector loops by checks of overlap and ends them cell by cell, which costs more than the
+work itself on rows of a few labels. Kernels that matter go over a row of n cells in runs instead::
+
+    for step in range(0, n, width(lanes)):
+        k = min(step, n - width(lanes))  # the last run overlaps the one before it rather than leave the row
+        run = load(array, row_start + k, lanes)
+
+and sums leave out what they have seen by ``fresh(run, n - step)``. With one lane a run is a plain number,
+real or complex, so that the same source serves the complex step.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache
+from typing import Any
+
+import numba
+import numba.extending
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
+
+_MOST_LANES = 8  # one AVX-512 register; narrower units take it in pieces
+_FLAGS = ("reassoc", "contract", "nsz")
+_INDEX, _LANE = ir.IntType(64), ir.IntType(32)
+_config: Any = numba.config
+intrinsic: Any = numba.extending.intrinsic
+
+
+class Lanes:
+    """The number of cells in a run, known to the compiler."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+
+_all_lanes = cache(Lanes)
+
+
+def lanes_for(dtype: Any, n: int) -> Lanes:
+    """The widest runs that fit in rows of `n` cells."""
+    if np.dtype(dtype) != np.float64:
+        return _all_lanes(1)
+    return _all_lanes(1 << (min(max(n, 1), _MOST_LANES).bit_length() - 1))
+
+
+class _LanesType(types.Type):
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Lanes({width})")
+
+
+class _RunType(types.Type):
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Run({width})")
+
+
+class _CellsType(types.Type):
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Cells({dtype})")
+
+
+register_model(_LanesType)(models.OpaqueModel)
+
+
+@register_model(_CellsType)
+class _CellsModel(models.StructModel):
+    def __init__(self, manager: Any, cells: _CellsType) -> None:
+        super().__init__(manager, cells, [("data", types.CPointer(cells.dtype)), ("size", types.intp)])
+
+
+@register_model(_RunType)
+class _RunModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, run: _RunType) -> None:
+        super().__init__(manager, run, _vector(ir.DoubleType(), run.width))
+
+
+@typeof_impl.register(Lanes)
+def _typeof_lanes(lanes: Lanes, _context: Any) -> _LanesType:
+    return _LanesType(lanes.width)
+
+
+@unbox(_LanesType)
+def _unbox_lanes(_type: Any, _lanes: Any, boxing: Any) -> NativeValue:
+    return NativeValue(boxing.context.get_dummy_value())
+
+
+def _vector(of: Any, width: int) -> ir.VectorType:
+    return ir.VectorType(of, width)
+
+
+def _run(lanes: _LanesType, number: Any) -> Any:
+    return number if lanes.width == 1 else _RunType(lanes.width)
+
+
+def _spread(builder: Any, value: Any, width: int) -> Any:
+    nothing = ir.Constant(_vector(value.type, width), ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(_LANE, 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(_vector(_LANE, width), [0] * width))
+
+
+def _cell(context: Any, builder: Any, cells: _CellsType, width: int, value: Any, at: Any) -> Any:
+    value = cgutils.create_struct_proxy(cells)(context, builder, value=value)
+    if _config.BOUNDSCHECK:
+        for offset in (0, width - 1):
+            index = builder.add(at, ir.Constant(_INDEX, offset))
+            cgutils.do_boundscheck(context, builder, index, value.size)
+    return builder.gep(value.data, [at])
+
+
+@intrinsic
+def cells(_typing, array):
+    """The cells of a C-contiguous array of any shape, in one row.
+
+    Numba counts references to an array, atomically, in every function that it goes through; to cells it
+    does not. So take cells of arguments only: an array made in the kernel may be freed before they are used.
+    """
+
+    if array.layout != "C":
+        raise TypingError(f"cells of {array}: expected a C-contiguous array")
+
+    def generate(context, builder, signature, args):
+        source = context.make_array(array)(context, builder, args[0])
+        out = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+        out.data, out.size = source.data, source.nitems
+        return out._getvalue()
+
+    return _CellsType(array.dtype)(array), generate
+
+
+@intrinsic
+def _get(_typing, cells, at):
+    def generate(context, builder, signature, args):
+        return context.unpack_value(builder, cells.dtype, _cell(context, builder, cells, 1, *args))
+
+    return cells.dtype(cells, types.intp), generate
+
+
+@intrinsic
+def _set(_typing, cells, at, value):
+    def generate(context, builder, signature, args):
+        context.pack_value(builder, cells.dtype, args[2], _cell(context, builder, cells, 1, *args[:2]))
+        return context.get_dummy_value()
+
+    return types.none(cells, types.intp, cells.dtype), generate
+
+
+@overload(operator.getitem)
+def _get_cell(cells, at):
+    return (lambda cells, at: _get(cells, at)) if isinstance(cells, _CellsType) else None
+
+
+@overload(operator.setitem)
+def _set_cell(cells, at, value):
+    return (lambda cells, at, value: _set(cells, at, value)) if isinstance(cells, _CellsType) else None
+
+
+@intrinsic
+def width(_typing, lanes):
+    """Cells in a run."""
+    return types.intp(lanes), lambda context, builder, signature, args: ir.Constant(_INDEX, lanes.width)
+
+
+def _as_run(builder: Any, cell: Any, width: int) -> Any:
+    return builder.bitcast(cell, _vector(ir.DoubleType(), width).as_pointer())
+
+
+@intrinsic
+def load(_typing, cells, at, lanes):
+    """The run that starts at cell `at`."""
+
+    def generate(context, builder, signature, args):
+        cell = _cell(context, builder, cells, lanes.width, *args[:2])
+        if lanes.width == 1:
+            return context.unpack_value(builder, cells.dtype, cell)
+        return builder.load(_as_run(builder, cell, lanes.width), align=8)
+
+    return _run(lanes, cells.dtype)(cells, types.intp, lanes), generate
+
+
+@intrinsic
+def store(_typing, cells, at, run):
+    """Write a run to the cells from `at` on."""
+    lanes = run.width if isinstance(run, _RunType) else 1
+
+    def generate(context, builder, signature, args):
+        cell = _cell(context, builder, cells, lanes, *args[:2])
+        if lanes == 1:
+            context.pack_value(builder, cells.dtype, args[2], cell)
+        else:
+            builder.store(args[2], _as_run(builder, cell, lanes), align=8)
+        return context.get_dummy_value()
+
+    return types.none(cells, types.intp, run), generate
+
+
+@intrinsic
+def splat(_typing, number, lanes):
+    """A run of equal numbers."""
+
+    def generate(context, builder, signature, args):
+        return args[0] if lanes.width == 1 else _spread(builder, args[0], lanes.width)
+
+    return _run(lanes, number)(number, lanes), generate
+
+
+@intrinsic
+def fresh(_typing, run, n):
+    """The last `n` lanes of a run, zeros before them; the whole run if it has no more."""
+
+    def generate(context, builder, signature, args):
+        if not isinstance(run, _RunType):
+            return args[0]
+        seen = _spread(builder, builder.sub(ir.Constant(_INDEX, run.width), args[1]), run.width)
+        lanes = ir.Constant(_vector(_INDEX, run.width), list(range(run.width)))
+        zeros = ir.Constant(_vector(ir.DoubleType(), run.width), [0.0] * run.width)
+        return builder.select(builder.icmp_signed("<", lanes, seen), zeros, args[0])
+
+    return run(run, types.intp), generate
+
+
+@intrinsic
+def total(_typing, run):
+    """The sum of a run."""
+    if not isinstance(run, _RunType):
+        return run(run), lambda context, builder, signature, args: args[0]
+
+    def generate(context, builder, signature, args):
+        parts = [builder.extract_element(args[0], ir.Constant(_LANE, k)) for k in range(run.width)]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            pairs = zip(parts[:half], parts[half:], strict=True)
+            parts = [builder.fadd(a, b, flags=_FLAGS) for a, b in pairs]
+        return parts[0]
+
+    return types.float64(run), generate
+
+
+@intrinsic
+def _add(_typing, a, b):
+    return a(a, b), lambda context, builder, signature, args: builder.fadd(*args, flags=_FLAGS)
+
+
+@intrinsic
+def _multiply(_typing, a, b):
+    return a(a, b), lambda context, builder, signature, args: builder.fmul(*args, flags=_FLAGS)
+
+
+@overload(operator.add)
+def _add_runs(a, b):
+    return (lambda a, b: _add(a, b)) if isinstance(a, _RunType) else None
+
+
+@overload(operator.mul)
+def _multiply_runs(a, b):
+    return (lambda a, b: _multiply(a, b)) if isinstance(a, _RunType) else None
