@@ -25,6 +25,7 @@ from structune.model_files import (
     save_model,
     unpack_strings,
 )
+from structune.tuning import MajorizeTuner
 
 X = [[["w=the", "bias"], ["w=dög", "bias"]], [["w=a"], ["w=cat", {"a": 1}["a"] and "bias"], ["", "w=\0"]]]
 Y = [["DET", "NOUN"], ["DET", "NOUN", "x\n"]]
@@ -94,6 +95,35 @@ def test_what_is_saved_comes_back(options, tmp_path):
         assert again.predict(data) == model.predict(data)
         assert again.predict_marginals(data) == model.predict_marginals(data)
         assert again.predict_nbest(data) == model.predict_nbest(data)
+
+
+def test_parameters_come_back(tmp_path):
+    settings = {
+        "penalty": {"w": 2.0},
+        "transitions": "seen",
+        "tolerance": 1e-3,
+        "max_seconds": 9.0,
+    }
+    model = fitted(**settings)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    again.fit(X, Y)
+    assert_array_equal(again.coef_, model.coef_)
+
+
+def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
+    model = fitted(tuning=MajorizeTuner(max_iterations=1), groups=lambda name: name[0], holdout=0.3)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (again.tuning, again.groups, again.holdout) == (None, "template", 0.3)
+
+
+def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
+    fitted().save(tmp_path / "model", {"note": 1})
+    again = load(tmp_path / "model")
+    assert again.extra_ == {"note": 1}
+    assert again.fit(X, Y).extra_ == {}
 
 
 def test_a_loaded_model_saves_the_same_file(tmp_path):
@@ -254,6 +284,8 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
         {"history": []},
         {"history": None},
         {"passes": "many"},
+        {"parameters": None},
+        {"parameters": {"colour": 1}},
         {"extra": 3},
     ],
 )

@@ -26,25 +26,25 @@ def test_the_budget():
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])
-def test_work_inside_work_shares_the_line(verbose, capfd):
+def test_work_inside_work_shares_the_bars(verbose, capfd):
     monitor = Monitor(verbose)
     with monitor:
         with monitor:
             monitor.record("inner", objective=1.5)
         monitor.record("outer", objective=2.5)
-        assert (monitor._status is not None) == bool(verbose)
-    assert monitor._status is None
+        assert (monitor._bars is not None) == bool(verbose)
+    assert monitor._bars is None
     monitor.record("after", objective=3.5)
     err = capfd.readouterr().err
     assert ("inner: objective 1.5" in err) == ("outer: objective 2.5" in err) == (verbose == 2)
     assert "after" not in err
 
 
-def test_an_error_ends_the_line():
+def test_an_error_ends_the_bars():
     monitor = Monitor(1)
     with pytest.raises(ZeroDivisionError), monitor, monitor:
         raise ZeroDivisionError
-    assert monitor._status is None
+    assert monitor._bars is None
 
 
 def test_what_ends_work():

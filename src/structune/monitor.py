@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
+from structune.progress import Bars
+
 
 class BudgetExhausted(Exception):  # noqa: N818
     """The time or iteration budget has run out."""
@@ -43,7 +45,7 @@ class Monitor:
     Parameters
     ----------
     verbose : int
-        0 is silent; 1 shows one changing line; 2 prints every record.
+        0 is silent; 1 shows progress bars on a terminal; 2 prints every record too.
     max_seconds : float, optional
         From the creation of the monitor.
 
@@ -57,7 +59,7 @@ class Monitor:
         self.verbose, self.max_seconds = verbose, max_seconds
         self.history: list[dict[str, Any]] = []
         self._start = time.perf_counter()
-        self._status: Any = None
+        self._bars: Bars | None = None
         self._depth = 0
 
     @property
@@ -66,30 +68,28 @@ class Monitor:
 
     def __enter__(self) -> Self:
         self._depth += 1
-        if self.verbose and self._status is None:
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status("starting")
-            self._status.start()
+        if self.verbose and self._bars is None:
+            self._bars = Bars()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
-        if self._status is not None and not self._depth:
-            self._status.stop()
-            self._status = None
+        if self._bars is not None and not self._depth:
+            self._bars.stop()
+            self._bars = None
 
-    def record(self, stage: str, **values: Any) -> None:
-        """Add a record to the history, and show it."""
+    def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
+        """Add a record to the history, and show it; `done` is the share of the work that lies behind."""
         self.history.append({"stage": stage, "seconds": self.seconds, **values})
-        self.show(stage, **values)
-        if self.verbose > 1 and self._status is not None:
-            self._status.console.print(_line(stage, self.seconds, values))
+        if self._bars is not None:
+            self._bars.show_whole(stage, done, _line(values))
+            if self.verbose > 1:
+                self._bars.print(f"{stage}: {_line(values)} ({self.seconds:.1f} s)")
 
-    def show(self, stage: str, **values: Any) -> None:
-        """Show where the work stands, without keeping it."""
-        if self._status is not None:
-            self._status.update(_line(stage, self.seconds, values))
+    def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
+        """Show where a part of the work stands, without keeping it."""
+        if self._bars is not None:
+            self._bars.show_part(stage, done, _line(values))
 
     def check(self) -> None:
         """Raise `BudgetExhausted` if the time is up."""
@@ -97,6 +97,5 @@ class Monitor:
             raise BudgetExhausted
 
 
-def _line(stage: str, seconds: float, values: dict[str, Any]) -> str:
-    shown = (f"{name} {value:.6g}" for name, value in values.items() if isinstance(value, int | float))
-    return f"{stage}: {', '.join(shown)} ({seconds:.1f} s)"
+def _line(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {v:.6g}" for name, v in values.items() if isinstance(v, int | float))

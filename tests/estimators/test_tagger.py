@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import structune
 from structune import SequenceTagger
-from structune.datasets import simulate_hmm
+from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import DataError, StructuneError
 from structune.features.attributes import AttributeTable
 from structune.losses import LogLoss
@@ -672,3 +672,16 @@ def test_crfsuite_has_the_same_objective(c2, tmp_path):
     assert ours.history_[-1]["objective"] == pytest.approx(objective, rel=1e-6)
     assert ours.predict(x) == [peer.tag(tokens) for tokens in x]
     assert_allclose(ours.coef_, [named[name] for name in ours.chain_.weight_names()], atol=1e-3)
+
+
+def test_tuning_does_not_depend_on_how_hessian_products_are_made():
+    y, x = simulate_hmm(60, 5, random_state=0)
+    inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
+    exact, *others = (
+        SequenceTagger(tuning="implicit", hessian=hessian).fit(inputs, outputs).penalty_
+        for hessian in ("exact", "complex-step", "finite-difference")
+    )
+    for other in others:
+        assert_allclose(other, exact, rtol=1e-3)
+    with pytest.raises(DataError, match="hessian='newton'"):
+        SequenceTagger(tuning="implicit", hessian="newton").fit(inputs, outputs)

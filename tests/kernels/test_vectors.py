@@ -28,6 +28,13 @@ def combine(a, b, factor, lanes, out):
 
 
 @kernel
+def exponentials(a, lanes, out):
+    c_a, c_out = cells(a), cells(out)
+    for k in range(0, a.size, width(lanes)):
+        store(c_out, k, np.exp(load(c_a, k, lanes)))
+
+
+@kernel
 def add_by_cell(a, out):
     c_a, c_out = cells(a), cells(out)
     for k in range(a.size):
@@ -46,6 +53,20 @@ def test_runs_do_what_rows_do(n, dtype):
     expected = (a + b) * a * 0.5
     assert_allclose(out, expected, rtol=1e-14)
     assert_allclose(found, expected.sum(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_exponentials(n):
+    rng = np.random.default_rng(0)
+    odd = [0.0, -0.0, 1.0, 1e-300, -1e-17, np.log(2) / 2, -np.log(2) / 2, -708.0]
+    x = np.concatenate((rng.uniform(-708, 700, 20_000), rng.normal(size=20_000), odd))
+    found = np.empty_like(x)
+    exponentials(x, lanes_for(float, n), found)
+    assert_allclose(found, np.exp(x), rtol=4.5e-16)
+    x = np.array([-np.inf, -1e300, -750.0, np.nan, -np.inf, -1e300, -750.0, np.nan])
+    found = np.empty_like(x)
+    exponentials(x, lanes_for(float, n), found)
+    assert_array_equal(found, [0.0, 0.0, 0.0, np.nan] * 2)
 
 
 def test_runs_are_as_wide_as_rows_allow():

@@ -83,6 +83,7 @@ def test_the_residual_keeps_its_promise(seed, n, spread, tolerance):
     b, start = rng.normal(size=(2, n))
     system = HessianSystem(fake_risk(matrix - 0.1 * np.eye(n)), np.full(n, 0.1), np.zeros(n))
     solved = system.solve(b, start if rng.random() < 0.5 else None, tolerance=tolerance)
+    assert solved.converged
     assert residual(matrix, solved.x, b) <= 1.001 * tolerance
     assert np.all(np.array(signs) > 0) <= (solved.method == "cg")
 
@@ -116,4 +117,5 @@ def test_the_products_run_out():
         np.ones(50), tolerance=1e-12, max_products=5
     )
     assert solved.n_products <= 6
+    assert not solved.converged
     assert np.all(np.isfinite(solved.x))

@@ -55,7 +55,7 @@ def log_domain():
 
 
 def small_blocks(cells=1):
-    return mock.patch.object(module, "_BLOCK_CELLS", cells)
+    return mock.patch.multiple(module, _CACHE_CELLS=cells, _BLOCK_CELLS=cells)
 
 
 def everything(chain, w, shard, within=False):
@@ -319,11 +319,11 @@ def test_blocks_do_not_matter(cells):
     chain = Chain.build(inputs, outputs)
     shard = chain.encode(inputs, outputs, np.random.default_rng(1).uniform(size=60))
     w = np.random.default_rng(0).normal(size=chain.n_weights)
-    assert len(list(chain._blocks(shard))) == 1
+    assert len(list(chain._blocks(shard, module._CACHE_CELLS))) == 1
     whole = everything(chain, w, shard)
     del whole["variance"]  # that of transitions is a rough one, pooled over a block
     with small_blocks(cells):
-        assert len(list(chain._blocks(shard))) > 1
+        assert len(list(chain._blocks(shard, module._CACHE_CELLS))) > 1
         assert_same(everything(chain, w, shard), whole, 1e-12)
 
 

@@ -55,6 +55,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Share of the sequences to hold out for tuning.
     folds : int, optional
         Number of folds to hold out in turn instead.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How tuning makes the products with a Hessian that it needs.
     tolerance : float
         A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
         own.
@@ -70,7 +72,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     random_state : int
         Of the held-out split.
     verbose : int
-        1 shows a line of progress, 2 keeps a line per iteration.
+        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
@@ -87,6 +89,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     passes_ : float
         Passes over the training data that the fit took.
     chain_ : Chain
+    extra_ : dict
+        What was saved with a loaded model.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         forbidden: Rules = None,
         holdout: float = 0.2,
         folds: int | None = None,
+        hessian: str = "exact",
         tolerance: float = TOLERANCE,
         max_iterations: int = 1000,
         max_seconds: float | None = None,
@@ -126,6 +131,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.forbidden = forbidden
         self.holdout = holdout
         self.folds = folds
+        self.hessian = hessian
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
@@ -213,6 +219,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             folds=self.folds,
             example_groups=example_groups,
             random_state=self.random_state,
+            hessian=self.hessian,
         )
         return tuner.tune(problem, monitor)
 
@@ -261,6 +268,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.history_ = result.history
         self.status_ = result.status
         self.passes_ = result.passes
+        self.extra_: dict[str, Any] = {}
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -322,13 +330,16 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to one file, to be read by `structune.load`.
 
+        Parameters that are numbers, strings, lists or dicts come back too; a tuner or a function that was
+        given as one comes back as the default.
+
         Parameters
         ----------
         extra : mapping, optional
             More to keep in the header, as JSON; back in ``extra_`` after loading.
         """
         check_is_fitted(self, "coef_")
-        header, arrays = pack(self, dict(extra or getattr(self, "extra_", {})))
+        header, arrays = pack(self, dict(extra or self.extra_))
         save_model(path, "sequence-tagger", header, arrays)
 
     @classmethod

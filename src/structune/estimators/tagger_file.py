@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def pack(tagger: SequenceTagger, extra: dict[str, Any]) -> tuple[dict[str, Any],
         "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
         "boundary": chain.boundary,
         "forbidden": chain.forbidden,
+        "parameters": {name: v for name, v in tagger.get_params(deep=False).items() if _fits_json(v)},
         "history": history,
         "status": tagger.status_,
         "passes": tagger.passes_,
@@ -55,13 +57,20 @@ def unpack(tagger: SequenceTagger, header: dict[str, Any], arrays: Arrays) -> No
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != chain.n_weights:
         raise ModelFileError(f"the group sizes do not add up to {chain.n_weights} weights")
     _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
-    tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
+    tagger.set_params(**header["parameters"])
     tagger.chain_, tagger.classes_ = chain, list(chain.labels)
     tagger.coef_, tagger.penalty_ = arrays["coef"], arrays["penalty"]
     tagger.group_names_, tagger.group_sizes_ = tuple(names), arrays["group_sizes"]
     tagger.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
     tagger.status_, tagger.passes_ = str(header["status"]), float(header["passes"])
     tagger.extra_ = dict(header["extra"])
+
+
+def _fits_json(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def _check(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:

@@ -13,6 +13,7 @@ real or complex, so that the same source serves the complex step.
 
 from __future__ import annotations
 
+import math
 import operator
 from functools import cache
 from typing import Any
@@ -29,6 +30,9 @@ from numba.extending import NativeValue, models, overload, register_model, typeo
 _MOST_LANES = 8  # one AVX-512 register; narrower units take it in pieces
 _FLAGS = ("reassoc", "contract", "nsz")
 _INDEX, _LANE = ir.IntType(64), ir.IntType(32)
+_EXP_TERMS = 13  # the next is below 1e-17 for |r| <= log(2) / 2
+_LEAST_EXPONENT = -708.0
+_LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first ends in zeros
 _config: Any = numba.config
 intrinsic: Any = numba.extending.intrinsic
 
@@ -242,6 +246,44 @@ def total(_typing, run):
         return parts[0]
 
     return types.float64(run), generate
+
+
+@intrinsic
+def _exp_run(_typing, run):
+    """exp(x) = 2^k exp(r), r = x - k log 2, by the Taylor series of exp(r) (Cody & Waite 1980)."""
+
+    def generate(context, builder, signature, args):
+        vector, integers = _vector(ir.DoubleType(), run.width), _vector(_INDEX, run.width)
+
+        def constant(value):
+            return ir.Constant(vector, [value] * run.width)
+
+        def call(name, *values):
+            kind = ir.FunctionType(vector, [vector] * len(values))
+            name = f"llvm.{name}.v{run.width}f64"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+
+        (x,) = args
+        k = call("rint", builder.fmul(x, constant(1.0 / math.log(2.0))))
+        # calls, not operators: numba lets the compiler reorder those, and k log 2 must stay in two parts
+        r = call("fma", k, constant(-_LOG2_HIGH), x)
+        r = call("fma", k, constant(-_LOG2_LOW), r)
+        series = constant(1.0 / math.factorial(_EXP_TERMS))
+        for n in range(_EXP_TERMS - 1, -1, -1):
+            series = call("fma", series, r, constant(1.0 / math.factorial(n)))
+        k = builder.sext(builder.fptosi(k, _vector(ir.IntType(32), run.width)), integers)
+        exponent = builder.shl(k, ir.Constant(integers, [52] * run.width))
+        result = builder.bitcast(builder.add(builder.bitcast(series, integers), exponent), vector)
+        vanishes = builder.fcmp_ordered("<", x, constant(_LEAST_EXPONENT))
+        return builder.select(vanishes, constant(0.0), result)
+
+    return run(run), generate
+
+
+@overload(np.exp)
+def _exp(x):
+    """Of a run of numbers <= 700; 0 below -708."""
+    return (lambda x: _exp_run(x)) if isinstance(x, _RunType) else None
 
 
 @intrinsic

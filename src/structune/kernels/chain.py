@@ -14,22 +14,48 @@ from structune.kernels._vectors import cells, fresh, load, splat, store, total, 
 @kernel
 def shift_rows(offsets, scores, peaks, spreads):
     """Subtract each token's maximum; per sequence, the sum of the maxima and the widest finite range."""
+    n = scores.shape[1]
+    c_scores = cells(scores)
     for s in range(offsets.size - 1):
         peak, spread = 0.0, 0.0
-        for t in range(offsets[s], offsets[s + 1]):
-            row = scores[t]
+        for at in range(offsets[s] * n, offsets[s + 1] * n, n):
             high, low = -np.inf, np.inf
-            for y in range(row.size):
-                x = row[y].real
+            for k in range(at, at + n):
+                x = c_scores[k].real
                 high = max(high, x)
                 if x > -np.inf:
                     low = min(low, x)
-            for y in range(row.size):
-                row[y] -= high
+            for k in range(at, at + n):
+                c_scores[k] = c_scores[k] - high
             peak += high
             spread = max(spread, high - low)
         peaks[s] = peak
         spreads[s] = spread
+
+
+@kernel
+def fits_double(offsets, spreads, spread, reach, n_labels, most):
+    """Whether the logarithms of all values in the linear domain span less than `most`, for any sequence.
+
+    After `reach` steps every label has been reached from the best one, so a forward vector spans at most that
+    many steps' worth of scores and sums over labels; a sequence never spans more than its own.
+    """
+    for s in range(offsets.size - 1):
+        steps = min(offsets[s + 1] - offsets[s], reach)
+        if not (steps + 1) * (spreads[s] + spread + np.log(n_labels)) < most:
+            return False
+    return True
+
+
+@kernel
+def to_potentials(scores, n_tokens, lanes):
+    """exp of the scores of the first `n_tokens`, in place."""
+    c_scores, n = cells(scores), n_tokens * scores.shape[1]
+    whole = n - n % width(lanes)
+    for k in range(0, whole, width(lanes)):
+        store(c_scores, k, np.exp(load(c_scores, k, lanes)))
+    for k in range(whole, n):
+        c_scores[k] = np.exp(c_scores[k])
 
 
 @kernel

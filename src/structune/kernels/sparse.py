@@ -44,11 +44,11 @@ def lay_out(indptr, columns, values, n_dense, pair_offsets, indices, dense_value
 
 
 @kernel
-def dense_scores(starts, indices, values, dense, first, lanes, out):
-    """out[t] = sum over the entries of row first + t of value * dense row."""
+def dense_scores(starts, indices, values, dense, first, last, lanes, out):
+    """out[t] = sum over the entries of row first + t of value * dense row, for the rows first:last."""
     n = out.shape[1]
     c_dense, c_out, zero = cells(dense), cells(out), dense.dtype.type(0.0)
-    for t in range(out.shape[0]):
+    for t in range(last - first):
         for step in range(0, n, width(lanes)):
             k = min(step, n - width(lanes))
             row = splat(zero, lanes)
@@ -59,11 +59,11 @@ def dense_scores(starts, indices, values, dense, first, lanes, out):
 
 
 @kernel
-def add_dense_counts(starts, indices, values, rows, first, power, lanes, dense):
+def add_dense_counts(starts, indices, values, rows, first, last, power, lanes, dense):
     """Dense rows of the entries of row first + t += value ** power * rows[t]: `dense_scores` transposed."""
     n = rows.shape[1]
     c_dense, c_rows, zero = cells(dense), cells(rows), dense.dtype.type(0.0)
-    for t in range(rows.shape[0]):
+    for t in range(last - first):
         for step in range(0, n, width(lanes)):
             k = min(step, n - width(lanes))
             row = fresh(load(c_rows, t * n + k, lanes), n - step)
@@ -74,11 +74,11 @@ def add_dense_counts(starts, indices, values, rows, first, power, lanes, dense):
 
 
 @kernel
-def add_pair_scores(starts, pairs, values, pair_labels, w, first, out):
+def add_pair_scores(starts, pairs, values, pair_labels, w, first, last, out):
     """out[t, label of pair] += value * w[pair] for the pairs of row first + t."""
     n = out.shape[1]
     labels, c_w, c_out = cells(pair_labels), cells(w), cells(out)
-    for t in range(out.shape[0]):
+    for t in range(last - first):
         for e in range(starts[first + t], starts[first + t + 1]):
             value = values[e] if values.size else 1.0
             at = t * n + labels[pairs[e]]
@@ -86,11 +86,11 @@ def add_pair_scores(starts, pairs, values, pair_labels, w, first, out):
 
 
 @kernel
-def add_pair_counts(starts, pairs, values, pair_labels, rows, first, power, w):
+def add_pair_counts(starts, pairs, values, pair_labels, rows, first, last, power, w):
     """w[pair] += value ** power * rows[t, label of pair]: `add_pair_scores` transposed."""
     n = rows.shape[1]
     labels, c_w, c_rows = cells(pair_labels), cells(w), cells(rows)
-    for t in range(rows.shape[0]):
+    for t in range(last - first):
         for e in range(starts[first + t], starts[first + t + 1]):
             value = values[e] ** power if values.size else 1.0
             c_w[pairs[e]] = c_w[pairs[e]] + value * c_rows[t * n + labels[pairs[e]]]

@@ -70,6 +70,7 @@ class _Track:
         self.objective, self.scale, self.monitor = objective, scale, monitor
         self.gradient_tolerance = gradient_tolerance
         self.n = 0
+        self.first_norm, self.least_norm = 0.0, np.inf
         self.best: tuple[FloatArray, float, FloatArray] | None = None
 
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
@@ -79,11 +80,20 @@ class _Track:
         if self.best is None or value <= self.best[1]:
             self.best = w, value, gradient
             norm = float(np.linalg.norm(gradient))
-            self.monitor.show("fit", evaluation=self.n, objective=value, gradient=norm)
+            self.monitor.show("fit", done=self._done(norm), evaluation=self.n, objective=value, gradient=norm)
             if norm <= self.gradient_tolerance:
                 raise _Converged
         self.monitor.check()
         return value, gradient * self.scale
+
+    def _done(self, norm: float) -> float | None:
+        """Share of the way that the gradient norm has come, on a log scale."""
+        self.first_norm = self.first_norm or norm
+        self.least_norm = min(self.least_norm, norm)
+        if not 0 < self.gradient_tolerance < self.first_norm:
+            return None
+        way = np.log(self.first_norm / self.gradient_tolerance)
+        return float(min(1.0, np.log(self.first_norm / max(self.least_norm, 1e-300)) / way))
 
 
 @cache

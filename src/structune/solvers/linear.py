@@ -25,11 +25,14 @@ class LinearSolution:
     x : ndarray, shape (n_weights,)
     n_products : int
     method : {"cg", "minres"}
+    converged : bool
+        Whether the residual came down to the tolerance within the products allowed.
     """
 
     x: FloatArray
     n_products: int
     method: str
+    converged: bool
 
 
 class HessianSystem:
@@ -64,23 +67,23 @@ class HessianSystem:
     ) -> LinearSolution:
         """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
         if not np.any(b):
-            return LinearSolution(np.zeros_like(b), 0, "cg")
+            return LinearSolution(np.zeros_like(b), 0, "cg", True)
         self._n = 0
         start = np.zeros_like(b) if start is None else start
         preconditioner = _operator(b.size, lambda v: v / self._scale)
         try:
             operator = _operator(b.size, self._positive)
-            x, _ = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
-            return LinearSolution(x, self._n, "cg")
+            x, left = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
+            return LinearSolution(x, self._n, "cg", left == 0)
         except _NegativeCurvature:
             pass
         operator, x, share = _operator(b.size, self._apply), start, tolerance
         enough = tolerance * float(np.linalg.norm(b))
         # SciPy's MINRES ends by norms of matrix and solution, which may be far looser than the residual
-        while self._n < max_products and np.linalg.norm(b - operator.matvec(x)) > enough:
+        while not (converged := np.linalg.norm(b - operator.matvec(x)) <= enough) and self._n < max_products:
             x, _ = minres(operator, b, x0=x, rtol=share, maxiter=max_products - self._n, M=preconditioner)
             share = max(0.1 * share, np.finfo(float).eps)
-        return LinearSolution(x, self._n, "minres")
+        return LinearSolution(x, self._n, "minres", bool(converged))
 
     def _apply(self, v: FloatArray) -> FloatArray:
         self._n += 1

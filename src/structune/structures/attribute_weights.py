@@ -136,16 +136,23 @@ class AttributeWeights:
         dense.reshape(-1)[self._dense_keys] = w[: self._dense_keys.size]
         return OpenWeights(dense, w)
 
-    def scores(
-        self, weights: OpenWeights, rows: AttributeRows, first: int, last: int, out: Array | None = None
-    ) -> Array:
+    def entries(self, rows: AttributeRows) -> tuple[Array, ...]:
+        """The arrays of `rows` that the kernels ask for, and the label of each pair."""
+        dense, pairs = rows.dense, rows.pairs
+        return (
+            dense.starts, dense.indices, dense.values, pairs.starts, pairs.indices, pairs.values, self._labels
+        )  # fmt: skip
+
+    def scores(self, weights: OpenWeights, rows: AttributeRows, first: int, last: int) -> Array:
         """Scores of rows ``first:last`` for every label, shape (last - first, n_labels)."""
-        out = np.empty((last - first, self.n_labels), weights.w.dtype) if out is None else out
+        out = np.empty((last - first, self.n_labels), weights.w.dtype)
         dense, pairs = rows.dense, rows.pairs
         lanes = lanes_for(out.dtype, self.n_labels)
-        kernels.dense_scores(dense.starts, dense.indices, dense.values, weights.dense, first, lanes, out)
+        kernels.dense_scores(
+            dense.starts, dense.indices, dense.values, weights.dense, first, last, lanes, out
+        )
         kernels.add_pair_scores(
-            pairs.starts, pairs.indices, pairs.values, self._labels, weights.w, first, out
+            pairs.starts, pairs.indices, pairs.values, self._labels, weights.w, first, last, out
         )
         return out
 
@@ -159,13 +166,13 @@ class AttributeWeights:
         self, counts: OpenWeights, rows: AttributeRows, first: int, label_rows: Array, power: int = 1
     ) -> None:
         """Add value ** power * label_rows[t] to the weights of each attribute of row first + t."""
-        dense, pairs = rows.dense, rows.pairs
+        dense, pairs, last = rows.dense, rows.pairs, first + label_rows.shape[0]
         lanes = lanes_for(label_rows.dtype, self.n_labels)
         kernels.add_dense_counts(
-            dense.starts, dense.indices, dense.values, label_rows, first, power, lanes, counts.dense
+            dense.starts, dense.indices, dense.values, label_rows, first, last, power, lanes, counts.dense
         )
         kernels.add_pair_counts(
-            pairs.starts, pairs.indices, pairs.values, self._labels, label_rows, first, power, counts.w
+            pairs.starts, pairs.indices, pairs.values, self._labels, label_rows, first, last, power, counts.w
         )
 
     def close_counts(self, counts: OpenWeights) -> None:

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from structune.errors import CapabilityError, DataError
 from structune.features.attributes import AttributeTable, template_of
 from structune.kernels import chain as kernels
+from structune.kernels._vectors import lanes_for
+from structune.kernels.chain_shard import expectations
 from structune.structures.attribute_weights import (
     AttributeRows,
     AttributeWeights,
@@ -34,7 +36,8 @@ from structune.structures.chain_posterior import LinearPosterior, LogPosterior, 
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.structures.chain_shard import ChainShard
 
-_BLOCK_CELLS = 1 << 18  # tokens x labels worked on at a time: near the caches, and seldom back in Python
+_CACHE_CELLS = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
+_BLOCK_CELLS = 1 << 17  # that a call of a kernel works on, where Python does the rest of the work
 _MOST_LABELS = 4096
 _SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
@@ -266,12 +269,28 @@ class Chain(Structure):
             scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
-    def _add_moves(self, out: Array, offsets: IntArray, rows: Array, counts: Array) -> None:
-        """Add weighted token rows (starts and ends) and transition counts to a weight vector."""
-        out[self._transitions] += counts.reshape(-1)[self.transitions]
+    def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        """Add counts of starts, ends and transitions to a weight vector."""
+        out[self._transitions] += transitions.reshape(-1)[self.transitions]
         if self.boundary:
-            out[self._starts] += rows[offsets[:-1]].sum(axis=0)
-            out[self._ends] += rows[offsets[1:] - 1].sum(axis=0)
+            out[self._starts] += starts
+            out[self._ends] += ends
+
+    def _add_block(
+        self,
+        out: Array,
+        tokens: OpenWeights,
+        shard: ChainShard,
+        block: slice,
+        rows: Array,
+        transitions: Array,
+        power: int = 1,
+    ) -> None:
+        """Add the counts of a block, given by its token rows and its transitions."""
+        first, offsets = int(shard.offsets[block.start]), shard.offsets[block.start : block.stop + 1]
+        self.pairs.add_counts(tokens, shard.rows, first, rows, power)
+        starts, ends = rows[offsets[:-1] - first].sum(axis=0), rows[offsets[1:] - first - 1].sum(axis=0)
+        self._add_moves(out, starts, ends, transitions)
 
     def features(
         self,
@@ -285,15 +304,14 @@ class Chain(Structure):
         rows[np.arange(labels.size), labels] = np.repeat(
             shard.weights if weights is None else weights, shard.sizes()
         )
-        tokens = self.pairs.open_counts(out)
-        self.pairs.add_counts(tokens, shard.rows, 0, rows)
-        self.pairs.close_counts(tokens)
         counts = np.zeros((self.n_labels, self.n_labels))
         inner = np.ones(labels.size, dtype=bool)
         inner[shard.offsets[:-1]] = False
         later = np.flatnonzero(inner)
         np.add.at(counts, (labels[later - 1], labels[later]), rows[later, labels[later]])
-        self._add_moves(out, shard.offsets, rows, counts)
+        tokens = self.pairs.open_counts(out)
+        self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
+        self.pairs.close_counts(tokens)
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> sp.csr_array:
         labels = self._labels_of(shard, outputs)
@@ -322,59 +340,39 @@ class Chain(Structure):
 
     # --- inference ----------------------------------------------------------------------------------------
 
-    def _blocks(self, shard: ChainShard) -> Iterator[slice]:
-        """Runs of sequences with about `_BLOCK_CELLS` cells in each."""
-        tokens = max(1, _BLOCK_CELLS // self.n_labels)
+    def _blocks(self, shard: ChainShard, n_cells: int) -> Iterator[slice]:
+        """Runs of sequences with about `n_cells` cells in each."""
+        tokens = max(1, n_cells // self.n_labels)
         start = 0
         while start < len(shard):
             stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
             yield slice(start, max(stop, start + 1))
             start = max(stop, start + 1)
 
-    def _space(self, shard: ChainShard, blocks: list[slice], n: int, dtype: Any = np.float64) -> Array:
-        """Arrays (n_tokens, n_labels) for any of the blocks, one after the other: fresh memory is slow."""
-        longest = max((int(shard.offsets[b.stop] - shard.offsets[b.start]) for b in blocks), default=0)
-        return np.empty((n, longest, self.n_labels), dtype)
+    def _reach(self, within: bool) -> int:
+        """Steps after which every label has been reached from any other; see `kernels.fits_double`."""
+        mixes = self._mixing is not None and (self._mixing == 1 or not within)
+        return self._mixing if mixes and self._mixing is not None else np.iinfo(np.int64).max - 1
 
     def _posterior(
-        self,
-        w: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        block: slice,
-        within: bool,
-        space: Array | None = None,
+        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
     ) -> Posterior:
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
         offsets = shard.offsets[block.start : block.stop + 1] - first
-        space = (
-            np.empty((3, last - first, self.n_labels), w.w.dtype)
-            if space is None
-            else space[:, : last - first]
-        )
-        scores = self.pairs.scores(w, shard.rows, first, last, space[0])
+        scores = self.pairs.scores(w, shard.rows, first, last)
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
         kernels.shift_rows(offsets, scores, peaks, spreads)
-        if self._fits_double(np.diff(offsets), spreads + moves.spread, within):
-            return LinearPosterior(moves, offsets, scores, peaks, space[1:])
+        if kernels.fits_double(
+            offsets, spreads, moves.spread, self._reach(within), self.n_labels, _SAFE_RANGE
+        ):
+            return LinearPosterior(moves, offsets, scores, peaks)
         if np.iscomplexobj(scores):
             raise CapabilityError(
                 "the complex step works in the linear domain, and these weights leave its range"
             )
         return LogPosterior(moves, offsets, scores, peaks)
-
-    def _fits_double(self, lengths: IntArray, spreads: FloatArray, within: bool) -> bool:
-        """Whether no potential can be lost in the linear domain.
-
-        After `_mixing` steps every label has been reached from the best one, so a forward vector spans at
-        most that many steps' worth of scores and sums over labels; a sequence never spans more than its own.
-        """
-        steps = lengths
-        if self._mixing is not None and (self._mixing == 1 or not within):
-            steps = np.minimum(lengths, self._mixing)
-        return bool(np.all((steps + 1) * (spreads + np.log(self.n_labels)) < _SAFE_RANGE))
 
     def log_partition(
         self,
@@ -385,30 +383,76 @@ class Chain(Structure):
         within: bool = False,
     ) -> Array:
         within = within and shard.partial
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
-        tokens = None if expected is None else self.pairs.open_counts(expected)
-        log_z = np.empty(len(shard), w.dtype)
         weights = shard.weights if weights is None else weights
-        counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
-        blocks = list(self._blocks(shard))
-        space = self._space(shard, blocks, 3, w.dtype)
-        for block in blocks:
-            posterior = self._posterior(pairs, moves, shard, block, within, space)
+        moves, opened = self._move_scores(w), self.pairs.open(w)
+        tokens = None if expected is None else self.pairs.open_counts(expected)
+        blocks = list(self._blocks(shard, _CACHE_CELLS))
+        log_z, left = self._log_partition(opened, moves, shard, blocks, expected, tokens, weights, within)
+        for block in left:
+            posterior = self._posterior(opened, moves, shard, block, within)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
-                counts[:] = 0.0
-                rows = posterior.expectations(weights[block], counts, space[0, : posterior.offsets[-1]])
-                self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows)
-                self._add_moves(expected, posterior.offsets, rows, counts)
+                counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
+                rows = posterior.expectations(weights[block], counts)
+                self._add_block(expected, tokens, shard, block, rows, counts)
         if tokens is not None:
             self.pairs.close_counts(tokens)
         return log_z
+
+    def _log_partition(
+        self,
+        opened: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        blocks: list[slice],
+        expected: Array | None,
+        tokens: OpenWeights | None,
+        weights: FloatArray,
+        within: bool,
+    ) -> tuple[Array, list[slice]]:
+        """`log_partition` in the linear domain, and the blocks whose scores leave its range."""
+        n, dtype = self.n_labels, opened.w.dtype
+        bounds = np.array([0, *(block.stop for block in blocks)])
+        longest = int(shard.sizes().max(initial=0)), int(np.diff(shard.offsets[bounds]).max(initial=0))
+        peaks, log_z = np.empty(len(shard)), np.empty(len(shard), dtype)
+        fits, edges, transitions = (
+            np.empty(len(blocks), bool),
+            np.zeros((2, n), dtype),
+            np.zeros((n, n), dtype),
+        )
+        counts = opened if tokens is None else tokens  # not written to where there are none
+        expectations(
+            bounds,
+            shard.offsets,
+            self.pairs.entries(shard.rows),
+            shard.allowed if within else np.empty((0, n), bool),
+            weights,
+            (opened.dense, opened.w),
+            moves.potentials,
+            moves.spread,
+            self._reach(within),
+            _SAFE_RANGE,
+            lanes_for(dtype, n),
+            np.empty((3, longest[1], n), dtype),
+            np.empty((longest[0] + 1, n), dtype),
+            peaks,
+            log_z,
+            fits,
+            tokens is not None,
+            (counts.dense, counts.w),
+            edges,
+            transitions,
+        )
+        log_z += moves.shift(peaks, shard.sizes())
+        if expected is not None:
+            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
+        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
         within = within and shard.partial
         moves, pairs = self._move_scores(w), self.pairs.open(w)
-        blocks = list(self._blocks(shard))
+        blocks = list(self._blocks(shard, _BLOCK_CELLS))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
         for block, posterior in zip(blocks, posteriors, strict=True):
             posterior.keep(shard.weights[block])
@@ -420,14 +464,12 @@ class Chain(Structure):
                 self.pairs.open(v),
                 self.pairs.open_counts(out),
             )
-            space = self._space(shard, blocks, 1)[0]
             for block, posterior in zip(blocks, posteriors, strict=True):
                 first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
                 counts = np.zeros((self.n_labels, self.n_labels))
-                scores = self.pairs.scores(v_pairs, shard.rows, first, last, space[: last - first])
+                scores = self.pairs.scores(v_pairs, shard.rows, first, last)
                 rows = posterior.tangent(direction, scores, counts)
-                self.pairs.add_counts(tokens, shard.rows, first, rows)
-                self._add_moves(out, posterior.offsets, rows, counts)
+                self._add_block(out, tokens, shard, block, rows, counts)
             self.pairs.close_counts(tokens)
             return out
 
@@ -437,15 +479,14 @@ class Chain(Structure):
         moves, pairs = self._move_scores(w), self.pairs.open(w)
         out = np.zeros(self.n_weights)
         tokens = self.pairs.open_counts(out)
-        for block in self._blocks(shard):
+        for block in self._blocks(shard, _BLOCK_CELLS):
             posterior = self._posterior(pairs, moves, shard, block, within=False)
             weights = np.repeat(shard.weights[block], np.diff(posterior.offsets))[:, None]
             counts = np.zeros((self.n_labels, self.n_labels))
             rows = posterior.expectations(shard.weights[block], counts)
             rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
             counts *= 1.0 - counts / (counts.sum() or 1.0)
-            self.pairs.add_counts(tokens, shard.rows, int(shard.offsets[block.start]), rows, power=2)
-            self._add_moves(out, posterior.offsets, rows, counts)
+            self._add_block(out, tokens, shard, block, rows, counts, power=2)
         self.pairs.close_counts(tokens)
         return out
 
@@ -457,7 +498,7 @@ class Chain(Structure):
         """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
         moves, pairs = self._move_scores(w), self.pairs.open(w)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
-        for block in self._blocks(shard):
+        for block in self._blocks(shard, _BLOCK_CELLS):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
             offsets = shard.offsets[block.start : block.stop + 1] - first
             scores = self.pairs.scores(pairs, shard.rows, first, last)
@@ -496,7 +537,7 @@ class Chain(Structure):
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
         moves, pairs = self._move_scores(w), self.pairs.open(w)
         out = np.empty((shard.n_parts, self.n_labels))
-        for block in self._blocks(shard):
+        for block in self._blocks(shard, _BLOCK_CELLS):
             posterior = self._posterior(pairs, moves, shard, block, within=False)
             rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
             out[rows] = posterior.expectations(np.ones(block.stop - block.start))

@@ -42,6 +42,11 @@ class MoveScores:
         start, end = np.exp(self.start - self.peaks[1]), np.exp(self.end - self.peaks[2])
         return transition, np.ascontiguousarray(transition.T), start, end
 
+    def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
+        """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
+        transition, start, end = self.peaks
+        return peaks + start + end + transition * (lengths - 1)
+
 
 def _peak(scores: Array) -> float:
     """Largest score; 0 where all are forbidden."""
@@ -52,25 +57,18 @@ def _peak(scores: Array) -> float:
 class LinearPosterior:
     """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
 
-    def __init__(
-        self,
-        moves: MoveScores,
-        offsets: IntArray,
-        scores: Array,
-        peaks: FloatArray,
-        space: Array | None = None,
-    ) -> None:
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
         self.moves, self.offsets = moves, offsets
         transition, _, start, end = moves.potentials
         self.emission = np.exp(scores, out=scores)
-        self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype) if space is None else space
+        self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype)
         self.scale = np.empty(scores.shape[0], scores.dtype)
         self.log_z = np.empty(offsets.size - 1, scores.dtype)
         self.lanes = lanes_for(scores.dtype, scores.shape[1])
         linear.forward(
             offsets, self.emission, transition, start, end, self.lanes, self.alpha, self.scale, self.log_z
         )
-        self.log_z += peaks + moves.peaks[1] + moves.peaks[2] + moves.peaks[0] * (np.diff(offsets) - 1)
+        self.log_z += moves.shift(peaks, np.diff(offsets))
 
     @cached_property
     def beta(self) -> Array:
@@ -82,13 +80,8 @@ class LinearPosterior:
         )  # fmt: skip
         return np.asarray(self._beta)
 
-    def expectations(
-        self, weights: FloatArray, counts: Array | None = None, out: Array | None = None
-    ) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`.
-
-        `out` may be the array of scores that this posterior was made of: it is then of no more use.
-        """
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
         beta = self.beta
         if counts is not None:
             relative = np.zeros_like(counts)
@@ -97,7 +90,7 @@ class LinearPosterior:
                 self._scratch(1), relative,
             )  # fmt: skip
             counts += self.moves.potentials[0] * relative
-        out = np.empty_like(beta) if out is None else out
+        out = np.empty_like(beta)
         linear.marginals(self.offsets, self.alpha, beta, weights, self.lanes, out)
         return out
 
@@ -128,14 +121,7 @@ class LinearPosterior:
 class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
 
-    def __init__(
-        self,
-        moves: MoveScores,
-        offsets: IntArray,
-        scores: FloatArray,
-        peaks: FloatArray,
-        space: Array | None = None,
-    ) -> None:
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
         self.moves, self.offsets, self.scores = moves, offsets, scores
         self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
         arrays = moves.transition, moves.start, moves.end
@@ -146,9 +132,7 @@ class LogPosterior:
     def _slices(self) -> list[slice]:
         return [slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def expectations(
-        self, weights: FloatArray, counts: FloatArray | None = None, out: Array | None = None
-    ) -> FloatArray:
+    def expectations(self, weights: FloatArray, counts: FloatArray | None = None) -> FloatArray:
         """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
         out = np.empty_like(self.scores)
         counts = np.zeros_like(self.moves.transition) if counts is None else counts

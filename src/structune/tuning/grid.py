@@ -76,8 +76,8 @@ class _Search:
     def run(self, points: list[FloatArray]) -> TuningResult:
         status, self.d = "converged", points[0]
         try:
-            for d in points:
-                self._try(d)
+            for k, d in enumerate(points):
+                self._try(d, done=(k + 1) / len(points))
             if self.tuner.refit:
                 self.w = self._fit(self.problem.full, self.d, None)
         except STOPS as stop:
@@ -92,7 +92,7 @@ class _Search:
         fit.check()
         return fit.w
 
-    def _try(self, d: FloatArray) -> None:
+    def _try(self, d: FloatArray, done: float) -> None:
         loss, fits = 0.0, []
         for split, start in zip(self.problem.splits, self.starts, strict=True):
             fits.append(self._fit(split.train, d, start))
@@ -101,4 +101,6 @@ class _Search:
             self.starts = list(fits)
         if self.loss is None or loss < self.loss:
             self.loss, self.d, self.w = loss, d, fits[0]
-        self.monitor.record("grid", heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent)
+        self.monitor.record(
+            "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
+        )

@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
 from structune.solvers.lbfgs import TOLERANCE, Solution, fit_l2
-from structune.solvers.linear import HessianSystem
+from structune.solvers.linear import HessianSystem, LinearSolution
 from structune.structures.base import FloatArray, Groups
 from structune.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 
@@ -34,16 +34,14 @@ class HyperGradient:
     gradient : ndarray, shape (n_groups,)
     fit : Solution
         On the training part.
-    x : ndarray, shape (n_weights,)
-        (C + H)^-1 grad of the held-out loss.
-    n_products : int
+    system : LinearSolution
+        Its x is (C + H)^-1 times the gradient of the held-out loss.
     """
 
     value: float
     gradient: FloatArray
     fit: Solution
-    x: FloatArray
-    n_products: int
+    system: LinearSolution
 
 
 def hypergradient(
@@ -69,7 +67,7 @@ def hypergradient(
         Residual of the linear system, relative to its right-hand side.
     """
     precision = GroupedL2(groups, log_precision).precision
-    first_w, first_x = (start.fit.w, start.x) if start else (None, None)
+    first_w, first_x = (start.fit.w, start.system.x) if start else (None, None)
     fit = fit_l2(split.train, precision, first_w, tolerance=tolerance, monitor=monitor)
     fit.check()
     try:
@@ -81,7 +79,7 @@ def hypergradient(
     # the optimum lies (C + H)^-1 r away, r the gradient the fit left: to first order the loss falls by x . r
     value = loss - float(solved.x @ fit.gradient)
     slope = -groups.sum(solved.x * precision * fit.w)
-    return HyperGradient(value, slope, fit, solved.x, solved.n_products)
+    return HyperGradient(value, slope, fit, solved)
 
 
 @dataclass
@@ -207,11 +205,13 @@ class _Search:
             self.best_outcome, self.best_d, self.best_points = (value, gradient), d.copy(), list(self.points)
         self.monitor.record(
             "implicit",
+            done=self.n_evaluations / self.tuner.max_evaluations,
             heldout_loss=value,
             gradient_norm=self.last_norm,
             log_precision=d.tolist(),
             fit_evaluations=sum(p.fit.n_evaluations for p in points),
-            hessian_products=sum(p.n_products for p in points),
+            hessian_products=sum(p.system.n_products for p in points),
+            systems_converged=all(p.system.converged for p in points),
             passes=self.passes.spent,
         )
         if self._is_flat(d, value, gradient) and value <= self.best_outcome[0]:
