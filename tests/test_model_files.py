@@ -103,6 +103,8 @@ def test_parameters_come_back(tmp_path):
         "transitions": "seen",
         "tolerance": 1e-3,
         "max_seconds": 9.0,
+        "random_state": np.int64(3),
+        "forbidden": [("NOUN", "DET")],
     }
     model = fitted(**settings)
     model.save(tmp_path / "model")

@@ -46,6 +46,12 @@ def results(risk, w):
     }
 
 
+@pytest.fixture(params=[7, 1 << 16])
+def weights_per_piece(request, monkeypatch):
+    monkeypatch.setattr(module, "_WEIGHTS_PER_PIECE", request.param)
+
+
+@pytest.mark.usefixtures("weights_per_piece")
 @pytest.mark.parametrize("partial", [False, True])
 def test_threads_do_not_change_a_bit(partial):
     chain, shard, w = hmm_problem(partial)
@@ -58,6 +64,7 @@ def test_threads_do_not_change_a_bit(partial):
                 assert_array_equal(again[name], values, err_msg=name)
 
 
+@pytest.mark.usefixtures("weights_per_piece")
 @pytest.mark.parametrize("method", HESSIAN_METHODS)
 def test_threads_do_not_change_hessian_products(method):
     chain, shard, w = hmm_problem()
@@ -67,6 +74,11 @@ def test_threads_do_not_change_hessian_products(method):
     ]
     assert_array_equal(found[0], found[1])
     assert_array_equal(found[0], found[2])
+
+
+def test_no_shards():
+    with pytest.raises(DataError, match="no shards"):
+        Risk(hmm_problem()[0], LogLoss(), [])
 
 
 @pytest.mark.parametrize("partial", [False, True])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class Bars:
     """One bar for the work as a whole, and one for the part of it that is going on.
@@ -15,34 +13,39 @@ class Bars:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (
+        console = Console(stderr=True)
+        self._progress = Progress(
             TextColumn("{task.description:>13}"),
             BarColumn(bar_width=24),
             TimeElapsedColumn(),
             TextColumn("{task.fields[line]}"),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not console.is_terminal,
         )
-        console = Console(stderr=True)
-        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._whole, self._part = (
-            self._progress.add_task("", total=None, visible=False, line="") for _ in range(2)
-        )
+        for _ in range(2):
+            self._progress.add_task("", total=None, visible=False, line="")
         self._progress.start()
 
     def stop(self) -> None:
         self._progress.stop()
 
     def show_whole(self, stage: str, done: float | None, line: str) -> None:
-        self._show(self._whole, stage, done, line)
+        self._show(0, stage, done, line)
 
     def show_part(self, stage: str, done: float | None, line: str) -> None:
-        self._show(self._part, stage, done, line)
+        self._show(1, stage, done, line)
 
     def print(self, line: str) -> None:
         """A line that stays."""
-        self._progress.console.print(line, highlight=False, markup=False)
+        self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def _show(self, task: Any, stage: str, done: float | None, line: str) -> None:
-        total = None if done is None else 1.0
-        self._progress.update(
-            task, description=stage, total=total, completed=done or 0.0, line=line, visible=True
-        )
+    def _show(self, row: int, stage: str, done: float | None, line: str) -> None:
+        task = self._progress.tasks[row]
+        total, completed = (None, 0.0) if done is None else (1.0, done)
+        if (task.description, task.total) != (stage, total) or completed < task.completed:
+            task.total = total
+            self._progress.reset(task.id, description=stage)  # its clock too
+        self._progress.update(task.id, completed=completed, line=line, visible=True)

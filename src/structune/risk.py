@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,6 +62,8 @@ class Risk:
     ) -> None:
         if hessian not in HESSIAN_METHODS:
             raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        if not shards:
+            raise DataError("found no shards, expected at least one")
         structure.require(loss.needs, type(loss).__name__)
         self.structure, self.loss, self.shards, self.hessian = structure, loss, list(shards), hessian
         self.executor = executor or ThreadExecutor(1)
@@ -126,7 +127,10 @@ class Risk:
         return sum(values), self._sum(gradients)
 
     def _sum(self, parts: Iterable[Array]) -> Array:
-        """Sum of one vector per shard, in the order of the shards; the first is overwritten."""
+        """Sum of one vector per shard, in the order of the shards; the first is overwritten.
+
+        Each thread adds some of the weights over all shards: memory is what adding waits for.
+        """
         total, *others = parts
 
         def add(piece: slice) -> None:
@@ -135,7 +139,7 @@ class Risk:
 
         bounds = [*range(0, self.n_weights, _WEIGHTS_PER_PIECE), self.n_weights]
         pieces = [slice(*ends) for ends in pairwise(bounds)]
-        deque(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces), maxlen=0)
+        list(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
         return total
 
     def linearize(self, w: FloatArray) -> HessianProduct:

@@ -176,7 +176,7 @@ def positional_chain(n_labels, length, forbidden):
 @settings(max_examples=120)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_labels=st.integers(2, 6),
+    n_labels=st.one_of(st.integers(2, 6), st.integers(7, 19)),
     length=st.integers(1, 60),
     moves=st.sampled_from(["all", "left to right", "rules"]),
     partial=st.booleans(),
@@ -325,6 +325,54 @@ def test_blocks_do_not_matter(cells):
     with small_blocks(cells):
         assert len(list(chain._blocks(shard, module._CACHE_CELLS))) > 1
         assert_same(everything(chain, w, shard), whole, 1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [*range(7, 19), 22, 33])
+def test_many_labels(n_labels):
+    """Rows of several runs of lanes, dense attributes and pairs, against the log domain."""
+    rng = np.random.default_rng(n_labels)
+    labels = [f"y{y:02d}" for y in range(n_labels)]
+    attributes = [*(f"a={k}" for k in range(5)), *(f"rare={k}" for k in range(40))]
+    lengths = [1, 2, 3, 4, 5, 9, 30]
+    sequences = [
+        [[(name, 1.5) for name in rng.choice(attributes, 3)] for _ in range(length)] for length in lengths
+    ]
+    outputs = [rng.choice(labels, length).tolist() for length in lengths]
+    chain = Chain.build(table(sequences), outputs, labels=labels)
+    shard = chain.encode(table(sequences), outputs, rng.uniform(size=len(lengths)))
+    assert shard.rows.pairs.indices.size
+    assert shard.rows.dense.indices.size
+    w = rng.normal(size=chain.n_weights)
+    assert is_linear(chain, w, shard, False)
+    linear = everything(chain, w, shard)
+    with log_domain():
+        assert_same(everything(chain, w, shard), linear, 1e-11)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_only_some_blocks_need_the_log_domain(partial):
+    sequences = [[[("calm", 1.0)], [("calm", -1.0)]], [[("wild", 1.0)], [("wild", -1.0)]]] * 2
+    outputs = [[{"A", "B"} if partial else "A", "B"]] * 4
+    chain = Chain.build(table(sequences), outputs, labels=["A", "B", "C"], states="all")
+    shard = chain.encode(table(sequences), outputs, [0.5, 1.0, 2.0, 3.0])
+    w = np.random.default_rng(0).normal(size=chain.n_weights)
+    w[["wild" in name for name in chain.weight_names()]] *= 1e3
+    assert [is_linear(chain, w, shard.take([s]), partial) for s in range(4)] == [True, False] * 2
+    with small_blocks():
+        mixed = everything(chain, w, shard, partial)
+    with small_blocks(), log_domain():
+        assert_same(mixed, everything(chain, w, shard, partial), 1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_in_any_layout(dtype):
+    sequences, outputs = [[[("a", 1.0)], [("b", 2.0)]]], [["A", "B"]]
+    chain = Chain.build(table(sequences), outputs)
+    shard = chain.encode(table(sequences), outputs)
+    w = np.random.default_rng(0).normal(size=(chain.n_weights, 2)).astype(dtype)[:, 0]
+    plain = np.array(w, np.float64)
+    assert_allclose(chain.log_partition(w, shard), chain.log_partition(plain, shard), rtol=1e-6)
+    assert_allclose(chain.linearize(w, shard)(w), chain.linearize(plain, shard)(plain), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain])

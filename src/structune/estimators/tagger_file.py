@@ -26,7 +26,7 @@ def pack(tagger: SequenceTagger, extra: dict[str, Any]) -> tuple[dict[str, Any],
         "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
         "boundary": chain.boundary,
         "forbidden": chain.forbidden,
-        "parameters": {name: v for name, v in tagger.get_params(deep=False).items() if _fits_json(v)},
+        "parameters": _parameters(tagger),
         "history": history,
         "status": tagger.status_,
         "passes": tagger.passes_,
@@ -57,7 +57,8 @@ def unpack(tagger: SequenceTagger, header: dict[str, Any], arrays: Arrays) -> No
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != chain.n_weights:
         raise ModelFileError(f"the group sizes do not add up to {chain.n_weights} weights")
     _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
-    tagger.set_params(**header["parameters"])
+    given = {"boundary": chain.boundary, "forbidden": chain.forbidden}
+    tagger.set_params(**{**header["parameters"], **given})
     tagger.chain_, tagger.classes_ = chain, list(chain.labels)
     tagger.coef_, tagger.penalty_ = arrays["coef"], arrays["penalty"]
     tagger.group_names_, tagger.group_sizes_ = tuple(names), arrays["group_sizes"]
@@ -66,7 +67,17 @@ def unpack(tagger: SequenceTagger, header: dict[str, Any], arrays: Arrays) -> No
     tagger.extra_ = dict(header["extra"])
 
 
-def _fits_json(value: Any) -> bool:
+def _parameters(tagger: SequenceTagger) -> dict[str, Any]:
+    """The constructor's parameters, but for those that JSON cannot give back."""
+    found = {}
+    for name, value in tagger.get_params(deep=False).items():
+        plain = value.item() if isinstance(value, np.generic) else value
+        if _comes_back(plain):
+            found[name] = plain
+    return found
+
+
+def _comes_back(value: Any) -> bool:
     try:
         return bool(json.loads(json.dumps(value)) == value)
     except (TypeError, ValueError):

@@ -22,8 +22,10 @@ def _fingerprint() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    for version in (numba.__version__, np.__version__, platform.python_version(), platform.machine()):
-        digest.update(version.encode())
+    config: Any = numba.config
+    versions = numba.__version__, np.__version__, platform.python_version(), platform.machine()
+    for setting in (*versions, f"bounds checks: {config.BOUNDSCHECK}"):
+        digest.update(setting.encode())
     return digest.hexdigest()[:16]
 
 

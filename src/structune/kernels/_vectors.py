@@ -28,7 +28,6 @@ from numba.core.errors import TypingError
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
 _MOST_LANES = 8  # one AVX-512 register; narrower units take it in pieces
-_FLAGS = ("reassoc", "contract", "nsz")
 _INDEX, _LANE = ir.IntType(64), ir.IntType(32)
 _EXP_TERMS = 13  # the next is below 1e-17 for |r| <= log(2) / 2
 _LEAST_EXPONENT = -708.0
@@ -181,6 +180,9 @@ def _as_run(builder: Any, cell: Any, width: int) -> Any:
 def load(_typing, cells, at, lanes):
     """The run that starts at cell `at`."""
 
+    if lanes.width > 1 and cells.dtype != types.float64:
+        raise TypingError(f"runs of {lanes.width} lanes of {cells}: expected doubles")
+
     def generate(context, builder, signature, args):
         cell = _cell(context, builder, cells, lanes.width, *args[:2])
         if lanes.width == 1:
@@ -194,6 +196,8 @@ def load(_typing, cells, at, lanes):
 def store(_typing, cells, at, run):
     """Write a run to the cells from `at` on."""
     lanes = run.width if isinstance(run, _RunType) else 1
+    if lanes > 1 and cells.dtype != types.float64:
+        raise TypingError(f"a run of {lanes} lanes into {cells}: expected doubles")
 
     def generate(context, builder, signature, args):
         cell = _cell(context, builder, cells, lanes, *args[:2])
@@ -203,7 +207,7 @@ def store(_typing, cells, at, run):
             builder.store(args[2], _as_run(builder, cell, lanes), align=8)
         return context.get_dummy_value()
 
-    return types.none(cells, types.intp, run), generate
+    return types.none(cells, types.intp, run if lanes > 1 else cells.dtype), generate
 
 
 @intrinsic
@@ -242,7 +246,7 @@ def total(_typing, run):
         while len(parts) > 1:
             half = len(parts) // 2
             pairs = zip(parts[:half], parts[half:], strict=True)
-            parts = [builder.fadd(a, b, flags=_FLAGS) for a, b in pairs]
+            parts = [builder.fadd(a, b) for a, b in pairs]
         return parts[0]
 
     return types.float64(run), generate
@@ -288,19 +292,19 @@ def _exp(x):
 
 @intrinsic
 def _add(_typing, a, b):
-    return a(a, b), lambda context, builder, signature, args: builder.fadd(*args, flags=_FLAGS)
+    return a(a, b), lambda context, builder, signature, args: builder.fadd(*args)
 
 
 @intrinsic
 def _multiply(_typing, a, b):
-    return a(a, b), lambda context, builder, signature, args: builder.fmul(*args, flags=_FLAGS)
+    return a(a, b), lambda context, builder, signature, args: builder.fmul(*args)
 
 
 @overload(operator.add)
 def _add_runs(a, b):
-    return (lambda a, b: _add(a, b)) if isinstance(a, _RunType) else None
+    return (lambda a, b: _add(a, b)) if isinstance(a, _RunType) and a == b else None
 
 
 @overload(operator.mul)
 def _multiply_runs(a, b):
-    return (lambda a, b: _multiply(a, b)) if isinstance(a, _RunType) else None
+    return (lambda a, b: _multiply(a, b)) if isinstance(a, _RunType) and a == b else None

@@ -1,8 +1,8 @@
 """First-order linear chains in the linear domain, over a block of sequences.
 
 Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentials are exponentials of scores:
-``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). Everything but `shift_rows` is
-polynomial, so the same source serves float64 and, for the complex step, complex128.
+``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). All but `shift_rows`, which
+looks at real parts, is analytic: the same source serves float64 and, for the complex step, complex128.
 """
 
 import numpy as np
@@ -79,10 +79,10 @@ def _scale(row, start, n, factor):
 
 @kernel
 def _dot(row, start, vector, n):
-    total = vector[0] * 0.0
+    product = vector[0] * 0.0
     for k in range(n):
-        total += row[start + k] * vector[k]
-    return total
+        product += row[start + k] * vector[k]
+    return product
 
 
 @kernel

@@ -31,7 +31,7 @@ def expectations(
 ):
     """Log-partitions and weighted expected counts in the linear domain, block by block.
 
-    Block b holds the sequences ``blocks[b]:blocks[b + 1]``; ``fits[b]`` is False, and nothing else is done,
+    Block b holds the sequences ``blocks[b]:blocks[b + 1]``; ``fits[b]`` is False, and nothing is counted,
     where `chain.fits_double` says so.
 
     Parameters
@@ -43,9 +43,10 @@ def expectations(
     spread, reach, most
         See `chain.fits_double`.
     space, scratch : (3, longest block, L), (longest sequence + 1, L)
+        The one row more is there for shards without sequences.
     peaks, log_z
         Per sequence: the shifts of its scores, and the log-partition without them.
-    edges, transitions : (2, L), (L, L)
+    edges, transitions : zeros (2, L), (L, L)
         Get the counts of starts and ends, and of transitions / transition potential.
     """
     starts, indices, values, pair_starts, pairs, pair_values, pair_labels = rows

@@ -17,7 +17,7 @@ from structune.structures.base import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 TOLERANCE = 1e-4
-_HISTORY_CELLS = 1 << 22  # doubles in the L-BFGS history
+_HISTORY_CELLS = 1 << 22  # doubles in the L-BFGS history: for large models more costs what it saves
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,8 @@ class HessianSystem:
         preconditioner = _operator(b.size, lambda v: v / self._scale)
         try:
             operator = _operator(b.size, self._positive)
-            x, left = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
-            return LinearSolution(x, self._n, "cg", left == 0)
+            x, failure = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
+            return LinearSolution(x, self._n, "cg", failure == 0)
         except _NegativeCurvature:
             pass
         operator, x, share = _operator(b.size, self._apply), start, tolerance

@@ -130,13 +130,14 @@ class AttributeWeights:
 
     def open(self, w: Array) -> OpenWeights:
         """Make a weight vector ready; a view where the dense rows are complete."""
+        w = np.ascontiguousarray(w, np.result_type(w, np.float64))  # what kernels read
         if self._complete:
             return OpenWeights(w[: self._dense_keys.size].reshape(-1, self.n_labels), w)
         dense = np.zeros((self._n_dense, self.n_labels), w.dtype)
         dense.reshape(-1)[self._dense_keys] = w[: self._dense_keys.size]
         return OpenWeights(dense, w)
 
-    def entries(self, rows: AttributeRows) -> tuple[Array, ...]:
+    def arrays(self, rows: AttributeRows) -> tuple[Array, ...]:
         """The arrays of `rows` that the kernels ask for, and the label of each pair."""
         dense, pairs = rows.dense, rows.pairs
         return (
@@ -159,7 +160,7 @@ class AttributeWeights:
     def open_counts(self, out: Array) -> OpenWeights:
         """Where counts gather before `close_counts` adds them to `out`."""
         if self._complete:
-            return self.open(out)
+            return OpenWeights(out[: self._dense_keys.size].reshape(-1, self.n_labels), out)
         return OpenWeights(np.zeros((self._n_dense, self.n_labels), out.dtype), out)
 
     def add_counts(

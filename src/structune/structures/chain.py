@@ -260,9 +260,10 @@ class Chain(Structure):
 
     def _move_scores(self, w: Array, fill: float = -np.inf) -> MoveScores:
         """Transition, start and end scores under `w`; `fill` where forbidden."""
-        transition = np.zeros((self.n_labels, self.n_labels), w.dtype)
+        dtype = np.result_type(w, np.float64)
+        transition = np.zeros((self.n_labels, self.n_labels), dtype)
         transition.reshape(-1)[self.transitions] = w[self._transitions]
-        start, end = np.zeros(self.n_labels, w.dtype), np.zeros(self.n_labels, w.dtype)
+        start, end = np.zeros((2, self.n_labels), dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
         for scores, allowed in zip((transition, start, end), self.moves, strict=True):
@@ -351,8 +352,9 @@ class Chain(Structure):
 
     def _reach(self, within: bool) -> int:
         """Steps after which every label has been reached from any other; see `kernels.fits_double`."""
-        mixes = self._mixing is not None and (self._mixing == 1 or not within)
-        return self._mixing if mixes and self._mixing is not None else np.iinfo(np.int64).max - 1
+        if self._mixing is None or (within and self._mixing > 1):
+            return int(np.iinfo(np.int64).max)
+        return self._mixing
 
     def _posterior(
         self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
@@ -414,7 +416,7 @@ class Chain(Structure):
         n, dtype = self.n_labels, opened.w.dtype
         bounds = np.array([0, *(block.stop for block in blocks)])
         longest = int(shard.sizes().max(initial=0)), int(np.diff(shard.offsets[bounds]).max(initial=0))
-        peaks, log_z = np.empty(len(shard)), np.empty(len(shard), dtype)
+        peaks, log_z = np.zeros(len(shard)), np.zeros(len(shard), dtype)
         fits, edges, transitions = (
             np.empty(len(blocks), bool),
             np.zeros((2, n), dtype),
@@ -424,7 +426,7 @@ class Chain(Structure):
         expectations(
             bounds,
             shard.offsets,
-            self.pairs.entries(shard.rows),
+            self.pairs.arrays(shard.rows),
             shard.allowed if within else np.empty((0, n), bool),
             weights,
             (opened.dense, opened.w),

@@ -87,7 +87,7 @@ class LinearPosterior:
             relative = np.zeros_like(counts)
             linear.add_transition_counts(
                 self.offsets, self.alpha, self.emission, beta, weights, self.lanes,
-                self._scratch(1), relative,
+                self._scratch(1)[0], relative,
             )  # fmt: skip
             counts += self.moves.potentials[0] * relative
         out = np.empty_like(beta)
