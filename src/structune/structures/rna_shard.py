@@ -1,0 +1,48 @@
+"""Encoded RNA sequences, with or without their structures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.features.attributes import segment_indices
+from structune.structures.base import IntArray, Shard
+
+
+@dataclass(frozen=True)
+class RNAShard(Shard):
+    """Encoded sequences.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+        Bases of sequence s are ``offsets[s]:offsets[s + 1]``.
+    letters : ndarray of int8, shape (n_bases,)
+        0-3 for ACGU, 4 for any other base.
+    partners : ndarray of int64, shape (n_bases,) or (0,)
+        The base, counted within its sequence, that each is paired with; -1 for none. Empty without outputs.
+    """
+
+    offsets: IntArray
+    letters: NDArray[np.int8]
+    partners: IntArray
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.offsets[-1])
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    def take(self, indices: Any) -> RNAShard:
+        chosen = np.arange(len(self))[indices]
+        bases = segment_indices(self.offsets, chosen)
+        return RNAShard(
+            self.weights[chosen],
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            self.letters[bases],
+            self.partners[bases] if self.partners.size else self.partners,
+        )
