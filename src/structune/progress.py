@@ -12,14 +12,16 @@ class Bars:
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description:>13}"),
-            BarColumn(bar_width=24),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[line]}"),
+            TextColumn("{task.description}", table_column=Column(width=13, no_wrap=True, justify="right")),
+            BarColumn(None, table_column=Column(width=20)),
+            TimeElapsedColumn(table_column=Column(width=7)),
+            TextColumn("{task.fields[line]}", table_column=Column(ratio=1, no_wrap=True)),
             console=console,
+            expand=True,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
@@ -47,5 +49,5 @@ class Bars:
         total, completed = (None, 0.0) if done is None else (1.0, done)
         if (task.description, task.total) != (stage, total) or completed < task.completed:
             task.total = total
-            self._progress.reset(task.id, description=stage)  # its clock too
+            self._progress.reset(task.id, description=stage, line=line)  # its clock too
         self._progress.update(task.id, completed=completed, line=line, visible=True)
