@@ -124,6 +124,12 @@ def feature_vector(names, sequence, partner):
     return np.array([float(counts[name]) for name in names])
 
 
+def missed(truth, partner):
+    """Share of the paired bases whose partner is another, or none."""
+    paired = [i for i, j in enumerate(truth) if j >= 0]
+    return sum(partner[i] != truth[i] for i in paired) / max(1, len(paired))
+
+
 def dot_bracket(partner):
     return "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(partner))
 
@@ -140,6 +146,7 @@ def problems(draw, max_length=13, scale=1.0):
     names = structure.weight_names()
     outputs = [structures(sequence, min_hairpin) for sequence in sequences]
     own = [int(rng.integers(len(ys))) for ys in outputs]
+    costs = [[missed(ys[k], y) for y in ys] for ys, k in zip(outputs, own, strict=True)]
     own_structures = [dot_bracket(ys[k]) for ys, k in zip(outputs, own, strict=True)]
     return Problem(
         structure,
@@ -151,4 +158,5 @@ def problems(draw, max_length=13, scale=1.0):
             for sequence, ys in zip(sequences, outputs, strict=True)
         ],
         own=own,
+        costs=[np.array(values) for values in costs],
     )

@@ -86,7 +86,7 @@ def test_no_shards():
 def test_sharding_does_not_matter(partial, parts_per_shard):
     chain, shard, w = hmm_problem(partial)
     whole = Risk.over(chain, LogLoss(), shard)
-    with mock.patch.object(module, "_PARTS_PER_SHARD", parts_per_shard):
+    with mock.patch.object(module, "_WORK_PER_SHARD", parts_per_shard):
         sharded = Risk.over(chain, LogLoss(), shard)
     assert len(whole.shards) == 1 < len(sharded.shards) <= 16
     found, expected = results(sharded, w), results(whole, w)
@@ -98,7 +98,7 @@ def test_sharding_does_not_matter(partial, parts_per_shard):
 
 def test_shards_keep_the_order_of_the_examples():
     chain, shard, _ = hmm_problem()
-    with mock.patch.object(module, "_PARTS_PER_SHARD", 1):
+    with mock.patch.object(module, "_WORK_PER_SHARD", 1):
         shards = Risk.over(chain, LogLoss(), shard).shards
     assert_array_equal(np.concatenate([s.weights for s in shards]), shard.weights)
     assert_array_equal(np.concatenate([s.labels for s in shards]), shard.labels)

@@ -17,7 +17,7 @@ from structune.structures.base import Array, FloatArray, HessianProduct, Structu
 
 HESSIAN_METHODS = ("exact", "complex-step", "finite-difference")
 _COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
-_PARTS_PER_SHARD = 8192
+_WORK_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
 _WEIGHTS_PER_PIECE = 1 << 16
 
@@ -91,10 +91,9 @@ class Risk:
         """
         # each shard costs a gradient to clear and add: few where gradients outweigh the data
         most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
-        n_shards = int(np.clip(shard.n_parts // _PARTS_PER_SHARD, 1, most))
-        pieces = split_evenly(
-            shard.sizes(), 1 << (n_shards.bit_length() - 1)
-        )  # powers of two share out evenly
+        work = shard.work()
+        n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
+        pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
         shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
         return cls(structure, loss, shards, executor, hessian)
 

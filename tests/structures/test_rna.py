@@ -61,6 +61,23 @@ def test_pair_probabilities_of_the_oracle():
         assert_allclose(rna.pair_probabilities(w, shard, s), expected, atol=5e-3)
 
 
+@pytest.mark.data
+def test_best_structures_of_the_oracle():
+    rna, w, examples = oracle()
+    sequences = [example["sequence"] for example in examples]
+    _, best = rna.best(w, rna.encode(sequences))
+    theirs = rna.score(w, rna.encode(sequences, [example["viterbi"] for example in examples]))
+    assert_allclose(best, theirs, atol=5e-3)
+    assert np.all(best >= theirs - 1e-9)
+
+
+@settings(max_examples=30)
+@given(problem=problems(scale=50.0))
+def test_best_with_extreme_weights(problem):
+    laws.best_is_the_enumerated_maximum(problem)
+    laws.best_with_cost_is_the_enumerated_maximum(problem)
+
+
 @pytest.mark.parametrize("n", [200, 700])
 def test_long_sequences_are_scaled(n):
     """Weights at which no double holds the partition function itself; the slope is a check of the counts."""

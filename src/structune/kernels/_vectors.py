@@ -253,6 +253,16 @@ def total(_typing, run):
 
 
 @intrinsic
+def larger(_typing, a, b):
+    """The larger of two runs, lane by lane."""
+
+    def generate(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return a(a, b), generate
+
+
+@intrinsic
 def _exp_run(_typing, run):
     """exp(x) = 2^k exp(r), r = x - k log 2, by the Taylor series of exp(r) (Cody & Waite 1980)."""
 

@@ -96,6 +96,10 @@ class Shard(ABC):
     def sizes(self) -> IntArray:
         """Parts of each example, shape (n_examples,)."""
 
+    def work(self) -> IntArray:
+        """What each example costs, in parts of a chain, shape (n_examples,)."""
+        return self.sizes()
+
     @property
     def partial(self) -> bool:
         """Whether some outputs are only partly known (log loss is then not convex)."""

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.kernels.rna_loops import loop_cells
 from structune.structures.base import Array, FloatArray, Groups, IntArray, Structure, check_weights
+from structune.structures.rna_decoding import best_structure
 from structune.structures.rna_features import (
-    ABSENT,
     LETTERS,
     MAX_LOOP,
     N_CELLS,
@@ -23,7 +23,7 @@ from structune.structures.rna_features import (
     group_of,
     weight_names,
 )
-from structune.structures.rna_potentials import Inference, Potentials
+from structune.structures.rna_potentials import Inference, Potentials, score_tables, with_ends
 from structune.structures.rna_shard import RNAShard
 
 _CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
@@ -43,7 +43,7 @@ class RNA(Structure):
     """
 
     kind = "rna"
-    capabilities = frozenset({"log_partition", "complex"})
+    capabilities = frozenset({"log_partition", "complex", "best", "cost"})
 
     def __init__(self, min_hairpin: int = 3) -> None:
         if min_hairpin < 0:
@@ -117,16 +117,20 @@ class RNA(Structure):
 
     # --- features -----------------------------------------------------------------------------------------
 
-    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> sp.csr_array:
-        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+    def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
         partners = shard.partners if outputs is None else np.asarray(outputs)
         if partners.size != shard.n_parts:
             raise DataError("the shard has no structures")
+        return partners
+
+    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> sp.csr_array:
+        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+        partners = self._structures(shard, outputs)
         starts = tuple(place.start for place in TABLES.values())
         found = []
         for a, b in pairwise(shard.offsets.tolist()):
             out = np.empty(5 * (b - a) + 1, np.int64)
-            n = loop_cells(_with_ends(shard.letters[a:b]), partners[a:b], starts, MAX_LOOP + 1, out)
+            n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], starts, MAX_LOOP + 1, out)
             found.append(out[:n])
         sizes = np.array([cells.size for cells in found], dtype=np.int64)
         columns = np.concatenate([np.empty(0, np.int64), *found])
@@ -172,6 +176,33 @@ class RNA(Structure):
             expected += cell_matrix().T @ counts
         return log_z
 
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
+        partners, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            truth, most = np.full(b - a, -1), 0.0
+            if cost is not None:
+                truth = self._structures(shard, None)[a:b]
+                most = float(cost[s]) if np.any(truth >= 0) else 0.0
+            # the cost of a structure is what its true pairs save of the cost of having none
+            bonus = -2 * most / max(1, int(np.count_nonzero(truth >= 0)))
+            tables = score_tables(w, self._allowed, b - a)
+            partners[a:b], score = best_structure(tables, shard.letters[a:b], self.min_hairpin, truth, bonus)
+            scores[s] = score + most
+        return partners, scores
+
+    def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
+        """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
+        truth = self._structures(shard, None)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
+        missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
+        return np.asarray(missed / np.maximum(paired, 1))
+
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> FloatArray:
         """Probability of every pair, shape (n, n), upper triangle."""
         letters = shard.letters[shard.offsets[sequence] : shard.offsets[sequence + 1]]
@@ -190,12 +221,6 @@ def _letters(s: int, sequence: str) -> Array:
             f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
         )
     return codes
-
-
-def _with_ends(letters: Array) -> IntArray:
-    out = np.full(letters.size + 2, ABSENT, np.int64)
-    out[1:-1] = letters
-    return out
 
 
 def _partners(s: int, structure: str, n: int) -> IntArray:

@@ -9,12 +9,13 @@ import numpy as np
 
 from structune.kernels import rna as kernels
 from structune.kernels._vectors import lanes_for
-from structune.structures.base import Array
+from structune.structures.base import Array, IntArray
 from structune.structures.rna_features import ABSENT, MAX_LOOP, N_CELLS, SHAPES, TABLES, cell_matrix, tables
 
 _SIDES = MAX_LOOP + 1
 _LENGTHS = np.add.outer(np.arange(_SIDES), np.arange(_SIDES))
 _RESCALINGS = 8
+_LONG = 800  # bases: beyond, the beginning tells how to scale the whole
 _SPAN = 300.0  # largest log of a suffix's scaled partition function that is trusted, either way
 
 
@@ -69,11 +70,42 @@ class Potentials:
         return Tables(flat, np.array(scalars, self.dtype))
 
 
-def _over_six(table: Array) -> Array:
-    """The same table over six letters a place, flat; 0 where there was nothing."""
-    out = np.zeros((kernels.N_LETTERS,) * table.ndim, table.dtype)
+def score_tables(w: Array, allowed: Array, n: int) -> Tables:
+    """The logarithms of `Potentials`, unscaled: -inf for what cannot be."""
+    cells = tables(cell_matrix() @ w)
+    loop = np.where(_LENGTHS <= MAX_LOOP, cells["loop"], -np.inf)
+    small = cells["bulge_0x1"] + loop[0, 1], cells["internal_1x1"] + loop[1, 1]
+    loop[:2, :2] = -np.inf
+    flat = (
+        _over_six(np.where(allowed, cells["base_pair"], -np.inf), -np.inf),
+        *(_over_six(cells[name], -np.inf) for name in ("stack", "junction_b", "junction_a")),
+        cells["hairpin"][np.minimum(np.arange(n + 1), MAX_LOOP)],
+        loop.reshape(-1),
+        *(_over_six(table, -np.inf) for table in small),
+    )
+    one = {name: cells[name][0] for name in SHAPES if SHAPES[name] == (1,)}
+    scalars = (
+        one["multi_base"] + one["multi_paired"],
+        one["multi_paired"],
+        one["multi_unpaired"],
+        one["external_paired"],
+        one["external_unpaired"],
+    )
+    return Tables(flat, np.array(scalars))
+
+
+def _over_six(table: Array, fill: float = 0.0) -> Array:
+    """The same table over six letters a place, flat; `fill` where there was nothing."""
+    out = np.full((kernels.N_LETTERS,) * table.ndim, fill, table.dtype)
     out[tuple(slice(k) for k in table.shape)] = table
     return out.reshape(-1)
+
+
+def with_ends(letters: Array) -> IntArray:
+    """Letters as the kernels read them, with one that is absent at both ends."""
+    out = np.full(letters.size + 2, ABSENT, np.int64)
+    out[1:-1] = letters
+    return out
 
 
 class RangeError(ArithmeticError):
@@ -95,11 +127,10 @@ class Inference:
 
     def __init__(self, potentials: Potentials, letters: Array, min_hairpin: int) -> None:
         self.n, self.min_hairpin, self.dtype = letters.size, min_hairpin, potentials.dtype
-        self.letters = np.full(self.n + 2, ABSENT, np.int64)
-        self.letters[1:-1] = letters
+        self.letters = with_ends(letters)
         self.lanes = lanes_for(self.dtype, 8)
         self._allocate()
-        self.log_scale = 0.0
+        self.log_scale = self._first_scale(potentials, letters)
         for _ in range(_RESCALINGS):
             logs = self._inside(potentials)
             if np.all(np.abs(logs) < _SPAN):
@@ -109,6 +140,13 @@ class Inference:
                 break
             self.log_scale += float(logs[usable[0]] / (self.n - usable[0]))
         raise RangeError(f"the partition function of {self.n} bases leaves the range of a double")
+
+    def _first_scale(self, potentials: Potentials, letters: Array) -> float:
+        """Log-partition per base: of the beginning of a long sequence, 0 for a short one."""
+        if self.n <= _LONG:
+            return 0.0
+        beginning = Inference(potentials, letters[: _LONG // 2], self.min_hairpin)
+        return float(beginning.log_partition.real) / beginning.n
 
     def _allocate(self) -> None:
         n_cells = self.n * (self.n + 1) // 2 + 16

@@ -1,0 +1,35 @@
+"""The highest-scoring structure of one RNA sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.kernels import rna as kernels
+from structune.kernels._vectors import lanes_for
+from structune.kernels.rna_viterbi import trace, viterbi
+from structune.structures.base import Array, IntArray
+from structune.structures.rna_potentials import Tables, with_ends
+
+
+def best_structure(
+    scores: Tables, letters: Array, min_hairpin: int, truth: IntArray, bonus: float
+) -> tuple[IntArray, float]:
+    """Partners of the bases, -1 for none, and the score.
+
+    Parameters
+    ----------
+    truth : ndarray of int64, shape (n,)
+        Partners in a given structure, whose pairs score `bonus` more; -1 for none.
+    """
+    n = letters.size
+    pairs, multi, multi_2 = np.zeros((3, n * (n + 1) // 2 + 16))
+    suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
+    ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
+    partner, letters = np.empty(n, np.int64), with_ends(letters)
+    viterbi(
+        letters, scores.flat, scores.scalars, min_hairpin, truth, bonus, lanes_for(float, 8),
+        pairs, multi, multi_2, suffixes, ring, rows, np.empty(n, np.int64),
+    )  # fmt: skip
+    todo = np.empty((n + 1, 3), np.int64)
+    trace(letters, scores.flat, scores.scalars, pairs, multi, multi_2, suffixes, todo, partner)
+    return partner, float(suffixes[0])
