@@ -130,6 +130,18 @@ def missed(truth, partner):
     return sum(partner[i] != truth[i] for i in paired) / max(1, len(paired))
 
 
+def partners(structure):
+    """Partners of the bases of a dot-bracket string."""
+    found, opened = [-1] * len(structure), []
+    for j, character in enumerate(structure):
+        if character == "(":
+            opened.append(j)
+        elif character == ")":
+            found[j] = opened.pop()
+            found[found[j]] = j
+    return found
+
+
 def dot_bracket(partner):
     return "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(partner))
 

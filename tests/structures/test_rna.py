@@ -5,12 +5,18 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from numpy.testing import assert_allclose
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
 
 import laws
-from rnas import features, problems
+from rnas import features, partners, problems
 from structune.datasets._files import data_folder
 from structune.errors import DataError
+from structune.formats import read_contrafold
+from structune.losses import LogLoss
+from structune.risk import Risk
+from structune.solvers.lbfgs import fit_l2
 from structune.structures.rna import RNA
 from structune.structures.rna_potentials import RangeError
 
@@ -33,11 +39,8 @@ def oracle():
     if folder is None or not (folder / "rna").is_dir():
         pytest.skip("needs the data folder (STRUCTUNE_DATA)")
     found = json.loads((folder / "rna" / "contrafold_oracle.json").read_text())
-    lines = (folder / "rna" / "contrafold.params.complementary").read_text().split("\n")
-    values = dict(line.split() for line in lines if line)
-    rna = RNA()
-    assert sorted(values) == sorted(rna.weight_names())
-    return rna, np.array([float(values[name]) for name in rna.weight_names()]), found["examples"]
+    parameters = read_contrafold(folder / "rna" / "contrafold.params.complementary")
+    return RNA(), RNA().weights_from(parameters), found["examples"]
 
 
 @pytest.mark.data
@@ -71,6 +74,56 @@ def test_best_structures_of_the_oracle():
     assert np.all(best >= theirs - 1e-9)
 
 
+def accuracy(probabilities, partner, gamma):
+    """Expected accuracy of a structure, by its definition."""
+    both = probabilities + probabilities.T
+    return sum(
+        1.0 - both[i].sum() if j < 0 else gamma * both[i, j]  # each pair is met twice
+        for i, j in enumerate(partner)
+    )
+
+
+@settings(max_examples=60)
+@given(problem=problems(), gamma=st.sampled_from([0.1, 0.5, 1.0, 4.0, 100.0]))
+def test_mea_is_the_enumerated_maximum(problem, gamma):
+    rna, shard = problem.structure, problem.shard
+    (found,) = rna.best_mea(problem.w, shard, [gamma])
+    for s, outputs in enumerate(problem.outputs):
+        probabilities = rna.pair_probabilities(problem.w, shard, s)
+        mine = found[shard.offsets[s] : shard.offsets[s + 1]]
+        best = max(accuracy(probabilities, partner, gamma) for partner in outputs)
+        assert accuracy(probabilities, mine, gamma) >= best - 1e-9
+        assert all(mine[j] == i for i, j in enumerate(mine) if j >= 0)
+
+
+@settings(max_examples=40)
+@given(problem=problems())
+def test_pair_probabilities_are_enumerated(problem):
+    for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
+        p, n = np.exp(scores - logsumexp(scores)), outputs[0].size
+        expected = np.zeros((n, n))
+        for share, partner in zip(p, outputs, strict=True):
+            opens = np.flatnonzero(partner > np.arange(n))
+            expected[opens, partner[opens]] += share
+        found = problem.structure.pair_probabilities(problem.w, problem.shard, s)
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.data
+def test_mea_structures_of_the_oracle():
+    rna, w, examples = oracle()
+    sequences = [example["sequence"] for example in examples]
+    shard = rna.encode(sequences)
+    for gamma in (1, 6, 16):
+        (found,) = rna.best_mea(w, shard, [gamma])
+        for s, example in enumerate(examples):
+            theirs = partners(example["mea"][str(gamma)])
+            probabilities = rna.pair_probabilities(w, shard, s)
+            mine = accuracy(probabilities, found[shard.offsets[s] : shard.offsets[s + 1]], gamma)
+            other = accuracy(probabilities, theirs, gamma)
+            assert other - 1e-9 <= mine <= other + 5e-3 * len(sequences[s])
+
+
 @settings(max_examples=30)
 @given(problem=problems(scale=50.0))
 def test_best_with_extreme_weights(problem):
@@ -102,6 +155,31 @@ def test_features_of_a_known_structure():
     assert {name: count for name, count in found.items() if count} == dict(expected)
     assert found["external_paired"] == 2
     assert found["hairpin_length_at_least_4"] == 2
+
+
+def test_parameters_by_name():
+    rna = RNA()
+    w = np.random.default_rng(0).normal(size=rna.n_weights)
+    parameters = dict(zip(rna.weight_names()[::-1], w[::-1].tolist(), strict=True))
+    assert_array_equal(rna.weights_from(parameters), w)
+    del parameters["multi_base"]
+    with pytest.raises(
+        DataError, match=r"1 unknown parameters \['colour'\] and 1 missing ones \['multi_base'\]"
+    ):
+        rna.weights_from({**parameters, "colour": 1.0})
+
+
+def test_a_fit_lowers_the_loss_and_converges():
+    rng, rna = np.random.default_rng(0), RNA()
+    stems = ["".join(rng.choice(list("ACGU"), 4)) for _ in range(12)]
+    sequences = [s + "GAAA" + s[::-1].translate(str.maketrans("ACGU", "UGCA")) for s in stems]
+    shard = rna.encode(sequences, ["((((....))))"] * 12, rng.uniform(0.5, 1.5, 12))
+    risk = Risk.over(rna, LogLoss(), shard)
+    fit = fit_l2(risk, np.ones(rna.n_weights))
+    assert fit.status == "converged"
+    assert fit.objective < 0.5 * risk.at_zero.value
+    assert np.all(risk.at_zero.variance >= 0.0)
+    assert_array_equal(rna.best(fit.w, shard)[0], shard.partners)
 
 
 def test_groups_are_those_of_the_papers():

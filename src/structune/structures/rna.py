@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.kernels.rna_loops import loop_cells
 from structune.structures.base import Array, FloatArray, Groups, IntArray, Structure, check_weights
-from structune.structures.rna_decoding import best_structure
+from structune.structures.rna_decoding import best_structure, mea_structure
 from structune.structures.rna_features import (
     LETTERS,
     MAX_LOOP,
@@ -59,6 +59,23 @@ class RNA(Structure):
 
     def weight_names(self) -> list[str]:
         return list(weight_names())
+
+    def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
+        """The weight vector of named parameters, as `structune.formats.read_contrafold` reads them.
+
+        Raises
+        ------
+        DataError
+            A parameter that is missing, or one more.
+        """
+        missing = [name for name in weight_names() if name not in parameters]
+        unknown = sorted(set(parameters) - set(weight_names()))
+        if missing or unknown:
+            raise DataError(
+                f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
+                f"{missing[:3]}, expected the {self.n_weights} of CONTRAfold"
+            )
+        return np.array([float(parameters[name]) for name in weight_names()])
 
     def groups(self) -> Groups:
         return Groups.by_name([group_of(name) for name in weight_names()])
@@ -164,17 +181,27 @@ class RNA(Structure):
     ) -> Array:
         if within:
             raise self._cannot("within")
-        potentials = Potentials(w, self._allowed)
-        log_z, counts = np.empty(len(shard), w.dtype), np.zeros(N_CELLS, w.dtype)
         weights = shard.weights if weights is None else weights
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            inference = Inference(potentials, shard.letters[a:b], self.min_hairpin)
-            log_z[s] = inference.log_partition
-            if expected is not None:
-                counts += weights[s] * inference.expected_cells()
+        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
         if expected is not None:
             expected += cell_matrix().T @ counts
         return log_z
+
+    def _inside_outside(self, w: Array, shard: RNAShard, weights: FloatArray | None) -> tuple[Array, Array]:
+        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
+        potentials = Potentials(w, self._allowed)
+        log_z, counts = np.empty(len(shard), w.dtype), np.zeros(N_CELLS, w.dtype)
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            inference = Inference(potentials, shard.letters[a:b], self.min_hairpin)
+            log_z[s] = inference.log_partition
+            if weights is not None:
+                counts += weights[s] * inference.expected_cells()
+        return log_z, counts
+
+    def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
+        """The variance of the features if uses of table cells were rare and independent (Poisson)."""
+        _, counts = self._inside_outside(w, shard, shard.weights)
+        return np.asarray(cell_matrix().power(2).T @ np.maximum(counts, 0.0))
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -203,14 +230,35 @@ class RNA(Structure):
         missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
         return np.asarray(missed / np.maximum(paired, 1))
 
+    def best_mea(self, w: FloatArray, shard: RNAShard, gammas: Sequence[float]) -> list[IntArray]:
+        """Structures of maximum expected accuracy: the partners of all bases, for each gamma.
+
+        Parameters
+        ----------
+        gammas : sequence of float
+            How much a right pair counts beside two right unpaired bases: more predicts more pairs.
+        """
+        found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
+        potentials = Potentials(w, self._allowed)
+        for a, b in pairwise(shard.offsets.tolist()):
+            pairs = self._pair_probabilities(potentials, shard.letters[a:b])
+            for partners, gamma in zip(found, gammas, strict=True):
+                partners[a:b] = mea_structure(pairs, b - a, gamma)
+        return found
+
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> FloatArray:
         """Probability of every pair, shape (n, n), upper triangle."""
         letters = shard.letters[shard.offsets[sequence] : shard.offsets[sequence + 1]]
-        inference = Inference(Potentials(w, self._allowed), letters, self.min_hairpin)
-        inference.expected_cells()
+        flat = self._pair_probabilities(Potentials(w, self._allowed), letters)
         table = np.zeros((letters.size, letters.size))
-        table[np.triu_indices(letters.size)] = inference.pairs[: letters.size * (letters.size + 1) // 2]
+        table[np.triu_indices(letters.size)] = flat[: letters.size * (letters.size + 1) // 2]
         return table
+
+    def _pair_probabilities(self, potentials: Potentials, letters: Array) -> FloatArray:
+        """Of all pairs, triangular."""
+        inference = Inference(potentials, letters, self.min_hairpin)
+        inference.expected_cells()
+        return inference.pairs
 
 
 def _letters(s: int, sequence: str) -> Array:

@@ -1,10 +1,11 @@
-"""The highest-scoring structure of one RNA sequence."""
+"""The best structure of one RNA sequence: of highest score, or of highest expected accuracy."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from structune.kernels import rna as kernels
+from structune.kernels import rna_mea
 from structune.kernels._vectors import lanes_for
 from structune.kernels.rna_viterbi import trace, viterbi
 from structune.structures.base import Array, IntArray
@@ -33,3 +34,25 @@ def best_structure(
     todo = np.empty((n + 1, 3), np.int64)
     trace(letters, scores.flat, scores.scalars, pairs, multi, multi_2, suffixes, todo, partner)
     return partner, float(suffixes[0])
+
+
+def mea_structure(pairs: Array, n: int, gamma: float) -> IntArray:
+    """Partners that maximise the sum of 2 gamma p over pairs, and of the probability to have none elsewhere.
+
+    Parameters
+    ----------
+    pairs : ndarray
+        Pair probabilities, triangular: (0, 0..n-1), (1, 1..n-1), ...
+
+    Notes
+    -----
+    Do, Woods & Batzoglou 2006, section 2.5.
+    """
+    upper = np.triu_indices(n)
+    flat = pairs[: upper[0].size]
+    paired = np.bincount(upper[0], flat, minlength=n) + np.bincount(upper[1], flat, minlength=n)
+    unpaired, gain = np.maximum(1.0 - paired, 0.0), 2.0 * gamma
+    table, scratch, partner = np.zeros_like(pairs), np.zeros(n + 8), np.empty(n, np.int64)
+    rna_mea.accuracies(pairs, unpaired, gain, lanes_for(float, 8), scratch, table)
+    rna_mea.trace(pairs, unpaired, gain, table, np.empty((n + 1, 2), np.int64), partner)
+    return partner
