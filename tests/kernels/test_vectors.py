@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, fresh, lanes_for, load, splat, store, total, width
+from structune.kernels._vectors import all_lanes, cells, fresh, lanes_for, load, splat, store, total, width
 
 
 @kernel
@@ -45,12 +45,18 @@ def add_by_cell(a, out):
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize("n", [*range(1, 19), 22, 33])
 def test_runs_do_what_rows_do(n, dtype):
+    check_runs(n, dtype, lanes_for(dtype, n))
+    if n >= all_lanes(dtype).width:
+        check_runs(n, dtype, all_lanes(dtype))
+
+
+def check_runs(n, dtype, lanes):
     rng = np.random.default_rng(n)
     a, b = rng.normal(size=(2, 3, n)).astype(dtype)
     if dtype is np.complex128:
         a += 1j * rng.normal(size=a.shape)
     out = np.full((3, n), np.nan, dtype)
-    found = combine(a, b, dtype(0.5), lanes_for(dtype, n), out)
+    found = combine(a, b, dtype(0.5), lanes, out)
     expected = (a + b) * a * 0.5
     assert_allclose(out, expected, rtol=1e-14)
     assert_allclose(found, expected.sum(), rtol=1e-12, atol=1e-12)

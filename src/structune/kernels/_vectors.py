@@ -47,10 +47,15 @@ _all_lanes = cache(Lanes)
 
 
 def lanes_for(dtype: Any, n: int) -> Lanes:
-    """The widest runs that fit in rows of `n` cells."""
+    """The widest runs that fit in rows of `n` cells; one lane for complex numbers, whose runs have no exp."""
     if np.dtype(dtype) != np.float64:
         return _all_lanes(1)
     return _all_lanes(1 << (min(max(n, 1), _MOST_LANES).bit_length() - 1))
+
+
+def all_lanes(dtype: Any) -> Lanes:
+    """The widest runs, for rows with room beside them and kernels that take no exponentials."""
+    return _all_lanes(_MOST_LANES if np.dtype(dtype) == np.float64 else _MOST_LANES // 2)
 
 
 class _LanesType(types.Type):
@@ -63,6 +68,14 @@ class _RunType(types.Type):
     def __init__(self, width: int) -> None:
         self.width = width
         super().__init__(name=f"Run({width})")
+
+
+class _ComplexRunType(types.Type):
+    """Real and imaginary parts, each a run."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.part = width, _RunType(width)
+        super().__init__(name=f"ComplexRun({width})")
 
 
 class _CellsType(types.Type):
@@ -86,6 +99,12 @@ class _RunModel(models.PrimitiveModel):
         super().__init__(manager, run, _vector(ir.DoubleType(), run.width))
 
 
+@register_model(_ComplexRunType)
+class _ComplexRunModel(models.StructModel):
+    def __init__(self, manager: Any, run: _ComplexRunType) -> None:
+        super().__init__(manager, run, [("real", run.part), ("imag", run.part)])
+
+
 @typeof_impl.register(Lanes)
 def _typeof_lanes(lanes: Lanes, _context: Any) -> _LanesType:
     return _LanesType(lanes.width)
@@ -101,7 +120,38 @@ def _vector(of: Any, width: int) -> ir.VectorType:
 
 
 def _run(lanes: _LanesType, number: Any) -> Any:
-    return number if lanes.width == 1 else _RunType(lanes.width)
+    """The type of a run of numbers."""
+    kinds = {types.float64: _RunType, types.complex128: _ComplexRunType}
+    if lanes.width == 1:
+        return number
+    if number not in kinds:
+        raise TypingError(f"runs of {lanes.width} lanes of {number}: expected doubles")
+    return kinds[number](lanes.width)
+
+
+def _is_run(a: Any) -> bool:
+    return isinstance(a, _RunType | _ComplexRunType)
+
+
+def _parts(context: Any, builder: Any, run: Any, value: Any) -> list[Any]:
+    """The real runs that a run consists of."""
+    if isinstance(run, _RunType):
+        return [value]
+    proxy = cgutils.create_struct_proxy(run)(context, builder, value=value)
+    return [proxy.real, proxy.imag]
+
+
+def _whole(context: Any, builder: Any, run: Any, parts: list[Any]) -> Any:
+    """The run that consists of real runs."""
+    if isinstance(run, _RunType):
+        return parts[0]
+    proxy = cgutils.create_struct_proxy(run)(context, builder)
+    proxy.real, proxy.imag = parts
+    return proxy._getvalue()
+
+
+def _shuffle(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+    return builder.shuffle_vector(a, b, ir.Constant(_vector(_LANE, len(lanes)), lanes))
 
 
 def _spread(builder: Any, value: Any, width: int) -> Any:
@@ -172,52 +222,66 @@ def width(_typing, lanes):
     return types.intp(lanes), lambda context, builder, signature, args: ir.Constant(_INDEX, lanes.width)
 
 
-def _as_run(builder: Any, cell: Any, width: int) -> Any:
+def _as_vector(builder: Any, cell: Any, width: int) -> Any:
     return builder.bitcast(cell, _vector(ir.DoubleType(), width).as_pointer())
 
 
 @intrinsic
 def load(_typing, cells, at, lanes):
     """The run that starts at cell `at`."""
-
-    if lanes.width > 1 and cells.dtype != types.float64:
-        raise TypingError(f"runs of {lanes.width} lanes of {cells}: expected doubles")
+    run, width = _run(lanes, cells.dtype), lanes.width
 
     def generate(context, builder, signature, args):
-        cell = _cell(context, builder, cells, lanes.width, *args[:2])
-        if lanes.width == 1:
+        cell = _cell(context, builder, cells, width, *args[:2])
+        if width == 1:
             return context.unpack_value(builder, cells.dtype, cell)
-        return builder.load(_as_run(builder, cell, lanes.width), align=8)
+        if isinstance(run, _RunType):
+            return builder.load(_as_vector(builder, cell, width), align=8)
+        both = builder.load(_as_vector(builder, cell, 2 * width), align=8)
+        parts = [_shuffle(builder, both, both, list(range(k, 2 * width, 2))) for k in (0, 1)]
+        return _whole(context, builder, run, parts)
 
-    return _run(lanes, cells.dtype)(cells, types.intp, lanes), generate
+    return run(cells, types.intp, lanes), generate
 
 
 @intrinsic
 def store(_typing, cells, at, run):
     """Write a run to the cells from `at` on."""
-    lanes = run.width if isinstance(run, _RunType) else 1
-    if lanes > 1 and cells.dtype != types.float64:
-        raise TypingError(f"a run of {lanes} lanes into {cells}: expected doubles")
+    width = run.width if _is_run(run) else 1
+    if width > 1 and cells.dtype != (types.float64 if isinstance(run, _RunType) else types.complex128):
+        raise TypingError(f"{run} into {cells}: expected doubles, real or complex as the run is")
 
     def generate(context, builder, signature, args):
-        cell = _cell(context, builder, cells, lanes, *args[:2])
-        if lanes == 1:
+        cell = _cell(context, builder, cells, width, *args[:2])
+        if width == 1:
             context.pack_value(builder, cells.dtype, args[2], cell)
-        else:
-            builder.store(args[2], _as_run(builder, cell, lanes), align=8)
+            return context.get_dummy_value()
+        parts = _parts(context, builder, run, args[2])
+        if len(parts) == 2:
+            lanes = [lane + part * width for lane in range(width) for part in (0, 1)]
+            parts = [_shuffle(builder, parts[0], parts[1], lanes)]
+        builder.store(parts[0], _as_vector(builder, cell, parts[0].type.count), align=8)
         return context.get_dummy_value()
 
-    return types.none(cells, types.intp, run if lanes > 1 else cells.dtype), generate
+    return types.none(cells, types.intp, run if width > 1 else cells.dtype), generate
 
 
 @intrinsic
 def splat(_typing, number, lanes):
     """A run of equal numbers."""
+    run = _run(lanes, number)
 
     def generate(context, builder, signature, args):
-        return args[0] if lanes.width == 1 else _spread(builder, args[0], lanes.width)
+        if lanes.width == 1:
+            return args[0]
+        numbers = [args[0]]
+        if isinstance(run, _ComplexRunType):
+            both = context.make_complex(builder, number, value=args[0])
+            numbers = [both.real, both.imag]
+        parts = [_spread(builder, part, lanes.width) for part in numbers]
+        return _whole(context, builder, run, parts)
 
-    return _run(lanes, number)(number, lanes), generate
+    return run(number, lanes), generate
 
 
 @intrinsic
@@ -225,31 +289,41 @@ def fresh(_typing, run, n):
     """The last `n` lanes of a run, zeros before them; the whole run if it has no more."""
 
     def generate(context, builder, signature, args):
-        if not isinstance(run, _RunType):
+        if not _is_run(run):
             return args[0]
         seen = _spread(builder, builder.sub(ir.Constant(_INDEX, run.width), args[1]), run.width)
         lanes = ir.Constant(_vector(_INDEX, run.width), list(range(run.width)))
+        old = builder.icmp_signed("<", lanes, seen)
         zeros = ir.Constant(_vector(ir.DoubleType(), run.width), [0.0] * run.width)
-        return builder.select(builder.icmp_signed("<", lanes, seen), zeros, args[0])
+        parts = [builder.select(old, zeros, part) for part in _parts(context, builder, run, args[0])]
+        return _whole(context, builder, run, parts)
 
     return run(run, types.intp), generate
+
+
+def _sum_of_lanes(builder: Any, vector: Any) -> Any:
+    parts = [builder.extract_element(vector, ir.Constant(_LANE, k)) for k in range(vector.type.count)]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [builder.fadd(a, b) for a, b in zip(parts[:half], parts[half:], strict=True)]
+    return parts[0]
 
 
 @intrinsic
 def total(_typing, run):
     """The sum of a run."""
-    if not isinstance(run, _RunType):
+    if not _is_run(run):
         return run(run), lambda context, builder, signature, args: args[0]
 
     def generate(context, builder, signature, args):
-        parts = [builder.extract_element(args[0], ir.Constant(_LANE, k)) for k in range(run.width)]
-        while len(parts) > 1:
-            half = len(parts) // 2
-            pairs = zip(parts[:half], parts[half:], strict=True)
-            parts = [builder.fadd(a, b) for a, b in pairs]
-        return parts[0]
+        sums = [_sum_of_lanes(builder, part) for part in _parts(context, builder, run, args[0])]
+        if len(sums) == 1:
+            return sums[0]
+        both = context.make_complex(builder, types.complex128)
+        both.real, both.imag = sums
+        return both._getvalue()
 
-    return types.float64(run), generate
+    return (types.float64 if isinstance(run, _RunType) else types.complex128)(run), generate
 
 
 @intrinsic
@@ -302,19 +376,31 @@ def _exp(x):
 
 @intrinsic
 def _add(_typing, a, b):
-    return a(a, b), lambda context, builder, signature, args: builder.fadd(*args)
+    def generate(context, builder, signature, args):
+        pairs = zip(*(_parts(context, builder, a, arg) for arg in args), strict=True)
+        return _whole(context, builder, a, [builder.fadd(x, y) for x, y in pairs])
+
+    return a(a, b), generate
 
 
 @intrinsic
 def _multiply(_typing, a, b):
-    return a(a, b), lambda context, builder, signature, args: builder.fmul(*args)
+    def generate(context, builder, signature, args):
+        if isinstance(a, _RunType):
+            return builder.fmul(*args)
+        (x, u), (y, v) = (_parts(context, builder, a, arg) for arg in args)
+        real = builder.fsub(builder.fmul(x, y), builder.fmul(u, v))
+        imag = builder.fadd(builder.fmul(x, v), builder.fmul(u, y))
+        return _whole(context, builder, a, [real, imag])
+
+    return a(a, b), generate
 
 
 @overload(operator.add)
 def _add_runs(a, b):
-    return (lambda a, b: _add(a, b)) if isinstance(a, _RunType) and a == b else None
+    return (lambda a, b: _add(a, b)) if _is_run(a) and a == b else None
 
 
 @overload(operator.mul)
 def _multiply_runs(a, b):
-    return (lambda a, b: _multiply(a, b)) if isinstance(a, _RunType) and a == b else None
+    return (lambda a, b: _multiply(a, b)) if _is_run(a) and a == b else None

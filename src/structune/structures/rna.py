@@ -11,7 +11,15 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.kernels.rna_loops import loop_cells
-from structune.structures.base import Array, FloatArray, Groups, IntArray, Structure, check_weights
+from structune.structures.base import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_weights,
+)
 from structune.structures.rna_decoding import best_structure, mea_structure
 from structune.structures.rna_features import (
     LETTERS,
@@ -26,6 +34,7 @@ from structune.structures.rna_features import (
 from structune.structures.rna_potentials import Inference, Potentials, score_tables, with_ends
 from structune.structures.rna_shard import RNAShard
 
+_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 _CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
 _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
@@ -43,7 +52,7 @@ class RNA(Structure):
     """
 
     kind = "rna"
-    capabilities = frozenset({"log_partition", "complex", "best", "cost"})
+    capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
 
     def __init__(self, min_hairpin: int = 3) -> None:
         if min_hairpin < 0:
@@ -197,6 +206,17 @@ class RNA(Structure):
             if weights is not None:
                 counts += weights[s] * inference.expected_cells()
         return log_z, counts
+
+    def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
+        """By the complex step, which is exact: no digits cancel."""
+        if within:
+            raise self._cannot("within")
+
+        def product(v: FloatArray) -> FloatArray:
+            _, counts = self._inside_outside(w + 1j * _COMPLEX_STEP * v, shard, shard.weights)
+            return np.asarray(cell_matrix().T @ counts.imag / _COMPLEX_STEP)
+
+        return product
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from structune.kernels import rna as kernels
 from structune.kernels import rna_mea
-from structune.kernels._vectors import lanes_for
+from structune.kernels._vectors import all_lanes
 from structune.kernels.rna_viterbi import trace, viterbi
 from structune.structures.base import Array, IntArray
 from structune.structures.rna_potentials import Tables, with_ends
@@ -28,7 +28,7 @@ def best_structure(
     ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
     partner, letters = np.empty(n, np.int64), with_ends(letters)
     viterbi(
-        letters, scores.flat, scores.scalars, min_hairpin, truth, bonus, lanes_for(float, 8),
+        letters, scores.flat, scores.scalars, min_hairpin, truth, bonus, all_lanes(float),
         pairs, multi, multi_2, suffixes, ring, rows, np.empty(n, np.int64),
     )  # fmt: skip
     todo = np.empty((n + 1, 3), np.int64)
@@ -53,6 +53,6 @@ def mea_structure(pairs: Array, n: int, gamma: float) -> IntArray:
     paired = np.bincount(upper[0], flat, minlength=n) + np.bincount(upper[1], flat, minlength=n)
     unpaired, gain = np.maximum(1.0 - paired, 0.0), 2.0 * gamma
     table, scratch, partner = np.zeros_like(pairs), np.zeros(n + 8), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, gain, lanes_for(float, 8), scratch, table)
+    rna_mea.accuracies(pairs, unpaired, gain, all_lanes(float), scratch, table)
     rna_mea.trace(pairs, unpaired, gain, table, np.empty((n + 1, 2), np.int64), partner)
     return partner

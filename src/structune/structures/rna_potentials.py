@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.kernels import rna as kernels
-from structune.kernels._vectors import lanes_for
+from structune.kernels._vectors import all_lanes
 from structune.structures.base import Array, IntArray
 from structune.structures.rna_features import ABSENT, MAX_LOOP, N_CELLS, SHAPES, TABLES, cell_matrix, tables
 
@@ -128,7 +128,7 @@ class Inference:
     def __init__(self, potentials: Potentials, letters: Array, min_hairpin: int) -> None:
         self.n, self.min_hairpin, self.dtype = letters.size, min_hairpin, potentials.dtype
         self.letters = with_ends(letters)
-        self.lanes = lanes_for(self.dtype, 8)
+        self.lanes = all_lanes(self.dtype)
         self._allocate()
         self.log_scale = self._first_scale(potentials, letters)
         for _ in range(_RESCALINGS):
