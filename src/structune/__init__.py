@@ -9,11 +9,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "RNAFolder": "structune.estimators.folder",
     "SequenceTagger": "structune.estimators.tagger",
     "load": "structune.model_files",
 }
 
-__all__ = ["SequenceTagger", "__version__", "load"]
+__all__ = ["RNAFolder", "SequenceTagger", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,10 @@ from structune.errors import ModelFileError
 
 FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
-_LOADERS = {"sequence-tagger": ("structune.estimators.tagger", "SequenceTagger")}
+_LOADERS = {
+    "rna-folder": ("structune.estimators.folder", "RNAFolder"),
+    "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
+}
 
 
 def save_model(

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
-from structune.estimators.tagger_file import pack, unpack
-from structune.executors import make_executor
+from structune.estimators.base import StructuredEstimator
+from structune.estimators.base_file import Arrays, unpack_fit
+from structune.estimators.tagger_file import pack_chain, unpack_chain
 from structune.features.attributes import AttributeTable
 from structune.losses import LogLoss
-from structune.model_files import save_model
-from structune.monitor import Monitor
-from structune.penalties import GroupedL2
-from structune.solvers.lbfgs import TOLERANCE, fit_l2
-from structune.structures.base import Groups, check_weights
+from structune.solvers.lbfgs import TOLERANCE
+from structune.structures.base import check_weights
 from structune.structures.chain import Chain
 from structune.structures.chain_labels import check_lengths
 from structune.structures.chain_rules import Rules
 from structune.structures.chain_shard import ChainShard
-from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
-
-FloatArray = NDArray[np.float64]
+from structune.tuning.problem import Tuner
 
 
-class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(StructuredEstimator):
     """Linear-chain CRF for labelled sequences, with regularisation that it can learn.
 
     Parameters
@@ -100,6 +94,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     >>> SequenceTagger().fit(X, y).predict([[["w=the"], ["w=cat"]]])
     [['DET', 'NOUN']]
     """
+
+    _kind = "sequence-tagger"
+    _natural_groups = "template"
 
     def __init__(
         self,
@@ -170,105 +167,17 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             forbidden=self.forbidden,
         )
         shard = chain.encode(table, y, sample_weight)
-        start = self._start(chain)
-        weight_groups = self._weight_groups(chain)
-        with Monitor(self.verbose, self.max_seconds) as monitor:
-            if self.tuning is None:
-                result = self._fit_fixed(chain, shard, weight_groups, start, monitor)
-            else:
-                result = self._tune(chain, shard, weight_groups, groups, monitor)
-        self._keep(chain, weight_groups, result)
+        self._learn(chain, LogLoss(), shard, groups)
+        self._keep_chain(chain)
         return self
 
-    def _problem(
-        self, chain: Chain, shard: ChainShard, weight_groups: Groups, **options: Any
-    ) -> TuningProblem:
-        return TuningProblem.build(
-            chain, LogLoss(), shard, weight_groups, executor=make_executor(self.n_jobs), **options
-        )
+    @property
+    def _structure(self) -> Chain:
+        return self.chain_
 
-    def _fit_fixed(
-        self, chain: Chain, shard: ChainShard, groups: Groups, start: FloatArray | None, monitor: Monitor
-    ) -> TuningResult:
-        risk = self._problem(chain, shard, groups, splits=False).full
-        penalty = GroupedL2(groups, np.log(self._precisions(groups)))
-        fit = fit_l2(
-            risk,
-            penalty.precision,
-            start,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            monitor=monitor,
-        )
-        monitor.record("fit", objective=fit.objective, gradient_norm=fit.gradient_norm, passes=risk.passes)
-        return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
-
-    def _tune(
-        self, chain: Chain, shard: ChainShard, weight_groups: Groups, example_groups: Any, monitor: Monitor
-    ) -> TuningResult:
-        assert self.tuning is not None
-        tuner = make_tuner(self.tuning)
-        if isinstance(self.tuning, str):
-            tuner.fit_tolerance = self.tolerance
-        problem = self._problem(
-            chain,
-            shard,
-            weight_groups,
-            splits=tuner.needs_splits,
-            holdout=self.holdout,
-            folds=self.folds,
-            example_groups=example_groups,
-            random_state=self.random_state,
-            hessian=self.hessian,
-        )
-        return tuner.tune(problem, monitor)
-
-    def _precisions(self, groups: Groups) -> FloatArray:
-        given = self.penalty
-        if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(groups.names), key=str)
-            if unknown:
-                raise DataError(f"penalty names the groups {unknown}, expected some of {list(groups.names)}")
-            numbers = [given.get(name, 1.0) for name in groups.names]
-        else:
-            numbers = [given] * len(groups)
-        try:
-            values = np.array([float(number) for number in numbers])
-        except (TypeError, ValueError):
-            values = np.array([np.nan])
-        if not np.all(np.isfinite(values) & (values > 0)):
-            raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0")
-        return values
-
-    def _weight_groups(self, chain: Chain) -> Groups:
-        if self.groups == "template":
-            return chain.groups()
-        if self.groups == "single":
-            return Groups.single(chain.n_weights)
-        if self.groups == "separate":
-            return Groups.separate(chain.weight_names())
-        if callable(self.groups):
-            return Groups.by_name([str(self.groups(name)) for name in chain.weight_names()])
-        raise DataError(
-            f"groups={self.groups!r}: expected 'template', 'single', 'separate', or a function of names"
-        )
-
-    def _start(self, chain: Chain) -> FloatArray | None:
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        known = dict(zip(self.chain_.weight_names(), self.coef_.tolist(), strict=True))
-        return np.array([known.get(name, 0.0) for name in chain.weight_names()])
-
-    def _keep(self, chain: Chain, groups: Groups, result: TuningResult) -> None:
+    def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
-        self.coef_ = result.w
-        self.penalty_ = self._precisions(groups) if self.tuning is None else np.exp(result.log_precision)
-        self.group_names_, self.group_sizes_ = groups.names, groups.sizes
-        self.history_ = result.history
-        self.status_ = result.status
-        self.passes_ = result.passes
-        self.extra_: dict[str, Any] = {}
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -327,25 +236,15 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
     # --- files --------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
-        """Write the fitted model to one file, to be read by `structune.load`.
-
-        Parameters that are numbers, strings, lists or dicts come back too; a tuner or a function that was
-        given as one comes back as the default.
-
-        Parameters
-        ----------
-        extra : mapping, optional
-            More to keep in the header, as JSON; back in ``extra_`` after loading.
-        """
-        check_is_fitted(self, "coef_")
-        header, arrays = pack(self, dict(extra or self.extra_))
-        save_model(path, "sequence-tagger", header, arrays)
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        return pack_chain(self.chain_)
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SequenceTagger:
-        tagger = cls()
-        unpack(tagger, header, arrays)
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
+        tagger, chain = cls(), unpack_chain(header, arrays)
+        unpack_fit(tagger, chain.n_weights, header, arrays)
+        tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
+        tagger._keep_chain(chain)
         return tagger
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.formats._source import load, save
 
-_BOM = b"\xef\xbb\xbf"
-_GZIP_MAGIC = b"\x1f\x8b"
 _DOCSTART = "-DOCSTART-"
 
 
@@ -116,7 +112,7 @@ def read_conll(
     DataError
         Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens.
     """
-    name, data = _load(source)
+    name, data = load(source)
     numbers, lines = _numbered_lines(data, comment)
     rows = _rows(lines, separator)
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -157,33 +153,7 @@ def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separ
     lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
     ends = np.cumsum(data.lengths).tolist()
     sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-    _save(target, "".join(f"{sentence}\n\n" for sentence in sentences))
-
-
-def _load(source: str | os.PathLike[str] | IO[Any]) -> tuple[str, bytes]:
-    """Name for error messages, and uncompressed content."""
-    if isinstance(source, str | os.PathLike):
-        name, data = os.fspath(source), Path(source).read_bytes()
-    else:
-        name, content = str(getattr(source, "name", "<input>")), source.read()
-        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    if data.startswith(_GZIP_MAGIC):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name}: found a damaged gzip file ({error})") from error
-    return name, data.removeprefix(_BOM)
-
-
-def _save(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
-    data = text.encode()
-    if isinstance(target, str | os.PathLike):
-        Path(target).write_bytes(gzip.compress(data) if os.fspath(target).endswith(".gz") else data)
-        return
-    try:
-        target.write(text)
-    except TypeError:  # a binary file
-        target.write(data)
+    save(target, "".join(f"{sentence}\n\n" for sentence in sentences))
 
 
 def _numbered_lines(data: bytes, comment: str | None) -> tuple[NDArray[np.int64], list[bytes]]:

@@ -1,8 +1,8 @@
 """Inside recursion of the CONTRAfold model in the linear domain, one sequence a call.
 
 Bases are numbers 0-5: ACGU, one that is none of these, and one beyond the ends, which stand at both ends of
-``letters`` (n + 2,). Tables of potentials are flat over six letters a place. Rows (i, i..n-1) of a triangular
-table follow one another; cell (i, j) is ``row(i, n) + j``.
+``letters`` (n + 2,). Tables of potentials are flat over six letters a place, hairpins and spans over lengths
+0..n. Rows (i, i..n-1) of a triangular table follow one another; cell (i, j) is ``row(i, n) + j``.
 
 =====  =================================================================================================
 P      everything within the pair (i, j), itself included
@@ -12,11 +12,13 @@ E      suffixes of the exterior loop
 =====  =================================================================================================
 """
 
+import numpy as np
+
 from structune.kernels._jit import kernel
 from structune.kernels._vectors import cells, load, splat, store, total, width
+from structune.kernels.rna_loops import LOOP
 
 N_LETTERS = 6
-LOOP = 31  # unpaired bases in one side of a loop: 0..30
 RING = 32
 LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
 
@@ -30,6 +32,16 @@ def row(i, n):
 @kernel
 def quad(a, b, c, d):
     return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
+
+
+@kernel
+def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
+    """What the letters of a hairpin of three or four bases add; ``one`` for any other."""
+    if j - i == 4:
+        return hairpin_3[(s[i + 2] * N_LETTERS + s[i + 3]) * N_LETTERS + s[i + 4]]
+    if j - i == 5:
+        return hairpin_4[quad(s[i + 2], s[i + 3], s[i + 4], s[i + 5])]
+    return one
 
 
 @kernel
@@ -56,30 +68,33 @@ def _interior(i, n, loop, ring, lanes, out):
 
 @kernel
 def inside(
-    letters, tables, scalars, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch, partners
-):
+    letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
+    partners, extent,
+):  # fmt: skip
     """Fill P, M, M2 and E; E[0] is the partition function.
 
     Parameters
     ----------
-    tables : base pairs, stacks, junctions B and A, hairpins by length, loops by sizes, 0x1 and 1x1 loops
-        1x1 and 0x1 with all of their potential; in ``loops`` these and stacks are 0.
-    scalars : multi closing, paired, unpaired; exterior paired, unpaired
+    tables : named tuple of potentials
+        1x1 and 0x1 with all of their potential; in ``loop`` these and stacks are 0.
+    scalars : multi closing, paired, unpaired; external paired, unpaired
+    factors : potential of every pair beside its own, triangular, or empty
     ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
     partners : (n,) scratch
+    extent : (2,)
+        Gets the smallest and the largest cell of P.
     """
     n = letters.size - 2
-    base_pair, stack, junction_b, junction_a = (
-        cells(tables[0]),
-        cells(tables[1]),
-        cells(tables[2]),
-        cells(tables[3]),
-    )
-    hairpin, loop, bulge, one_by_one = cells(tables[4]), cells(tables[5]), cells(tables[6]), cells(tables[7])
+    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
     closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
-    p, m, m2, e = cells(pairs), cells(multi), cells(multi_2), cells(exterior)
+    p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
-    stride, zero = LEFT + n + RIGHT, scalars[0] * 0.0
+    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    least, most = np.inf, 0.0
     e[n] = zero + 1.0
     for i in range(n - 1, -1, -1):
         here, below, slot = row(i, n), row(i + 1, n), i % RING * stride
@@ -95,26 +110,31 @@ def inside(
         for j in range(i + min_hairpin + 1, n):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
+            if weighted:
+                own *= factor[here + j]
             if own == 0.0:
                 continue
             word = quad(x, y, x_next, y_before)
-            inner = hairpin[j - i - 1] + sums[j]
-            inner += bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
-            inner += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
-            inner *= junction_b[word]
+            two = sums[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
+            two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
+            inner = two * mismatch[word] + hairpin[j - i - 1] * special * hairpin_mismatch[word]
             if j > i + 1:
-                inner += closing * junction_a[word] * m2[below + j - 1]
-                inner += stack[word] * p[below + j - 1]
-            value = own * inner
+                inner += closing * multi_dangle[word] * m2[below + j - 1]
+                inner += stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next] * p[below + j - 1]
+            value = own * span[j - i] * inner
+            size = abs(value.real)
+            least, most = min(least, size), max(most, size)
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
-            g[slot + LEFT + j] = value * junction_b[word]
-            b[j] = value * junction_a[word] * branch
-            total += value * junction_a[word] * outer * e[j + 1]
+            g[slot + LEFT + j] = value * mismatch[word]
+            b[j] = value * multi_dangle[word] * branch
+            total += value * external_dangle[word] * outer * e[j + 1]
             partners[found] = j
             found += 1
         e[i] = total
         _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
+    extent[0], extent[1] = least, most
 
 
 @kernel
@@ -204,27 +224,12 @@ def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2
 
 @kernel
 def outside(
-    letters,
-    tables,
-    scalars,
-    min_hairpin,
-    lanes,
-    pairs,
-    multi,
-    multi_2,
-    exterior,
-    prefix,
-    d_multi,
-    ring,
-    scratch,
-    partners,
-    counts,
-    loop_counts,
-    scalar_counts,
-):
-    """Expected counts of every table cell; P becomes the pair probabilities.
+    letters, tables, scalars, factors, weight, lanes, pairs, multi, multi_2, exterior, prefix, d_multi, ring,
+    scratch, partners, counts, loop_counts, scalar_counts,
+):  # fmt: skip
+    """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
 
-    The adjoints of `inside`, row by row the other way; all are derivatives of log E[0].
+    The adjoints of `inside`, row by row the other way; all are derivatives of weight * log E[0].
 
     Parameters
     ----------
@@ -232,31 +237,32 @@ def outside(
     d_multi, ring, scratch : zeros
         As M, (32, LEFT + n + RIGHT), (8, n + RIGHT).
     counts : as `tables`
-        Get the counts; those of loops with more than one size go to ``loop_counts`` (31 * 31, width(lanes)).
+        Get the counts, those of hairpins and spans by length; those of loops with more than one size go to
+        ``loop_counts`` (31 * 31, width(lanes)).
     scalar_counts : as `scalars`
-        But for unpaired bases of multi-branch loops, which are those that all others leave.
+        But in the place of the unpaired bases of multi-branch loops, which are those that all others leave,
+        the unpaired bases of hairpins.
     """
     n = letters.size - 2
-    base_pair, stack = cells(tables[0]), cells(tables[1])
-    junction_b, junction_a = cells(tables[2]), cells(tables[3])
-    hairpin, loop, bulge, one_by_one = cells(tables[4]), cells(tables[5]), cells(tables[6]), cells(tables[7])
-    n_pair, n_stack, n_junction_b, n_junction_a = (
-        cells(counts[0]),
-        cells(counts[1]),
-        cells(counts[2]),
-        cells(counts[3]),
-    )
-    n_hairpin, n_bulge, n_one = cells(counts[4]), cells(counts[6]), cells(counts[7])
-    n_loop = cells(loop_counts)
+    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
+    n_pair, n_span, n_stack = cells(counts.base_pair), cells(counts.span), cells(counts.stack)
+    n_hairpin_mismatch, n_mismatch = cells(counts.hairpin_mismatch), cells(counts.interior_mismatch)
+    n_multi_dangle, n_external_dangle = cells(counts.multi_dangle), cells(counts.external_dangle)
+    n_hairpin, n_hairpin_3 = cells(counts.hairpin), cells(counts.hairpin_3)
+    n_hairpin_4, n_bulge, n_one = cells(counts.hairpin_4), cells(counts.bulge_0x1), cells(counts.internal_1x1)
+    n_loop, factor = cells(loop_counts), cells(factors)
     closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
     p, m, m2, e = cells(pairs), cells(multi), cells(multi_2), cells(exterior)
     d_i, d_m, s, before = cells(ring), cells(d_multi), cells(letters), cells(prefix)
     g, b, d_g, d_b = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(scratch[3])
     sums, d_m2 = cells(scratch[4]), cells(scratch[5])
     d_stack, d_stack_next = cells(scratch[6]), cells(scratch[7])
-    stride, zero = LEFT + n + RIGHT, scalars[0] * 0.0
-    share = 1.0 / e[0]
-    before[0] = share
+    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    before[0] = weight / e[0]
     for i in range(n):
         here, below, slot = row(i, n), row(i + 1, n), i % RING * stride + LEFT
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
@@ -266,8 +272,8 @@ def outside(
             g[j] = b[j] = d_stack_next[j] = zero
             if p[here + j] != 0.0:
                 word = quad(s[j + 1], x, s[j + 2], x_before)
-                g[j] = p[here + j] * junction_b[word]
-                b[j] = p[here + j] * junction_a[word] * branch
+                g[j] = p[here + j] * mismatch[word]
+                b[j] = p[here + j] * multi_dangle[word] * branch
                 partners[found] = j
                 found += 1
         _interior_adjoint(i, n, loop, d_i, g, lanes, d_g, n_loop)
@@ -290,42 +296,59 @@ def outside(
                 part = bulge[x_before] * d_i[slot2 + j + 1]
                 n_bulge[x_before] = n_bulge[x_before] + g[j] * part
                 step += part
-                part = one_by_one[x_before * N_LETTERS + y_next] * d_i[slot2 + j + 2]
                 k = x_before * N_LETTERS + y_next
+                part = one_by_one[k] * d_i[slot2 + j + 2]
                 n_one[k] = n_one[k] + g[j] * part
                 step += part
-            n_junction_b[word] = n_junction_b[word] + g[j] * step
-            d_value = d_stack[j] + step * junction_b[word]
-            part = junction_a[word] * branch * d_b[j]
+            n_mismatch[word] = n_mismatch[word] + g[j] * step
+            d_value = d_stack[j] + step * mismatch[word]
+            part = multi_dangle[word] * branch * d_b[j]
             d_value += part
             scalar_counts[1] += value * part
-            push = junction_a[word] * outer * before[i]
+            n_multi_dangle[word] = n_multi_dangle[word] + value * part
+            push = external_dangle[word] * outer * before[i]
             before[j + 1] = before[j + 1] + value * push
             push *= e[j + 1]
             d_value += push
             scalar_counts[3] += value * push
-            n_junction_a[word] = n_junction_a[word] + value * (part + push)
-            # what the pair closes: a stack, a multi-branch loop, a loop or a hairpin
-            own = base_pair[x * N_LETTERS + y]
-            k = x * N_LETTERS + y
-            n_pair[k] = n_pair[k] + value * d_value
-            step = d_value * own
-            word = quad(x, y, x_next, y_before)
-            rest = value * d_value
+            n_external_dangle[word] = n_external_dangle[word] + value * push
+            # what the pair closes: a stack, a multi-branch loop, a hairpin or a loop
+            k, expected = x * N_LETTERS + y, value * d_value
+            n_pair[k] = n_pair[k] + expected
+            n_span[j - i] = n_span[j - i] + expected
+            step = d_value * base_pair[k] * span[j - i]
+            if weighted:
+                step *= factor[here + j]
+            word, rest = quad(x, y, x_next, y_before), expected
             if j > i + 1:
-                d_stack_next[j - 1] = step * stack[word]
+                k = (word * N_LETTERS + x_before) * N_LETTERS + y_next
+                d_stack_next[j - 1] = step * stack[k]
                 part = d_stack_next[j - 1] * p[below + j - 1]
-                n_stack[word] = n_stack[word] + part
+                n_stack[k] = n_stack[k] + part
                 rest -= part
-                push = step * closing * junction_a[word]
+                push = step * closing * multi_dangle[word]
                 d_m2[j - 1] = d_m2[j - 1] + push
                 part = push * m2[below + j - 1]
-                n_junction_a[word] = n_junction_a[word] + part
+                n_multi_dangle[word] = n_multi_dangle[word] + part
                 scalar_counts[0] += part
                 rest -= part
-            step *= junction_b[word]
-            n_junction_b[word] = n_junction_b[word] + rest
-            d_i[slot + j] = step
-            n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + step * hairpin[j - i - 1]
-            p[here + j] = value * d_value
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
+            part = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
+            _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4)
+            n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + part
+            n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
+            scalar_counts[2] += part * (j - i - 1)
+            n_mismatch[word] = n_mismatch[word] + (rest - part)
+            d_i[slot + j] = step * mismatch[word]
+            p[here + j] = expected
         d_stack, d_stack_next = d_stack_next, d_stack
+
+
+@kernel
+def _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4):
+    if j - i == 4:
+        k = (s[i + 2] * N_LETTERS + s[i + 3]) * N_LETTERS + s[i + 4]
+        n_hairpin_3[k] = n_hairpin_3[k] + part
+    if j - i == 5:
+        k = quad(s[i + 2], s[i + 3], s[i + 4], s[i + 5])
+        n_hairpin_4[k] = n_hairpin_4[k] + part

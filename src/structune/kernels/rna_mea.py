@@ -1,4 +1,4 @@
-"""The RNA structure of maximum expected accuracy, given the probabilities of all pairs."""
+"""The RNA structure of highest total value, given the values of all pairs and unpaired bases."""
 
 from structune.kernels._jit import kernel
 from structune.kernels._vectors import cells, larger, load, splat, store, width
@@ -7,13 +7,13 @@ from structune.kernels.rna import row
 
 @kernel
 def _inside(table, n, i, k):
-    """Best accuracy of the bases within the pair (i, k)."""
+    """Best value of the bases within the pair (i, k)."""
     return table[row(i + 1, n) + k - 1] if k > i + 1 else 0.0
 
 
 @kernel
-def accuracies(pairs, unpaired, gain, lanes, scratch, table):
-    """table[i, j] = the best accuracy of the stretch i..j: gain * P(i, j) a pair, ``unpaired[i]`` a base.
+def accuracies(pairs, unpaired, lanes, scratch, table):
+    """table[i, j] = the best value of the stretch i..j; pairs that are worth nothing are left out.
 
     Tables are triangular (see `structune.kernels.rna`); ``scratch`` is (n + width(lanes),).
     """
@@ -27,7 +27,7 @@ def accuracies(pairs, unpaired, gain, lanes, scratch, table):
         for k in range(i + 1, n):
             if p[here + k] <= 0.0:
                 continue
-            pair, at = gain * p[here + k] + _inside(t, n, i, k), row(k + 1, n)
+            pair, at = p[here + k] + _inside(t, n, i, k), row(k + 1, n)
             best[k] = max(best[k], pair)
             run = splat(pair, lanes)
             for j in range(k + 1, n, w):
@@ -37,8 +37,8 @@ def accuracies(pairs, unpaired, gain, lanes, scratch, table):
 
 
 @kernel
-def trace(pairs, unpaired, gain, table, todo, partner):
-    """The structure of the best accuracy; ``todo`` is (n + 1, 2) scratch."""
+def trace(pairs, unpaired, table, todo, partner):
+    """The structure of the best value; ``todo`` is (n + 1, 2) scratch."""
     n = unpaired.size
     partner[:] = -1
     todo[0, 0], todo[0, 1], left = 0, n - 1, 1
@@ -50,7 +50,7 @@ def trace(pairs, unpaired, gain, table, todo, partner):
             for k in range(i + 1, last + 1):
                 p = pairs[row(i, n) + k]
                 if p > 0.0:
-                    value = gain * p + _inside(table, n, i, k)
+                    value = p + _inside(table, n, i, k)
                     value += table[row(k + 1, n) + last] if k < last else 0.0
                     if value > best:
                         best, best_k = value, k

@@ -1,7 +1,17 @@
 """How good predictions are, and whether one set of them is better than another."""
 
+from structune.metrics.base_pairs import (
+    ROC_GAMMAS,
+    BasePairScores,
+    PairAccuracy,
+    SensitivityCurve,
+    base_pair_bootstrap,
+    base_pair_scores,
+    roc_area,
+    sensitivity_ppv_curve,
+)
+from structune.metrics.bootstrap import Difference, paired_difference
 from structune.metrics.segments import (
-    Difference,
     Score,
     Scores,
     paired_bootstrap,
@@ -12,12 +22,21 @@ from structune.metrics.segments import (
 )
 
 __all__ = [
+    "ROC_GAMMAS",
+    "BasePairScores",
     "Difference",
+    "PairAccuracy",
     "Score",
     "Scores",
+    "SensitivityCurve",
+    "base_pair_bootstrap",
+    "base_pair_scores",
     "paired_bootstrap",
+    "paired_difference",
+    "roc_area",
     "segment_counts",
     "segment_scheme",
     "segment_scores",
+    "sensitivity_ppv_curve",
     "token_scores",
 ]

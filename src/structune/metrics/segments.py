@@ -9,14 +9,13 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fscore_support
 from sklearn.metrics import precision_recall_fscore_support as label_scores
 
 from structune.errors import DataError
+from structune.metrics.bootstrap import Difference, FloatArray, paired_difference
 
 Labels = Sequence[Sequence[str]]
-FloatArray = NDArray[np.float64]
 _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")
 
 
@@ -40,19 +39,6 @@ class Scores:
     def rows(self) -> list[Score]:
         """The scores by name, then the overall one."""
         return [*self.by_name, self.overall]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        verdict = " (no difference)" if self.low <= 0 <= self.high else ""
-        return f"{self.value:+.4f} [{self.low:+.4f}, {self.high:+.4f}]{verdict}"
 
 
 def token_scores(y_true: Labels, y_pred: Labels) -> Scores:
@@ -132,20 +118,8 @@ def paired_bootstrap(
     DataError
         There are no labels, lengths differ, or a label fits neither scheme.
     """
-    counts = np.hstack([segment_counts(y_true, y_a), segment_counts(y_true, y_b)])
-    rng = np.random.default_rng(random_state)
-    sums = np.array([_resample(len(counts), rng) @ counts for _ in range(n)])
-    low, high = np.percentile(_gain(sums), [2.5, 97.5])
-    return Difference(float(_gain(counts.sum(axis=0))), float(low), float(high))
-
-
-def _resample(n: int, rng: np.random.Generator) -> FloatArray:
-    """How often each of n examples occurs in a resample."""
-    return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-
-
-def _gain(sums: FloatArray) -> FloatArray:
-    return _f1(sums[..., 3:]) - _f1(sums[..., :3])
+    counts_a, counts_b = segment_counts(y_true, y_a), segment_counts(y_true, y_b)
+    return paired_difference(counts_a, counts_b, _f1, n, random_state)
 
 
 def _f1(counts: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
+from structune.kernels.rna import row
 from structune.kernels.rna_loops import loop_cells
 from structune.structures.base import (
     Array,
@@ -20,54 +21,53 @@ from structune.structures.base import (
     Structure,
     check_weights,
 )
-from structune.structures.rna_decoding import best_structure, mea_structure
-from structune.structures.rna_features import (
-    LETTERS,
-    MAX_LOOP,
-    N_CELLS,
-    TABLES,
-    UNKNOWN,
-    cell_matrix,
-    group_of,
-    weight_names,
-)
-from structune.structures.rna_potentials import Inference, Potentials, score_tables, with_ends
+from structune.structures.rna_constraints import FORCED, Constraints, as_constraints
+from structune.structures.rna_decoding import Viterbi, centroid_structure, mea_structure, samples
+from structune.structures.rna_features import CANONICAL, LETTERS, N_CELLS, STARTS, feature_set, group_of
+from structune.structures.rna_inference import Counts, LogInference, ScaledInference, grammar_model, infer
+from structune.structures.rna_potentials import Potentials, Scores, with_ends
 from structune.structures.rna_shard import RNAShard
+from structune.structures.rna_space import offences, parse_sequence, parse_structure
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
-_CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
-_CODES = np.full(256, -1, np.int8)
-_CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
-_CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
-_CODES[ord("T")] = LETTERS.index("U")
+Inference = ScaledInference | LogInference
 
 
 class RNA(Structure):
-    """The model of CONTRAfold (Do, Woods & Batzoglou 2006): 708 weights, in 15 groups.
+    """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
 
     Parameters
     ----------
     min_hairpin : int
         Fewest unpaired bases in a hairpin.
+    noncanonical : bool
+        Whether any two of ACGU may pair; by default AU, CG and GU only.
+    features : {"contrafold", "extended"}
+        CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
+        and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
+        the spans of pairs.
     """
 
     kind = "rna"
     capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
 
-    def __init__(self, min_hairpin: int = 3) -> None:
+    def __init__(
+        self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"
+    ) -> None:
         if min_hairpin < 0:
             raise DataError(f"min_hairpin={min_hairpin}: expected 0 or more")
-        self.min_hairpin = min_hairpin
-        self._allowed = np.zeros((4, 4), bool)
-        for pair in _CANONICAL:
+        self.min_hairpin, self.noncanonical, self.feature_set = min_hairpin, noncanonical, features
+        self._names, self._matrix = feature_set(features).names, feature_set(features).matrix
+        self._allowed = np.full((4, 4), noncanonical)
+        for pair in CANONICAL:
             self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
 
     @property
     def n_weights(self) -> int:
-        return len(weight_names())
+        return len(self._names)
 
     def weight_names(self) -> list[str]:
-        return list(weight_names())
+        return list(self._names)
 
     def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
         """The weight vector of named parameters, as `structune.formats.read_contrafold` reads them.
@@ -77,24 +77,33 @@ class RNA(Structure):
         DataError
             A parameter that is missing, or one more.
         """
-        missing = [name for name in weight_names() if name not in parameters]
-        unknown = sorted(set(parameters) - set(weight_names()))
+        missing = [name for name in self._names if name not in parameters]
+        unknown = sorted(set(parameters) - set(self._names))
         if missing or unknown:
             raise DataError(
                 f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
-                f"{missing[:3]}, expected the {self.n_weights} of CONTRAfold"
+                f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
             )
-        return np.array([float(parameters[name]) for name in weight_names()])
+        return np.array([float(parameters[name]) for name in self._names])
 
     def groups(self) -> Groups:
-        return Groups.by_name([group_of(name) for name in weight_names()])
+        return Groups.by_name([group_of(name) for name in self._names])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
     def encode(
-        self, inputs: Sequence[str], outputs: Sequence[str] | None = None, weights: Any = None
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | None = None,
+        weights: Any = None,
+        constraints: Sequence[Constraints | str | None] | None = None,
     ) -> RNAShard:
         """Lay out sequences, and structures in dot-bracket notation, as a shard.
+
+        Parameters
+        ----------
+        constraints : sequence, optional
+            What is known of the structure of each sequence: `Constraints`, their notation, or None.
 
         Raises
         ------
@@ -102,44 +111,32 @@ class RNA(Structure):
             A character that is no base, brackets that do not match, a structure of another length than its
             sequence, or one outside the model's space. Names the sequence.
         """
-        if outputs is not None and len(outputs) != len(inputs):
-            raise DataError(f"found {len(outputs)} structures for {len(inputs)} sequences")
-        letters = [_letters(s, sequence) for s, sequence in enumerate(inputs)]
-        offsets = np.concatenate(([0], np.cumsum([part.size for part in letters], dtype=np.int64)))
+        for what, given in (("structures", outputs), ("constraints", constraints)):
+            if given is not None and len(given) != len(inputs):
+                raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
+        letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
         partners = [np.empty(0, np.int64)]
         for s, structure in enumerate(outputs or ()):
-            partner = _partners(s, structure, letters[s].size)
-            self._check(s, letters[s], partner)
+            partner = parse_structure(s, structure, letters[s].size)
+            for i, j, reason in offences(letters[s], partner, self._allowed, self.min_hairpin):
+                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
             partners.append(partner)
+        extra, forced = _pair_scores(letters, constraints or [None] * len(letters))
         return RNAShard(
             check_weights(weights, len(letters)),
-            offsets,
+            _offsets(letters),
             np.concatenate([np.empty(0, np.int8), *letters]),
             np.concatenate(partners),
+            _offsets(extra),
+            np.concatenate([np.empty(0), *extra]),
+            forced,
         )
 
-    def _check(self, s: int, letters: Array, partner: IntArray) -> None:
-        """Refuse a structure that the model cannot produce."""
-        for i, j in enumerate(partner.tolist()):
-            if j < i:
-                continue
-            place = f"sequence {s}, bases {i} and {j} (from 0)"
-            if max(letters[i], letters[j]) >= UNKNOWN or not self._allowed[letters[i], letters[j]]:
-                raise DataError(f"{place}: found a pair of two bases that cannot pair")
-            inside = partner[i + 1 : j]
-            pairs = np.flatnonzero(inside >= 0)
-            if not pairs.size and j - i - 1 < self.min_hairpin:
-                raise DataError(
-                    f"{place}: found a hairpin of {j - i - 1}, expected at least {self.min_hairpin}"
-                )
-            if pairs.size:
-                p = i + 1 + int(pairs[0])
-                q = int(partner[p])
-                unpaired = p - i - 1 + j - q - 1
-                if unpaired > MAX_LOOP and np.all(partner[q + 1 : j] < 0):
-                    raise DataError(
-                        f"{place}: found a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
-                    )
+    def offences(self, sequence: str, structure: str) -> list[tuple[int, int, str]]:
+        """The pairs of a structure that the model cannot produce, and why."""
+        letters = parse_sequence(0, sequence)
+        partner = parse_structure(0, structure, letters.size)
+        return offences(letters, partner, self._allowed, self.min_hairpin)
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -152,11 +149,10 @@ class RNA(Structure):
     def _cells(self, shard: RNAShard, outputs: IntArray | None) -> sp.csr_array:
         """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
         partners = self._structures(shard, outputs)
-        starts = tuple(place.start for place in TABLES.values())
         found = []
         for a, b in pairwise(shard.offsets.tolist()):
             out = np.empty(5 * (b - a) + 1, np.int64)
-            n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], starts, MAX_LOOP + 1, out)
+            n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], STARTS, out)
             found.append(out[:n])
         sizes = np.array([cells.size for cells in found], dtype=np.int64)
         columns = np.concatenate([np.empty(0, np.int64), *found])
@@ -173,10 +169,10 @@ class RNA(Structure):
         outputs: IntArray | None = None,
     ) -> None:
         weights = shard.weights if weights is None else weights
-        out += cell_matrix().T @ (self._cells(shard, outputs).T @ weights)
+        out += self._matrix.T @ (self._cells(shard, outputs).T @ weights)
 
     def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> sp.csr_array:
-        return sp.csr_array(self._cells(shard, outputs) @ cell_matrix())
+        return sp.csr_array(self._cells(shard, outputs) @ self._matrix)
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -193,19 +189,40 @@ class RNA(Structure):
         weights = shard.weights if weights is None else weights
         log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
         if expected is not None:
-            expected += cell_matrix().T @ counts
+            expected += self._matrix.T @ counts
         return log_z
 
-    def _inside_outside(self, w: Array, shard: RNAShard, weights: FloatArray | None) -> tuple[Array, Array]:
-        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
-        potentials = Potentials(w, self._allowed)
-        log_z, counts = np.empty(len(shard), w.dtype), np.zeros(N_CELLS, w.dtype)
+    def _inferences(self, w: Array, shard: RNAShard, log_domain: bool = False) -> Iterator[Inference]:
+        """Of each sequence in turn.
+
+        Raises
+        ------
+        DataError
+            Constraints that no structure satisfies.
+        """
+        potentials = Potentials(self._matrix @ w, self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            inference = Inference(potentials, shard.letters[a:b], self.min_hairpin)
-            log_z[s] = inference.log_partition
+            how = LogInference if log_domain else infer
+            inference = how(potentials, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
+            _check_forced(s, inference.log_partition.real, shard.forced[s])
+            yield inference
+
+    def _inside_outside(
+        self, w: Array, shard: RNAShard, weights: FloatArray | None, log_domain: bool = False
+    ) -> tuple[Array, Array]:
+        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
+        log_z = np.empty(len(shard), w.dtype)
+        counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
+        for s, inference in enumerate(self._inferences(w, shard, log_domain)):
+            log_z[s] = inference.log_partition - shard.forced[s]
             if weights is not None:
-                counts += weights[s] * inference.expected_cells()
-        return log_z, counts
+                inference.count(counts, float(weights[s]))
+        if weights is None:
+            return log_z, counts.cells
+        found = counts.gather()
+        if np.all(np.isfinite(found)) or log_domain:
+            return log_z, found
+        return self._inside_outside(w, shard, weights, log_domain=True)  # outside, sums left the range
 
     def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
         """By the complex step, which is exact: no digits cancel."""
@@ -214,14 +231,14 @@ class RNA(Structure):
 
         def product(v: FloatArray) -> FloatArray:
             _, counts = self._inside_outside(w + 1j * _COMPLEX_STEP * v, shard, shard.weights)
-            return np.asarray(cell_matrix().T @ counts.imag / _COMPLEX_STEP)
+            return np.asarray(self._matrix.T @ counts.imag / _COMPLEX_STEP)
 
         return product
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""
         _, counts = self._inside_outside(w, shard, shard.weights)
-        return np.asarray(cell_matrix().power(2).T @ np.maximum(counts, 0.0))
+        return np.asarray(self._matrix.power(2).T @ np.maximum(counts, 0.0))
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -229,18 +246,29 @@ class RNA(Structure):
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
-        partners, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        most, scores = np.zeros(len(shard)), Scores(self._matrix @ w, self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            truth, most = np.full(b - a, -1), 0.0
-            if cost is not None:
-                truth = self._structures(shard, None)[a:b]
-                most = float(cost[s]) if np.any(truth >= 0) else 0.0
-            # the cost of a structure is what its true pairs save of the cost of having none
-            bonus = -2 * most / max(1, int(np.count_nonzero(truth >= 0)))
-            tables = score_tables(w, self._allowed, b - a)
-            partners[a:b], score = best_structure(tables, shard.letters[a:b], self.min_hairpin, truth, bonus)
-            scores[s] = score + most
-        return partners, scores
+            extra = shard.pair_scores(s)
+            if cost is not None and np.any(self._structures(shard, None)[a:b] >= 0):
+                # the cost of a structure is what its true pairs save of the cost of having none
+                truth, most[s] = shard.partners[a:b], cost[s]
+                extra = _add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
+            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
+            _check_forced(s, viterbi.score, shard.forced[s])
+            partners[a:b], values[s] = viterbi.best(), viterbi.score
+        return partners, values + most - shard.forced
+
+    def n_best(self, w: FloatArray, shard: RNAShard, n: int) -> list[tuple[IntArray, FloatArray]]:
+        """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores."""
+        scores, found = Scores(self._matrix @ w, self._allowed), []
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
+            _check_forced(s, viterbi.score, shard.forced[s])
+            partners, values = viterbi.n_best(n)
+            possible = values > shard.forced[s] - FORCED / 2  # the last ones may lack what must be
+            found.append((partners[possible], values[possible] - shard.forced[s]))
+        return found
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
@@ -259,53 +287,70 @@ class RNA(Structure):
             How much a right pair counts beside two right unpaired bases: more predicts more pairs.
         """
         found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
-        potentials = Potentials(w, self._allowed)
-        for a, b in pairwise(shard.offsets.tolist()):
-            pairs = self._pair_probabilities(potentials, shard.letters[a:b])
+        for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
             for partners, gamma in zip(found, gammas, strict=True):
                 partners[a:b] = mea_structure(pairs, b - a, gamma)
         return found
 
+    def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
+        """Structures that maximise the sum of p - threshold over their pairs: the partners of all bases."""
+        bounds = pairwise(shard.offsets.tolist())
+        found = [
+            centroid_structure(pairs, b - a, threshold)
+            for (a, b), pairs in zip(bounds, self._pairs(w, shard), strict=True)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
+        """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
+        scores, found = Scores(self._matrix @ w, self._allowed), [np.empty((n, 0), np.int64)]
+        for s, inference in enumerate(self._inferences(w, shard)):
+            letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
+            model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
+            found.append(samples(inference, model, n, rng))
+        return np.concatenate(found, axis=1)
+
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> FloatArray:
         """Probability of every pair, shape (n, n), upper triangle."""
-        letters = shard.letters[shard.offsets[sequence] : shard.offsets[sequence + 1]]
-        flat = self._pair_probabilities(Potentials(w, self._allowed), letters)
-        table = np.zeros((letters.size, letters.size))
-        table[np.triu_indices(letters.size)] = flat[: letters.size * (letters.size + 1) // 2]
+        part = shard.take([sequence])
+        table, (flat,) = np.zeros((part.n_parts, part.n_parts)), self._pairs(w, part)
+        table[np.triu_indices(part.n_parts)] = flat[: part.n_parts * (part.n_parts + 1) // 2]
         return table
 
-    def _pair_probabilities(self, potentials: Potentials, letters: Array) -> FloatArray:
-        """Of all pairs, triangular."""
-        inference = Inference(potentials, letters, self.min_hairpin)
-        inference.expected_cells()
-        return inference.pairs
+    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
+        """Probabilities of all pairs of each sequence in turn, triangular."""
+        for inference in self._inferences(w, shard):
+            inference.count(Counts(inference.n, w.dtype))
+            yield inference.pairs
 
 
-def _letters(s: int, sequence: str) -> Array:
-    codes = _CODES[np.frombuffer(sequence.upper().encode("latin-1", "replace"), np.uint8)]
-    bad = np.flatnonzero(codes < 0)
-    if bad.size:
-        raise DataError(
-            f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
-        )
-    return codes
+def _offsets(parts: Sequence[Array]) -> IntArray:
+    return np.concatenate(([0], np.cumsum([part.size for part in parts], dtype=np.int64)))
 
 
-def _partners(s: int, structure: str, n: int) -> IntArray:
-    """Partners of the bases of a dot-bracket string; -1 for none."""
-    if len(structure) != n:
-        raise DataError(f"sequence {s} has {n} bases: found a structure of length {len(structure)}")
-    partner, stack = np.full(n, -1, np.int64), []
-    for j, character in enumerate(structure):
-        if character == "(":
-            stack.append(j)
-        elif character == ")":
-            if not stack:
-                raise DataError(f"sequence {s}, base {j} (from 0): found ')' without its '('")
-            i = stack.pop()
-            partner[i], partner[j] = j, i
-        elif character != ".":
-            raise DataError(f"sequence {s}, base {j} (from 0): found {character!r}, expected one of '(.)'")
-    if stack:
-        raise DataError(f"sequence {s}, base {stack[-1]} (from 0): found '(' without its ')'")
-    return partner
+def _pair_scores(
+    letters: Sequence[Array], constraints: Sequence[Constraints | str | None]
+) -> tuple[list[FloatArray], FloatArray]:
+    """Scores of pairs that each sequence's constraints give, or none, and the score of all that must be."""
+    scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
+    for s, given in enumerate(map(as_constraints, constraints)):
+        if given is not None:
+            try:
+                scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
+            except DataError as error:
+                raise DataError(f"sequence {s}: {error}") from None
+    return scores, forced
+
+
+def _check_forced(s: int, value: float, forced: float) -> None:
+    if value < forced - FORCED / 2:
+        raise DataError(f"sequence {s}: found constraints that no structure satisfies")
+
+
+def _add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatArray:
+    """Triangular scores of pairs with those of one structure raised."""
+    n = partner.size
+    out = scores.copy() if scores.size else np.zeros(n * (n + 1) // 2)
+    for i in np.flatnonzero(partner > np.arange(n)):
+        out[row(i, n) + partner[i]] += bonus
+    return out

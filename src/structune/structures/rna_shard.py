@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.features.attributes import segment_indices
-from structune.structures.base import IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, Shard
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,24 @@ class RNAShard(Shard):
         0-3 for ACGU, 4 for any other base.
     partners : ndarray of int64, shape (n_bases,) or (0,)
         The base, counted within its sequence, that each is paired with; -1 for none. Empty without outputs.
+    extra_offsets : ndarray of int64, shape (n_sequences + 1,)
+    extra : ndarray
+        Scores of pairs beside their own, triangular, those of sequence s at
+        ``extra_offsets[s]:extra_offsets[s + 1]``; none for sequences without constraints.
+    forced : ndarray, shape (n_sequences,)
+        The part of `extra` that every structure gets: what must be.
     """
 
     offsets: IntArray
     letters: NDArray[np.int8]
     partners: IntArray
+    extra_offsets: IntArray
+    extra: FloatArray
+    forced: FloatArray
+
+    def pair_scores(self, s: int) -> FloatArray:
+        """Scores of the pairs of sequence s beside their own, triangular, or empty."""
+        return self.extra[self.extra_offsets[s] : self.extra_offsets[s + 1]]
 
     @property
     def n_parts(self) -> int:
@@ -49,4 +62,7 @@ class RNAShard(Shard):
             np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
             self.letters[bases],
             self.partners[bases] if self.partners.size else self.partners,
+            np.concatenate(([0], np.cumsum(np.diff(self.extra_offsets)[chosen]))),
+            self.extra[segment_indices(self.extra_offsets, chosen)],
+            self.forced[chosen],
         )

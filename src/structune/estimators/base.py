@@ -1,0 +1,163 @@
+"""What all estimators share: they fit the weights of a structure, keep what came out, and save it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from structune.errors import DataError
+from structune.estimators.base_file import Arrays, pack_fit
+from structune.executors import make_executor
+from structune.losses import Loss
+from structune.model_files import save_model
+from structune.monitor import Monitor
+from structune.penalties import GroupedL2
+from structune.solvers.lbfgs import fit_l2
+from structune.structures.base import FloatArray, Groups, Shard, Structure
+from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
+
+
+class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
+
+    A subclass documents and sets the parameters below in its own constructor, as scikit-learn wants it.
+    """
+
+    penalty: float | Mapping[str, float]
+    tuning: str | Tuner | None
+    groups: Any
+    holdout: float
+    folds: int | None
+    hessian: str
+    tolerance: float
+    max_iterations: int
+    max_seconds: float | None
+    warm_start: bool
+    n_jobs: int | None
+    random_state: int
+    verbose: int
+
+    _kind: str  # of its model files
+    _natural_groups: str  # what `groups` calls those of the structure itself
+
+    @property
+    @abstractmethod
+    def _structure(self) -> Structure:
+        """The structure that was fitted."""
+
+    @abstractmethod
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        """The fitted structure as the header and arrays of a model file."""
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def _learn(self, structure: Structure, loss: Loss, shard: Shard, example_groups: Any) -> None:
+        """Fit, and keep all but the structure, which the caller keeps."""
+        start = self._start(structure)
+        groups = self._weight_groups(structure)
+
+        def problem(**options: Any) -> TuningProblem:
+            executor = make_executor(self.n_jobs)
+            return TuningProblem.build(structure, loss, shard, groups, executor=executor, **options)
+
+        with Monitor(self.verbose, self.max_seconds) as monitor:
+            if self.tuning is None:
+                result = self._fit_fixed(problem(splits=False), start, monitor)
+            else:
+                tuner = self._tuner(self.tuning)
+                split = {"holdout": self.holdout, "folds": self.folds, "example_groups": example_groups}
+                options = {"random_state": self.random_state, "hessian": self.hessian, **split}
+                result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
+        penalty = self._precisions(groups) if self.tuning is None else np.exp(result.log_precision)
+        self._keep(groups, penalty, result)
+
+    def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
+        risk = problem.full
+        penalty = GroupedL2(problem.groups, np.log(self._precisions(problem.groups)))
+        fit = fit_l2(
+            risk,
+            penalty.precision,
+            start,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            monitor=monitor,
+        )
+        monitor.record("fit", objective=fit.objective, gradient_norm=fit.gradient_norm, passes=risk.passes)
+        return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
+
+    def _tuner(self, tuning: str | Tuner) -> Tuner:
+        tuner = make_tuner(tuning)
+        if isinstance(tuning, str):
+            tuner.fit_tolerance = self.tolerance
+        return tuner
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        given = self.penalty
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - set(groups.names), key=str)
+            if unknown:
+                raise DataError(f"penalty names the groups {unknown}, expected some of {list(groups.names)}")
+            numbers = [given.get(name, 1.0) for name in groups.names]
+        else:
+            numbers = [given] * len(groups)
+        try:
+            values = np.array([float(number) for number in numbers])
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
+        if not np.all(np.isfinite(values) & (values > 0)):
+            raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0")
+        return values
+
+    def _weight_groups(self, structure: Structure) -> Groups:
+        if self.groups == self._natural_groups:
+            return structure.groups()
+        if self.groups == "single":
+            return Groups.single(structure.n_weights)
+        if self.groups == "separate":
+            return Groups.separate(structure.weight_names())
+        if callable(self.groups):
+            return Groups.by_name([str(self.groups(name)) for name in structure.weight_names()])
+        raise DataError(
+            f"groups={self.groups!r}: expected {self._natural_groups!r}, 'single', 'separate', "
+            "or a function of names"
+        )
+
+    def _start(self, structure: Structure) -> FloatArray | None:
+        """The weights of the fit before, for a warm start."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        known = dict(zip(self._structure.weight_names(), self.coef_.tolist(), strict=True))
+        return np.array([known.get(name, 0.0) for name in structure.weight_names()])
+
+    def _keep(self, groups: Groups, penalty: FloatArray, result: TuningResult) -> None:
+        self.coef_ = result.w
+        self.penalty_ = penalty
+        self.group_names_, self.group_sizes_ = groups.names, groups.sizes
+        self.history_ = result.history
+        self.status_ = result.status
+        self.passes_ = result.passes
+        self.extra_: dict[str, Any] = {}
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
+        """Write the fitted model to one file, to be read by `structune.load`.
+
+        Parameters that are numbers, strings, lists or dicts come back too; a tuner or a function that was
+        given as one comes back as the default.
+
+        Parameters
+        ----------
+        extra : mapping, optional
+            More to keep in the header, as JSON; back in ``extra_`` after loading.
+        """
+        check_is_fitted(self, "coef_")
+        header, arrays = pack_fit(self, dict(extra or self.extra_))
+        own_header, own_arrays = self._pack()
+        save_model(path, self._kind, header | own_header, arrays | own_arrays)

@@ -1,0 +1,109 @@
+"""What every fitted estimator keeps in its model file: weights, penalties, parameters and history."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import ModelFileError
+from structune.model_files import pack_strings, unpack_strings
+
+if TYPE_CHECKING:
+    from structune.estimators.base import StructuredEstimator
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a fitted estimator, but for its structure."""
+    history, precisions = _pack_history(estimator.history_, len(estimator.group_names_))
+    header = {
+        "parameters": _parameters(estimator),
+        "history": history,
+        "status": estimator.status_,
+        "passes": estimator.passes_,
+        "extra": extra,
+    }
+    arrays = {
+        "coef": estimator.coef_,
+        "penalty": estimator.penalty_,
+        "group_sizes": estimator.group_sizes_,
+        "history_log_precision": precisions,
+        **pack_names("group", estimator.group_names_),
+    }
+    return header, arrays
+
+
+def unpack_fit(
+    estimator: StructuredEstimator, n_weights: int, header: dict[str, Any], arrays: Arrays
+) -> None:
+    """Give a new estimator the parameters and fitted attributes that `pack_fit` packed."""
+    names = unpack_names("group", arrays)
+    n_records = sum("log_precision" in record for record in header["history"])
+    _check(arrays, "coef", np.float64, (n_weights,))
+    _check(arrays, "penalty", np.float64, (len(names),))
+    _check(arrays, "group_sizes", np.int64, (len(names),))
+    grouped = n_weights if names else 0  # weights that were not fitted here have no groups
+    if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
+        raise ModelFileError(f"the group sizes do not add up to {n_weights} weights")
+    _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
+    estimator.set_params(**header["parameters"])
+    estimator.coef_, estimator.penalty_ = arrays["coef"], arrays["penalty"]
+    estimator.group_names_, estimator.group_sizes_ = tuple(names), arrays["group_sizes"]
+    estimator.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
+    estimator.status_, estimator.passes_ = str(header["status"]), float(header["passes"])
+    estimator.extra_ = dict(header["extra"])
+
+
+def pack_names(what: str, names: Any) -> Arrays:
+    """Names as two arrays, called after what they name."""
+    packed = pack_strings(list(names))
+    return {f"{what}_bytes": packed["bytes"], f"{what}_ends": packed["ends"]}
+
+
+def unpack_names(what: str, arrays: Arrays) -> list[str]:
+    """The names that `pack_names` packed."""
+    return unpack_strings(arrays[f"{what}_bytes"], arrays[f"{what}_ends"])
+
+
+def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
+    """The constructor's parameters, but for those that JSON cannot give back."""
+    found = {}
+    for name, value in estimator.get_params(deep=False).items():
+        plain = value.item() if isinstance(value, np.generic) else value
+        if _comes_back(plain):
+            found[name] = plain
+    return found
+
+
+def _comes_back(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _check(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
+        raise ModelFileError(
+            f"found {name!r} of shape {array.shape} and type {array.dtype}, "
+            f"expected finite numbers of shape {shape} and type {np.dtype(dtype)}"
+        )
+
+
+def _pack_history(history: list[dict[str, Any]], n_groups: int) -> tuple[list[dict[str, Any]], NDArray[Any]]:
+    """Precisions of all groups in all steps are too long for the header: they go to an array."""
+    short = [{**record, "log_precision": None} if "log_precision" in record else record for record in history]
+    rows = [record["log_precision"] for record in history if "log_precision" in record]
+    return short, np.array(rows, dtype=np.float64).reshape(len(rows), n_groups)
+
+
+def _unpack_history(history: list[dict[str, Any]], rows: NDArray[Any]) -> list[dict[str, Any]]:
+    left = iter(rows.tolist())
+    return [
+        {**record, "log_precision": next(left)} if "log_precision" in record else record for record in history
+    ]

@@ -1,0 +1,69 @@
+"""How far a difference between two predictors could be due to the choice of examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structune.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        verdict = " (no difference)" if self.low <= 0 <= self.high else ""
+        return f"{self.value:+.4f} [{self.low:+.4f}, {self.high:+.4f}]{verdict}"
+
+
+def paired_difference(
+    counts_a: ArrayLike,
+    counts_b: ArrayLike,
+    statistic: Callable[[FloatArray], FloatArray],
+    n: int = 2000,
+    random_state: int | None = 0,
+) -> Difference:
+    """Difference in a statistic of summed counts, b minus a, with a 95 % percentile interval over examples.
+
+    Parameters
+    ----------
+    counts_a, counts_b : array-like, shape (n_examples, n_counts)
+        What each predictor did on each example; row by row the same examples.
+    statistic : callable
+        Maps sums over examples, shape (..., n_counts), to values of shape (...).
+    n : int
+        Number of resamples.
+    random_state : int, optional
+
+    Raises
+    ------
+    DataError
+        The two differ in shape, or there are no examples.
+    """
+    a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2 or not len(a):
+        raise DataError(f"found counts of shapes {a.shape} and {b.shape}, expected the same examples twice")
+    rng = np.random.default_rng(random_state)
+    counts = np.hstack([a, b])
+
+    def gain(sums: FloatArray) -> FloatArray:
+        return np.asarray(statistic(sums[..., a.shape[1] :]) - statistic(sums[..., : a.shape[1]]))
+
+    sums = np.array([_resample(len(a), rng) @ counts for _ in range(n)])
+    low, high = np.percentile(gain(sums), [2.5, 97.5])
+    return Difference(float(gain(counts.sum(axis=0))), float(low), float(high))
+
+
+def _resample(n: int, rng: np.random.Generator) -> FloatArray:
+    """How often each of n examples occurs in a resample."""
+    return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)

@@ -1,0 +1,156 @@
+"""Methods beside each other: how well they find base pairs, and the precisions that they learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structune.errors import DataError
+from structune.metrics import roc_area
+from structune.plots._figure import LABEL_SIZE, FloatArray, Path, finish, height_for, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe & Ito's colours, which the colour-blind tell apart, without yellow; markers tell more.
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
+_MARKERS = "osD^vPX"
+MOST_METHODS = len(_COLORS)
+
+
+def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
+    """Sensitivity over PPV for several methods, with the area below (figure 3c of Do, Foo & Ng, NIPS 2007).
+
+    Parameters
+    ----------
+    curves : mapping of str to (sensitivity, ppv), each of shape (n_points,)
+        Such as `structune.metrics.sensitivity_ppv_curve` gives. A method of one point has no area.
+    path : path, optional
+        Where to save the figure; the ending tells the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For pyplot to show, if there is no path. Dotted lines complete what `structune.metrics.roc_area`
+        measures.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, or there are no curves, more than 7, or one without points.
+    """
+    _check_number(len(curves), "curves")
+    areas = {name: roc_area(*curve) for name, curve in curves.items()}
+    for name, (sensitivity, _) in curves.items():
+        if not np.size(sensitivity):
+            raise DataError(f"found no points for {name!r}, expected at least one")
+    figure = new_figure(path, 5.5, 5.3 + 0.22 * len(curves))
+    axes = figure.subplots()
+    for k, (name, (sensitivity, ppv)) in enumerate(curves.items()):
+        s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
+        order = np.lexsort((-s, p))
+        _draw_curve(axes, s[order], p[order], f"{name} (area {areas[name]:.3f})" if s.size > 1 else name, k)
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="PPV", ylabel="sensitivity")
+    tidy(axes)
+    _legend(figure, axes)
+    return finish(figure, path)
+
+
+def plot_precisions_by_method(
+    group_names: Sequence[str], precisions: Mapping[str, ArrayLike], path: Path = None
+) -> Figure:
+    """Learned precisions of each group for several methods or folds (figure 3b of Do, Foo & Ng, NIPS 2007).
+
+    Parameters
+    ----------
+    group_names : sequence of str
+        The ``group_names_`` of the estimators.
+    precisions : mapping of str to array-like, shape (n_groups,) or (n_folds, n_groups)
+        The ``penalty_`` of each method. Of several folds each is a faint point, and their geometric mean
+        the marker.
+    path : path, optional
+        Where to save the figure; the ending tells the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For pyplot to show, if there is no path. The first group is at the top, the scale is logarithmic.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, there are no methods or more than 7, or not one positive precision for
+        each name.
+    """
+    _check_number(len(precisions), "methods")
+    logs = {name: _log2(name, values, len(group_names)) for name, values in precisions.items()}
+    rows = np.arange(len(group_names))
+    offsets = 0.5 * (np.arange(len(logs)) - (len(logs) - 1) / 2) / len(logs)
+    figure = new_figure(path, 7, height_for(rows.size * (len(logs) + 2) // 3, 2.0) + 0.22 * len(logs))
+    axes = figure.subplots()
+    for k, (name, values) in enumerate(logs.items()):
+        _draw_points(axes, values, rows + offsets[k], name, k)
+    _bands(axes, group_names)
+    _legend(figure, axes)
+    return finish(figure, path)
+
+
+def _check_number(n: int, what: str) -> None:
+    if not 1 <= n <= MOST_METHODS:
+        raise DataError(f"found {n} {what}, expected 1 to {MOST_METHODS}")
+
+
+def _log2(name: str, values: ArrayLike, n_groups: int) -> FloatArray:
+    """Shape (n_folds, n_groups)."""
+    given = np.asarray(values, dtype=np.float64)
+    table = np.atleast_2d(given)
+    if table.ndim != 2 or not table.size or table.shape[1] != n_groups:
+        raise DataError(f"found precisions of shape {given.shape} for {name!r}, expected {n_groups} groups")
+    if not np.all(np.isfinite(table) & (table > 0)):
+        raise DataError(f"found a precision for {name!r} that is not a finite number > 0")
+    return np.asarray(np.log2(table))
+
+
+def _draw_curve(axes: Axes, s: FloatArray, p: FloatArray, label: str, k: int) -> None:
+    style: dict[str, Any] = {"color": _COLORS[k], "clip_on": False}
+    axes.plot(p, s, "-", marker=_MARKERS[k], markersize=4.5, linewidth=1.4, label=label, zorder=3, **style)
+    if s.size > 1:
+        axes.plot(
+            [0, p[0]], [s[0], s[0]], ":", [p[-1], p[-1]], [s[-1], 0], ":", linewidth=1, zorder=2, **style
+        )
+
+
+def _draw_points(axes: Axes, values: FloatArray, places: FloatArray, label: str, k: int) -> None:
+    style: dict[str, Any] = {"color": _COLORS[k], "marker": _MARKERS[k], "linestyle": "none"}
+    axes.plot(2 ** values.mean(axis=0), places, markersize=5, label=label, zorder=3, **style)
+    if len(values) > 1:
+        axes.plot(2**values.T, places, markersize=3, alpha=0.35, zorder=2, **style)
+
+
+def _bands(axes: Axes, names: Sequence[str]) -> None:
+    """One band for each group, every other one shaded."""
+    for row in range(0, len(names), 2):
+        axes.axhspan(row - 0.5, row + 0.5, color="0.95", linewidth=0, zorder=0)
+    axes.set_xscale("log", base=2)
+    low, high = axes.get_xlim()
+    axes.set_xlim(low / 1.3, high * 1.3)
+    axes.axvline(1, color="0.3", linewidth=0.8, zorder=1)
+    axes.set_yticks(range(len(names)), names, fontsize=LABEL_SIZE, parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel("precision (more is stronger regularisation)")
+    tidy(axes)
+    axes.grid(visible=False, axis="y")
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Below the plot, where it hides nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    legend = figure.legend(
+        handles, labels, loc="outside lower center", frameon=False, fontsize=LABEL_SIZE + 1
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -1,0 +1,94 @@
+"""What is known of an RNA structure beforehand: pairs that must or cannot be, and scores of single bases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.kernels.rna import row
+from structune.structures.base import FloatArray
+
+# beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
+FORCED = 1e6
+_NOTATION = ".x|<>()"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints on the structure of one sequence of n bases.
+
+    Parameters
+    ----------
+    notation : str, length n or 0
+        A character a base: ``.`` free, ``x`` unpaired, ``|`` paired, ``<`` paired with a base to its right,
+        ``>`` paired with one to its left, ``(`` and ``)`` paired with each other.
+    prohibited : sequence of (i, j)
+        Bases, from 0, that do not pair with each other.
+    paired : array-like, shape (n,), optional
+        Score of each base for being paired, whatever its partner, beside that of being unpaired: a log odds,
+        such as probing experiments give. Positive numbers favour pairs.
+    """
+
+    notation: str = ""
+    prohibited: Sequence[tuple[int, int]] = ()
+    paired: Any = None
+
+    def pair_scores(self, n: int) -> FloatArray:
+        """What they add to the score of every pair, triangular: -inf for one that cannot be."""
+        base = self._base_scores(n)
+        scores = np.concatenate([np.empty(0), *(base[i] + base[i:] for i in range(n))])
+        for i, character in enumerate(self.notation):
+            if character == ">":
+                scores[row(i, n) + i : row(i, n) + n] = -np.inf
+            if character == "<":
+                scores[[row(k, n) + i for k in range(i)]] = -np.inf
+        for i, j in self._forced():
+            scores[row(i, n) + j] += FORCED
+        for i, j in self.prohibited:
+            if not 0 <= i < j < n:
+                raise DataError(f"found the prohibited pair ({i}, {j}), expected 0 <= i < j < {n}")
+            scores[row(i, n) + j] = -np.inf
+        return scores
+
+    @property
+    def forced(self) -> float:
+        """Score of all that must be."""
+        return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
+
+    def _base_scores(self, n: int) -> FloatArray:
+        if self.notation and len(self.notation) != n:
+            raise DataError(f"found constraints of length {len(self.notation)} for {n} bases")
+        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
+        if given.shape != (n,) or not np.all(np.isfinite(given)):
+            raise DataError(
+                f"found scores of shape {given.shape} for {n} bases, expected as many finite numbers"
+            )
+        for i, character in enumerate(self.notation):
+            if character not in _NOTATION:
+                raise DataError(
+                    f"constraint {i} (from 0): found {character!r}, expected one of {_NOTATION!r}"
+                )
+            given[i] += {"x": -np.inf, "|": FORCED, "<": FORCED, ">": FORCED}.get(character, 0.0)
+        return given
+
+    def _forced(self) -> list[tuple[int, int]]:
+        stack, pairs = [], []
+        for j, character in enumerate(self.notation):
+            if character == "(":
+                stack.append(j)
+            elif character == ")":
+                if not stack:
+                    raise DataError(f"constraint {j} (from 0): found ')' without its '('")
+                pairs.append((stack.pop(), j))
+        if stack:
+            raise DataError(f"constraint {stack[-1]} (from 0): found '(' without its ')'")
+        return pairs
+
+
+def as_constraints(given: Constraints | str | None) -> Constraints | None:
+    """Constraints, from themselves or from their notation."""
+    return Constraints(given) if isinstance(given, str) else given

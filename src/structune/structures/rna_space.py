@@ -1,0 +1,75 @@
+"""RNA sequences and structures as arrays, and which structures a model can produce."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.structures.base import Array, IntArray
+from structune.structures.rna_features import LETTERS, MAX_LOOP, UNKNOWN
+
+_CODES = np.full(256, -1, np.int8)
+_CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
+_CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
+_CODES[ord("T")] = LETTERS.index("U")
+
+
+def parse_sequence(s: int, sequence: str) -> Array:
+    """Letters of sequence number s: 0-3 for ACGU, 4 for any other base."""
+    codes = _CODES[np.frombuffer(sequence.upper().encode("latin-1", "replace"), np.uint8)]
+    bad = np.flatnonzero(codes < 0)
+    if bad.size:
+        raise DataError(
+            f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
+        )
+    return codes
+
+
+def parse_structure(s: int, structure: str, n: int) -> IntArray:
+    """Partners of the bases of a dot-bracket string without pseudoknots; -1 for none."""
+    if len(structure) != n:
+        raise DataError(f"sequence {s} has {n} bases: found a structure of length {len(structure)}")
+    partner, stack = np.full(n, -1, np.int64), []
+    for j, character in enumerate(structure):
+        if character == "(":
+            stack.append(j)
+        elif character == ")":
+            if not stack:
+                raise DataError(f"sequence {s}, base {j} (from 0): found ')' without its '('")
+            i = stack.pop()
+            partner[i], partner[j] = j, i
+        elif character != ".":
+            raise DataError(f"sequence {s}, base {j} (from 0): found {character!r}, expected one of '(.)'")
+    if stack:
+        raise DataError(f"sequence {s}, base {stack[-1]} (from 0): found '(' without its ')'")
+    return partner
+
+
+def offences(
+    letters: Array, partner: IntArray, allowed: Array, min_hairpin: int
+) -> list[tuple[int, int, str]]:
+    """The pairs (i, j) that a model cannot produce, and why; inner ones first.
+
+    Parameters
+    ----------
+    allowed : ndarray of bool, shape (4, 4)
+        Bases that may pair.
+    """
+    found = []
+    loops = [[0, 0]]  # of the exterior and of each open pair: unpaired bases, branches
+    for j, i in enumerate(partner.tolist()):
+        if i > j:
+            loops.append([0, 0])
+        if i < 0:
+            loops[-1][0] += 1
+        if not 0 <= i < j:
+            continue
+        unpaired, branches = loops.pop()
+        loops[-1][1] += 1
+        if max(letters[i], letters[j]) >= UNKNOWN or not allowed[letters[i], letters[j]]:
+            found.append((i, j, "a pair of two bases that cannot pair"))
+        elif not branches and unpaired < min_hairpin:
+            found.append((i, j, f"a hairpin of {unpaired}, expected at least {min_hairpin}"))
+        elif branches == 1 and unpaired > MAX_LOOP:
+            found.append((i, j, f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"))
+    return found
