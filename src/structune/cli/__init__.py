@@ -1,4 +1,4 @@
-"""The command line: ``structune train | tune | predict | evaluate``."""
+"""The command line: ``structune train | tune | predict | fold | evaluate``."""
 
 
 def main() -> None:

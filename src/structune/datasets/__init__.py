@@ -3,5 +3,14 @@
 from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
+from structune.datasets.rna import RNAData, load_rna
 
-__all__ = ["DatasetUnavailable", "hmm_attributes", "hmm_groups", "load_conll2000", "simulate_hmm"]
+__all__ = [
+    "DatasetUnavailable",
+    "RNAData",
+    "hmm_attributes",
+    "hmm_groups",
+    "load_conll2000",
+    "load_rna",
+    "simulate_hmm",
+]

@@ -130,6 +130,7 @@ class RNA(Structure):
             _offsets(extra),
             np.concatenate([np.empty(0), *extra]),
             forced,
+            np.arange(len(letters)),
         )
 
     def offences(self, sequence: str, structure: str) -> list[tuple[int, int, str]]:
@@ -204,7 +205,7 @@ class RNA(Structure):
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             how = LogInference if log_domain else infer
             inference = how(potentials, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
-            _check_forced(s, inference.log_partition.real, shard.forced[s])
+            _check_forced(shard, s, inference.log_partition.real)
             yield inference
 
     def _inside_outside(
@@ -255,7 +256,7 @@ class RNA(Structure):
                 truth, most[s] = shard.partners[a:b], cost[s]
                 extra = _add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
-            _check_forced(s, viterbi.score, shard.forced[s])
+            _check_forced(shard, s, viterbi.score)
             partners[a:b], values[s] = viterbi.best(), viterbi.score
         return partners, values + most - shard.forced
 
@@ -264,7 +265,7 @@ class RNA(Structure):
         scores, found = Scores(self._matrix @ w, self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
-            _check_forced(s, viterbi.score, shard.forced[s])
+            _check_forced(shard, s, viterbi.score)
             partners, values = viterbi.n_best(n)
             possible = values > shard.forced[s] - FORCED / 2  # the last ones may lack what must be
             found.append((partners[possible], values[possible] - shard.forced[s]))
@@ -342,9 +343,9 @@ def _pair_scores(
     return scores, forced
 
 
-def _check_forced(s: int, value: float, forced: float) -> None:
-    if value < forced - FORCED / 2:
-        raise DataError(f"sequence {s}: found constraints that no structure satisfies")
+def _check_forced(shard: RNAShard, s: int, value: float) -> None:
+    if value < shard.forced[s] - FORCED / 2:
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
 
 
 def _add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatArray:

@@ -30,6 +30,8 @@ class RNAShard(Shard):
         ``extra_offsets[s]:extra_offsets[s + 1]``; none for sequences without constraints.
     forced : ndarray, shape (n_sequences,)
         The part of `extra` that every structure gets: what must be.
+    numbers : ndarray of int64, shape (n_sequences,)
+        Places of the sequences in the input, by which errors call them.
     """
 
     offsets: IntArray
@@ -38,6 +40,7 @@ class RNAShard(Shard):
     extra_offsets: IntArray
     extra: FloatArray
     forced: FloatArray
+    numbers: IntArray
 
     def pair_scores(self, s: int) -> FloatArray:
         """Scores of the pairs of sequence s beside their own, triangular, or empty."""
@@ -65,4 +68,5 @@ class RNAShard(Shard):
             np.concatenate(([0], np.cumsum(np.diff(self.extra_offsets)[chosen]))),
             self.extra[segment_indices(self.extra_offsets, chosen)],
             self.forced[chosen],
+            self.numbers[chosen],
         )
