@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,8 +83,34 @@ MaxSeconds = Annotated[
     typer.Option(min=0.0, help="Stop after this time with the best model so far.", show_default=False),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random split into training and held-out part.")]
+MethodOption = Annotated[
+    Method,
+    typer.Option(
+        help="implicit: descend the held-out loss along its gradient in the precisions. majorize: no "
+        "held-out data, the precisions are integrated out. direct: the same objective at once (a "
+        "baseline). grid: try 2^-10 .. 2^10, one for all (a baseline)."
+    ),
+]
+Holdout = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the examples to hold out.")]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=2, help="Hold out each of this many folds in turn instead.", show_default=False),
+]
+TuningPlot = Annotated[
+    Path | None,
+    typer.Option(
+        help="Draw the course of tuning to this file, and the precisions to NAME-precisions beside it.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 TestFile = Annotated[
     Path | None, typer.Option("--test", help="Column file to evaluate the model on.", show_default=False)
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Keep a line of progress per iteration.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+def fitting(jobs: int, max_seconds: float | None, verbose: bool, quiet: bool) -> dict[str, Any]:
+    """Settings of every estimator that train and tune share."""
+    return {"n_jobs": jobs, "max_seconds": max_seconds, "verbose": 0 if quiet else 2 if verbose else 1}

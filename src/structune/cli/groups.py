@@ -1,0 +1,57 @@
+"""Groups of commands: what they do with errors, and with a word that is no command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from structune.errors import StructuneError
+
+SETTINGS: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+_DEFAULT = "tagger"
+
+
+class Commands(TyperGroup):
+    """Tells wrong input in one line on stderr, and ends with exit code 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except StructuneError as error:
+            self._fail(str(error))
+
+    def _fail(self, message: str) -> None:
+        typer.echo(f"structune: {message}", err=True)
+        raise typer.Exit(2)
+
+
+class TaggerByDefault(TyperGroup):
+    """A command for each kind of model; arguments that begin with no kind are those of the tagger."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+def kinds(help: str) -> typer.Typer:
+    """A group with a command for each kind of model."""
+    app = typer.Typer(cls=TaggerByDefault, subcommand_metavar="[tagger | rna] ...", **SETTINGS)
+    app.callback(help=help)(_nothing)
+    return app
+
+
+def _nothing() -> None:
+    pass

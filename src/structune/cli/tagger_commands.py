@@ -1,0 +1,143 @@
+"""The commands of sequence taggers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli import options as opt
+
+
+def train(
+    train: opt.TrainFile,
+    model: opt.ModelOption,
+    columns: opt.Columns = None,
+    templates: opt.Templates = None,
+    penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    forbidden: opt.Forbidden = None,
+    states: opt.StatesOption = opt.States.seen,
+    test: opt.TestFile = None,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn a tagger, with a regularisation that you give.
+
+    Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune train train.txt --model chunker.structune --penalty 2 --test test.txt
+    """
+    from structune.cli.training import Request, run
+
+    settings = {"penalty": penalty, **_rules(forbidden, states), **opt.fitting(jobs, max_seconds, verbose, quiet)}
+    raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
+
+
+def tune(
+    train: opt.TrainFile,
+    model: opt.ModelOption,
+    method: opt.MethodOption = opt.Method.implicit,
+    groups: Annotated[
+        opt.Groups,
+        typer.Option(help="Weights that share a precision: those of one template, all, or none."),
+    ] = opt.Groups.template,
+    holdout: opt.Holdout = 0.2,
+    folds: opt.Folds = None,
+    columns: opt.Columns = None,
+    templates: opt.Templates = None,
+    forbidden: opt.Forbidden = None,
+    states: opt.StatesOption = opt.States.seen,
+    test: opt.TestFile = None,
+    plot: opt.TuningPlot = None,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn a tagger, and its regularisation with it.
+
+    Every group of weights has a precision (the inverse variance of its Gaussian prior), learned from TRAIN.
+
+    Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune tune train.txt --model chunker.structune --test test.txt --plot tuning.png
+    """
+    from structune.cli.training import Request, run
+
+    settings = {
+        "tuning": method.value,
+        "groups": groups.value,
+        "holdout": holdout,
+        "folds": folds,
+        "random_state": seed,
+        **_rules(forbidden, states), **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))
+
+
+def predict(
+    model: opt.ModelArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Column file, or - for standard input.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write, or - for standard output.")
+    ] = "-",
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add a column: the probability of each predicted label.")
+    ] = False,
+    nbest: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Write each sentence with its most probable labellings.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Label the tokens of a column file.
+
+    The output has the columns of FILE and one more, the predicted label, separated by single spaces. FILE
+    has the input columns that the model was trained with; it may have a label column or others after these.
+
+    With --nbest K each sentence is written up to K times, the most probable labelling first, each
+    after a line such as
+
+    \b
+      # sentence 1 rank 2 probability 0.012345
+
+    \b
+    Example:
+      structune predict chunker.structune new.txt --marginals > labelled.txt
+    """
+    from structune.cli.prediction import run
+
+    run(model, file, output, marginals, nbest)
+
+
+def evaluate(
+    model: opt.ModelArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Column file with labels.")],
+    json: opt.Json = False,
+) -> None:
+    """Compare predictions with the labels of a column file.
+
+    Shows precision, recall and F1 of every label over tokens and, if labels are BIO or BIOES, of every
+    segment type, as conlleval counts them.
+
+    \b
+    Example:
+      structune evaluate chunker.structune test.txt
+    """
+    from structune.cli.evaluation import run
+
+    run(model, file, json)
+
+
+def _rules(forbidden: opt.Scheme | None, states: opt.States) -> dict[str, Any]:
+    """Settings of `SequenceTagger` that train and tune share."""
+    return {"forbidden": forbidden and forbidden.value, "states": states.value}
