@@ -5,10 +5,10 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
 
-1. The precisions, one for each kind of feature, are learned by the implicit gradient on sequences of up to 300
-   bases, at most 40 of a family, with whole families held out.
-2. gamma is chosen by pooled F1 on 15 % of the sequences of every family, with weights fitted to the rest (at most
-   150 of a family).
+1. The precisions, one for each kind of feature, are learned by the implicit gradient on sequences of up to
+   300 bases, at most 40 of a family, with whole families held out.
+2. gamma is chosen by pooled F1 on 15 % of the sequences of every family, with weights fitted to the rest (at
+   most 150 of a family).
 3. The weights are fitted to all sequences; families of more than 150 count as 150.
 
 The choice between the feature sets was made as in 2, too.

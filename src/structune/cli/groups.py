@@ -16,6 +16,7 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+_ORDER = ("train", "tune", "predict", "fold", "evaluate")
 _DEFAULT = "tagger"
 
 
@@ -31,6 +32,11 @@ class Commands(TyperGroup):
             self._fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except StructuneError as error:
             self._fail(str(error))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Learning first, then use."""
+        names = super().list_commands(ctx)
+        return [*filter(names.__contains__, _ORDER), *(name for name in names if name not in _ORDER)]
 
     def _fail(self, message: str) -> None:
         typer.echo(f"structune: {message}", err=True)

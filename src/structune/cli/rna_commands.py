@@ -17,8 +17,8 @@ def train(
     penalty: Annotated[
         list[str] | None,
         typer.Option(
-            help="Precision of the Gaussian prior of all weights, 1 by default, or GROUP=NUMBER for one group "
-            "of them, such as helix_stacking=3; may be given several times.",
+            help="Precision of the Gaussian prior of all weights, 1 by default, or GROUP=NUMBER for one "
+            "group of them, such as helix_stacking=3; may be given several times.",
             metavar="NUMBER",
             show_default=False,
         ),
@@ -146,7 +146,7 @@ def fold(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="[INPUT]",
+            metavar="INPUT",
             help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
             "folder of these, or - for standard input.",
             show_default=False,
@@ -189,9 +189,9 @@ def fold(
         bool,
         typer.Option(
             "--constraints",
-            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . free, "
-            "x unpaired, | paired, < paired with a base further right, > with one further left, ( and ) "
-            "paired with each other.",
+            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
+            "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
+            "( and ) paired with each other.",
         ),
     ] = False,
     format: Annotated[
@@ -217,7 +217,8 @@ def fold(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the structure to this file (.png, .pdf, .svg); of several sequences to FILE-NAME each.",
+            help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
+            "FILE-NAME each.",
             show_default=False,
         ),
     ] = None,

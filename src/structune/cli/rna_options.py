@@ -91,7 +91,8 @@ ModelArgument = Annotated[
 TestFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...", help="Files with sequences and structures, or folders of such files; see train rna."
+        metavar="FILE...",
+        help="Files with sequences and structures, or folders of such files; see train rna.",
     ),
 ]
 Gamma = Annotated[

@@ -41,11 +41,25 @@ def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Seq
     return _filled(table, shown)
 
 
-def record_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """What the training was."""
-    table = _table("Training", ["", ""], [])
+def record_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and what belongs to them, such as what a training was."""
+    table = _table(title, ["", ""], [])
     table.show_header = False
     return _filled(table, rows)
+
+
+def names_table(title: str, name: str, value: str, rows: Sequence[tuple[str, str]]) -> Table:
+    """Names and texts; of very many, the first."""
+    more = [("...", f"and {len(rows) - _MOST_ROWS:,} more")] if len(rows) > _MOST_ROWS else []
+    return _filled(_table(title, [name, value], []), [*rows[:_MOST_ROWS], *more])
+
+
+def numbers_table(
+    title: str, name: str, columns: Sequence[str], rows: Iterable[tuple[str, Iterable[float]]]
+) -> Table:
+    """A name and some numbers a row."""
+    table = _table(title, [name], columns)
+    return _filled(table, [[first, *(f"{value:.4f}" for value in values)] for first, values in rows])
 
 
 def _score_row(score: Score) -> list[str]:

@@ -34,7 +34,11 @@ def train(
     """
     from structune.cli.training import Request, run
 
-    settings = {"penalty": penalty, **_rules(forbidden, states), **opt.fitting(jobs, max_seconds, verbose, quiet)}
+    settings = {
+        "penalty": penalty,
+        **_rules(forbidden, states),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
     raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
 
 
@@ -78,7 +82,8 @@ def tune(
         "holdout": holdout,
         "folds": folds,
         "random_state": seed,
-        **_rules(forbidden, states), **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **_rules(forbidden, states),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))
 

@@ -1,0 +1,141 @@
+"""How well structures are predicted: the pretrained model, CONTRAfold's parameters, and ViennaRNA.
+
+    python benchmarks/rna_accuracy.py            about half an hour, most of it ViennaRNA
+    python benchmarks/rna_accuracy.py --quick    sequences of up to 100 bases
+
+Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
+checkout).
+
+Test sets: test set A of Rivas, Lang & Eddy (2012), and the sequences of ArchiveII that are not in their
+training set A, on which the pretrained model was trained. Many of them have relatives there. References are
+full: pairs of pseudoknots count, and are always missed.
+
+gamma of each method is that of the best pooled F1 on a sample of the training set, for the pretrained model
+the one in its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common import write
+from structune import RNAFolder
+from structune.datasets import RNAData, load_rna
+from structune.metrics import base_pair_bootstrap, base_pair_scores
+
+GAMMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+DATA = Path(os.environ.get("STRUCTUNE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+QUICK = 100
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    sets = {"TestSetA": load_rna("tornado_test_a"), "ArchiveII": unseen(load_rna("archiveii"))}
+    if quick:
+        sets = {name: data.take(short(data, QUICK)) for name, data in sets.items()}
+    contrafold = RNAFolder.from_contrafold(DATA / "rna" / "contrafold.params.complementary")
+    with ProcessPoolExecutor() as pool:
+        gammas = choose_gammas(contrafold, pool)
+        results = {name: compare(name, data, contrafold, gammas, pool) for name, data in sets.items()}
+    if not quick:
+        write("rna_accuracy", {"gammas": gammas, "sets": results}, "ViennaRNA")
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def short(data: RNAData, most: int) -> list[int]:
+    return [s for s, sequence in enumerate(data.sequences) if len(sequence) <= most]
+
+
+def unseen(data: RNAData) -> RNAData:
+    """What is not in the training set, letter for letter."""
+    known = {plain(sequence) for sequence in load_rna("tornado_train_a").sequences}
+    return data.take([s for s, sequence in enumerate(data.sequences) if plain(sequence) not in known])
+
+
+def plain(sequence: str) -> str:
+    return sequence.upper().replace("T", "U")
+
+
+def vienna_mfe(sequence: str) -> str:
+    import RNA
+
+    return str(RNA.fold(plain(sequence))[0])
+
+
+def vienna_mea(task: tuple[str, tuple[float, ...]]) -> list[str]:
+    import RNA
+
+    compound = RNA.fold_compound(plain(task[0]))
+    compound.pf()
+    return [str(compound.MEA(gamma)[0]) for gamma in task[1]]
+
+
+def choose_gammas(contrafold: RNAFolder, pool: ProcessPoolExecutor) -> dict[str, float]:
+    """Of the peers, on 400 training sequences of up to 300 bases."""
+    data = load_rna("tornado_train_a")
+    part = data.take(np.random.default_rng(0).permutation(short(data, 300))[:400].tolist())
+    vienna = zip(*pool.map(vienna_mea, [(sequence, GAMMAS) for sequence in part.sequences]), strict=True)
+    found = {"pretrained": RNAFolder.pretrained().gamma}
+    for name, predictions in (
+        ("contrafold", contrafold.predict_mea(part.sequences, GAMMAS)),
+        ("vienna_mea", [list(structures) for structures in vienna]),
+    ):
+        scores = [base_pair_scores(part.structures, structures).pooled.f1 for structures in predictions]
+        found[name] = GAMMAS[int(np.argmax(scores))]
+        say(f"{name}: " + ", ".join(f"{g:g} {f1:.3f}" for g, f1 in zip(GAMMAS, scores, strict=True)))
+    return found
+
+
+def compare(
+    name: str, data: RNAData, contrafold: RNAFolder, gammas: dict[str, float], pool: ProcessPoolExecutor
+) -> dict[str, Any]:
+    say(f"{name}: {len(data)} sequences, {sum(map(len, data.sequences))} bases")
+    predictions = {}
+    for method, folder in (("pretrained", RNAFolder.pretrained()), ("contrafold", contrafold)):
+        predictions[method] = folder.predict(data.sequences, gammas[method])
+        say(f"{name}: {method}")
+    predictions["vienna_mfe"] = list(pool.map(vienna_mfe, data.sequences))
+    tasks = [(sequence, (gammas["vienna_mea"],)) for sequence in data.sequences]
+    predictions["vienna_mea"] = [structures[0] for structures in pool.map(vienna_mea, tasks)]
+    families = sorted(set(data.families), key=lambda f: -data.families.count(f))
+    parts = {"all": list(range(len(data))), "up to 400 bases": short(data, 400)}
+    parts |= {f: [s for s, other in enumerate(data.families) if other == f] for f in families}
+    return {part: scores(data, predictions, chosen) for part, chosen in parts.items() if chosen}
+
+
+def scores(data: RNAData, predictions: dict[str, list[str]], chosen: list[int]) -> dict[str, Any]:
+    true = [data.structures[s] for s in chosen]
+    part = {method: [structures[s] for s in chosen] for method, structures in predictions.items()}
+    row: dict[str, Any] = {"sequences": len(chosen)}
+    for method, structures in part.items():
+        counted = base_pair_scores(true, structures)
+        slipped = base_pair_scores(true, structures, slip=1)
+        row[method] = {
+            **counted.pooled._asdict(),
+            "f1_slip_1": slipped.pooled.f1,
+            "mean_f1": float(counted.f1.mean()),
+        }
+    for peer in ("contrafold", "vienna_mea"):
+        gain = base_pair_bootstrap(true, part[peer], part["pretrained"])
+        row[f"pretrained minus {peer}"] = vars(gain)
+        say(f"{len(chosen)} sequences, pooled F1 over {peer}: {gain}")
+    return row
+
+
+if __name__ == "__main__":
+    main()

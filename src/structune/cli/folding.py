@@ -1,0 +1,129 @@
+"""``structune fold``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import typer
+
+from structune.cli.reports import INTERRUPTED, check_targets
+from structune.cli.rna_batches import Progress, in_order
+from structune.cli.rna_data import UntilError, open_folder, read_sequences
+from structune.cli.rna_decoding import Folded, Recipe
+from structune.cli.rna_output import FileNames, as_text, open_output
+from structune.errors import DataError
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to read, and where and how to write."""
+
+    source: str
+    with_constraints: bool
+    model: str
+    contrafold: Path | None
+    output: str
+    format: str
+    min_probability: float
+    plot: Path | None
+    dot_plot: Path | None
+
+    @property
+    def to_folder(self) -> bool:
+        return self.output != "-" and os.path.isdir(self.output)
+
+    def check(self, recipe: Recipe) -> None:
+        """Find before the work, not after it, what cannot be done."""
+        recipe.check()
+        if recipe.has_many and self.format in ("bpseq", "pairs"):
+            raise DataError(f"found --format {self.format}, expected another with --samples or --nbest")
+        check_targets([None if self.output == "-" or self.to_folder else Path(self.output)], self._plots)
+        if "-" not in (self.source, self.output) and _is_same(self.source, self.output):
+            raise DataError(f"{self.output}: expected another file than the one that is read")
+
+    def check_number(self, several: bool) -> None:
+        """Refuse several structures where one can be written."""
+        if several and self.format == "bpseq" and not self.to_folder:
+            raise DataError(
+                f"{self.source}: found several sequences, expected one: a BPSEQ file holds one structure "
+                "(--output FOLDER writes a file of each)"
+            )
+
+    @property
+    def _plots(self) -> list[Path | None]:
+        return [self.plot, self.dot_plot]
+
+
+class _Drawings:
+    """Drawings of sequences; of several sequences, their names are in those of the files."""
+
+    def __init__(self, request: Request, several: bool) -> None:
+        self._plot, self._dot_plot = request.plot, request.dot_plot
+        self._names = FileNames() if several else None
+
+    def draw(self, folded: Folded) -> None:
+        if self._plot is None and self._dot_plot is None:
+            return
+        from structune.plots.rna import plot_structure
+        from structune.plots.rna_pairs import plot_pair_probabilities
+
+        record, structure = folded.record, folded.choices[0].structure
+        assert folded.pairs is not None
+        name = None if self._names is None else self._names(record.name)
+        if self._plot is not None:
+            path = _named(self._plot, name)
+            plot_structure(record.sequence, structure, folded.pairs, record.name, path)
+        if self._dot_plot is not None:
+            path = _named(self._dot_plot, name)
+            plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)
+
+
+def run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> int:
+    """Fold what is read; returns the exit code."""
+    request.check(recipe)
+    try:
+        _run(request, recipe, n_jobs, quiet)
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> None:
+    folder = open_folder(request.model, request.contrafold)
+    if request.source == "-" and not quiet and sys.stdin.isatty():
+        typer.echo("structune: reading FASTA from standard input", err=True)
+    source = UntilError(read_sequences(request.source, request.with_constraints))
+    first = list(islice(source, 2))
+    if not first:
+        source.check()
+    several = len(first) > 1
+    request.check_number(several)
+    drawings = _Drawings(request, several)
+    results = in_order(chain(first, source), lambda batch: recipe.fold(folder, batch), n_jobs)
+    shown = not quiet and not (request.output == "-" and sys.stdout.isatty())
+    with (
+        open_output(request.output, request.format) as output,
+        closing(results),
+        Progress(shown) as progress,
+    ):
+        for batch in results:
+            for folded in batch:
+                output.write(folded.record.name, as_text(folded, request.format, request.min_probability))
+                drawings.draw(folded)
+            output.flush()
+            progress.advance(len(batch))
+    source.check()
+
+
+def _named(path: Path, name: str | None) -> Path:
+    return path if name is None else path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
+def _is_same(a: str, b: str) -> bool:
+    return os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)

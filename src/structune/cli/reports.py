@@ -1,0 +1,79 @@
+"""What all trainings share: checks before and after the work, warnings, and the report."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from structune.cli.tables import precisions_table, print_tables, record_table
+from structune.errors import DataError, StructuneError
+from structune.estimators.base import StructuredEstimator
+
+INTERRUPTED = 130
+
+
+def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) -> None:
+    """Find before the work, not after it, what cannot be written."""
+    drawn = [path for path in plots if path is not None]
+    for path in [*filter(None, files), *drawn]:
+        if not os.access(path.parent, os.W_OK) or path.is_dir():
+            raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
+    for path in drawn:
+        from structune.plots import check_path
+
+        check_path(path)
+
+
+def check_begun(model: StructuredEstimator) -> None:
+    """Do not replace a model by one that has learned nothing."""
+    if model.status_ in ("budget", "interrupted") and not model.coef_.any():
+        raise StructuneError("stopped before there was anything to save")
+
+
+@contextmanager
+def short_warnings(*told: type[Warning]) -> Iterator[None]:
+    """Warnings in one line, without the place in the code; none of those that are told otherwise."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"structune: {message}", err=True)
+        for category in told:
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def report(model: StructuredEstimator, data: Iterable[tuple[str, str]], seconds: float, path: Path) -> None:
+    """Print the precisions, and what the training was."""
+    sizes = model.group_sizes_
+    print_tables(
+        precisions_table(model.group_names_, sizes.tolist(), model.penalty_.tolist()),
+        record_table("Training", [*data, *_record(model, seconds, path)]),
+    )
+
+
+def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[tuple[str, str]]:
+    yield "weights", f"{model.coef_.size:,}"
+    yield "status", model.status_
+    yield "passes over the data", f"{model.passes_:.1f}"
+    yield "seconds", f"{seconds:.1f}"
+    losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
+    if losses:
+        yield "held-out loss", f"{min(losses):.6g}, from {losses[0]:.6g}"
+    yield "saved", str(path)
+
+
+def draw(model: StructuredEstimator, path: Path) -> None:
+    """Draw the course of tuning, and beside it the precisions."""
+    from structune.plots import plot_penalties, plot_tuning
+
+    if model.history_:
+        plot_tuning(model.history_, model.group_names_, path)
+    plot_penalties(model.penalty_, model.group_names_, path.with_stem(f"{path.stem}-precisions"))
+
+
+def exit_code(model: StructuredEstimator) -> int:
+    """130 after Ctrl-C."""
+    return INTERRUPTED if model.status_ == "interrupted" else 0

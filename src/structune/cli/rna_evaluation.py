@@ -1,0 +1,176 @@
+"""``structune evaluate rna``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from structune.cli.reports import check_targets
+from structune.cli.rna_batches import Progress, in_order
+from structune.cli.rna_data import Example, open_folder, read_with_structures
+from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.estimators.folder import RNAFolder
+from structune.formats import largest_nested, partners
+from structune.metrics import (
+    ROC_GAMMAS,
+    BasePairScores,
+    PairAccuracy,
+    SensitivityCurve,
+    base_pair_scores,
+    roc_area,
+    sensitivity_ppv_curve,
+)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of base pairs, exact and with a slip of one base.
+
+    Attributes
+    ----------
+    knots : dict of int to int
+        Number of pairs in pseudoknots of those known structures that have some.
+    curve : SensitivityCurve, optional
+        For all of `ROC_GAMMAS`.
+    """
+
+    gamma: float
+    n_bases: int
+    exact: BasePairScores
+    slipped: BasePairScores
+    knots: dict[int, int]
+    curve: SensitivityCurve | None = None
+
+    @property
+    def area(self) -> float | None:
+        """Below the curve."""
+        return None if self.curve is None else roc_area(self.curve.sensitivity, self.curve.ppv)
+
+    def show(self) -> None:
+        """Print it as tables."""
+        rows = [(name, accuracy) for name, accuracy in self._accuracies().items()]
+        columns = ["sensitivity", "PPV", "F1"]
+        tables = [numbers_table(f"Base pairs, gamma {self.gamma:g}", "", columns, rows)]
+        if self.curve is not None:
+            points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
+            title = f"Sensitivity and PPV, area {self.area:.4f}"
+            tables.append(numbers_table(title, "gamma", columns[:2], points))
+        print_tables(*tables, record_table("Known structures", self._known()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        curve = self.curve and {name: values.tolist() for name, values in self.curve._asdict().items()}
+        return {
+            "gamma": self.gamma,
+            "sequences": len(self.exact.n_true),
+            "bases": self.n_bases,
+            "pairs": int(self.exact.n_true.sum()),
+            "predicted_pairs": int(self.exact.n_predicted.sum()),
+            "pseudoknot_pairs": sum(self.knots.values()),
+            "sequences_with_pseudoknots": len(self.knots),
+            **{name.replace(" ", "_"): value._asdict() for name, value in self._accuracies().items()},
+            "curve": curve,
+            "roc_area": self.area,
+        }
+
+    def _accuracies(self) -> dict[str, PairAccuracy]:
+        return {
+            "pooled": self.exact.pooled,
+            "pooled slip 1": self.slipped.pooled,
+            "mean": _mean(self.exact),
+            "mean slip 1": _mean(self.slipped),
+        }
+
+    def _known(self) -> list[tuple[str, str]]:
+        n_pairs, n_knotted = int(self.exact.n_true.sum()), sum(self.knots.values())
+        return [
+            ("data", f"{len(self.exact.n_true):,} sequences, {self.n_bases:,} bases, {n_pairs:,} pairs"),
+            ("pseudoknots", f"{n_knotted:,} pairs in {len(self.knots):,} sequences, which count as missed"),
+            ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
+        ]
+
+
+def run(
+    model: str,
+    files: list[Path],
+    gamma: float | None,
+    with_curve: bool,
+    plot: Path | None,
+    as_json: bool,
+    n_jobs: int,
+    quiet: bool,
+) -> None:
+    """Show how well a model folds the sequences of files."""
+    check_targets([], [plot])
+    folder = open_folder(model)
+    examples = read_with_structures(files)
+    evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
+    if as_json:
+        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
+    else:
+        evaluation.show()
+    if plot is not None and evaluation.curve is not None:
+        from structune.plots.comparison import plot_sensitivity_ppv
+
+        curve = evaluation.curve
+        plot_sensitivity_ppv({Path(model).stem: (curve.sensitivity, curve.ppv)}, plot)
+
+
+def evaluate(
+    folder: RNAFolder,
+    examples: Sequence[Example],
+    gamma: float | None = None,
+    with_curve: bool = False,
+    n_jobs: int = -1,
+    quiet: bool = False,
+) -> Evaluation:
+    """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
+    gamma = folder.gamma if gamma is None else gamma
+    gammas = [gamma, *(ROC_GAMMAS if with_curve else ())]
+    known = [example.structure for example in examples]
+    predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
+    curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
+    return Evaluation(
+        gamma,
+        sum(map(len, known)),
+        base_pair_scores(known, predicted),
+        base_pair_scores(known, predicted, slip=1),
+        {s: n for s, structure in enumerate(known) if (n := _n_knotted(structure))},
+        curve,
+    )
+
+
+def _predict(
+    folder: RNAFolder, examples: Sequence[Example], gammas: list[float], n_jobs: int, quiet: bool
+) -> list[list[str]]:
+    """The structures of all sequences, for each gamma."""
+
+    def work(batch: list[Example]) -> list[tuple[str, ...]]:
+        found = folder.predict_mea([example.record.sequence for example in batch], gammas)
+        return list(zip(*found, strict=True))
+
+    rows = []
+    with closing(in_order(examples, work, n_jobs)) as results, Progress(not quiet, len(examples)) as progress:
+        for batch in results:
+            rows.append(batch)
+            progress.advance(len(batch))
+    return [list(column) for column in zip(*chain.from_iterable(rows), strict=True)]
+
+
+def _mean(scores: BasePairScores) -> PairAccuracy:
+    values = (scores.sensitivity, scores.ppv, scores.f1)
+    return PairAccuracy(*(float(np.mean(value)) for value in values))
+
+
+def _n_knotted(structure: str) -> int:
+    """Number of pairs that a structure without pseudoknots must lack."""
+    found = partners(structure)
+    return int(np.count_nonzero(found != largest_nested(found))) // 2

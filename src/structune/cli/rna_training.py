@@ -1,0 +1,126 @@
+"""``structune train rna`` and ``structune tune rna``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structune.cli import reports
+from structune.cli.rna_data import Example, read_families, read_with_structures
+from structune.cli.rna_evaluation import evaluate
+from structune.cli.tables import names_table, print_tables
+from structune.errors import DataError
+from structune.estimators.folder import RNAFolder
+from structune.estimators.folder_space import OutsideSpaceWarning, fit_into_space
+from structune.formats import partners
+from structune.structures.base import Groups
+from structune.structures.rna import RNA
+
+
+@dataclass(frozen=True)
+class Request:
+    """The files of one training."""
+
+    train: list[Path]
+    model: Path
+    test: Path | None = None
+    plot: Path | None = None
+    families: Path | None = None
+
+
+@dataclass
+class _LeftOut:
+    """Of the training data what the model cannot produce: sequences, and of others the numbers of pairs."""
+
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    unknotted: list[int] = field(default_factory=list)
+    trimmed: list[int] = field(default_factory=list)
+
+    def show(self) -> None:
+        """Print the sequences as a table."""
+        if self.skipped:
+            title = f"Skipped {len(self.skipped):,} sequences with structures outside the model's space"
+            print_tables(names_table(title, "sequence", "why", self.skipped))
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        if self.skipped:
+            yield "skipped", f"{len(self.skipped):,} sequences"
+        for name, dropped in (("pseudoknots", self.unknotted), ("trimmed", self.trimmed)):
+            if dropped:
+                yield name, f"dropped {sum(dropped):,} pairs of {len(dropped):,} sequences"
+
+
+def run(request: Request, settings: Mapping[str, Any]) -> int:
+    """Fit, save, report; returns the exit code."""
+    reports.check_targets([request.model], [request.plot])
+    examples = read_with_structures(request.train)
+    families = None if request.families is None else read_families(request.families, examples)
+    test = None if request.test is None else read_with_structures([request.test])
+    folder = RNAFolder(**settings)
+    left_out = _left_out(_rna(settings), examples, folder.outside)
+    left_out.show()
+    start = time.perf_counter()
+    with reports.short_warnings(OutsideSpaceWarning):
+        sequences = [example.record.sequence for example in examples]
+        folder.fit(sequences, [example.structure for example in examples], groups=families)
+    seconds = time.perf_counter() - start
+    reports.check_begun(folder)
+    folder.save(request.model)
+    reports.report(folder, [*_data(examples), *left_out.rows()], seconds, request.model)
+    if test is not None:
+        evaluate(
+            folder.set_params(n_jobs=1), test, n_jobs=settings["n_jobs"], quiet=not folder.verbose
+        ).show()
+    if request.plot is not None:
+        reports.draw(folder, request.plot)
+    return reports.exit_code(folder)
+
+
+def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:
+    """The penalty of numbers, which are for all groups, and of texts like ``helix_stacking=3``."""
+    base, by_name = 1.0, {}
+    for text in given:
+        name, separator, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise DataError(f"--penalty {text}: expected a number, or GROUP=NUMBER") from None
+        if separator:
+            by_name[name] = value
+        else:
+            base = value
+    return dict.fromkeys(_group_names(settings), base) | by_name if by_name else base
+
+
+def _group_names(settings: Mapping[str, Any]) -> Sequence[str]:
+    rna = _rna(settings)
+    if settings["groups"] == "single":
+        return Groups.single(rna.n_weights).names
+    return rna.weight_names() if settings["groups"] == "separate" else rna.groups().names
+
+
+def _rna(settings: Mapping[str, Any]) -> RNA:
+    return RNA(settings["min_hairpin"], settings["noncanonical"], settings["features"])
+
+
+def _left_out(rna: RNA, examples: Sequence[Example], outside: str) -> _LeftOut:
+    """What `fit` will leave out, by name."""
+    found = _LeftOut()
+    for example in examples:
+        try:
+            one = fit_into_space(rna, [example.record.sequence], [example.structure], outside)
+        except DataError as error:
+            raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
+        found.skipped += [(example.record.name, reason) for _, reason in one.skipped]
+        found.unknotted += one.unknotted.values()
+        found.trimmed += one.trimmed.values()
+    return found
+
+
+def _data(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
+    n_bases = sum(len(example.record.sequence) for example in examples)
+    n_pairs = sum(int((partners(example.structure) >= 0).sum()) // 2 for example in examples)
+    yield "data", f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs"
