@@ -1,12 +1,12 @@
 """Figure 3 of Do, Foo & Ng 2007 and tables 3b and 4 of Foo, Do & Ng 2009: hyperparameters of RNA folding.
 
     python benchmarks/rna_hyperparameters.py --splits 3    # about an hour a split on two cores
-    python benchmarks/rna_hyperparameters.py --quick       # 20 short sequences, written to a temporary folder
-    python benchmarks/rna_hyperparameters.py --heldout     # what the held-out data of the implicit gradient are
+    python benchmarks/rna_hyperparameters.py --quick       # 20 short sequences, into a temporary folder
+    python benchmarks/rna_hyperparameters.py --heldout     # compares what the implicit gradient may hold out
 
 Each split cuts S151Rfam at random in two folds; every method learns from one and is tested on the other, and
-back. What tuning holds out lies inside the training fold. Structures outside the model's space are left out of
-training and of the log loss; they count, like all, in sensitivity and PPV. A run goes on where the results
+back. What tuning holds out lies inside the training fold. Structures outside the model's space are left out
+of training and of the log loss; they count, like all, in sensitivity and PPV. A run goes on where the results
 end: with the methods that a split lacks. Passes are evaluations of the loss, its gradient or a product with
 its Hessian, over the whole training fold; such a product takes as long as three gradients.
 """
@@ -23,7 +23,6 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +115,7 @@ FIGURE_3B = {  # implicit gradient, folds A and B of Do et al. 2007; MM, those o
     "multi-branch": ((359.0, 2750.0), (0.329, 0.312)),
     "helix stacking": ((12100.0, 729.0), (67.288, 65.758)),
 }
-PUBLISHED = {
+PUBLISHED: dict[str, Any] = {
     "do_foo_ng_2007": {
         "roc_area": {"implicit_single": 0.6169, "implicit_separate": 0.6383, "implicit_grouped": 0.6406},
         "log_loss": {"implicit_single": 5916, "implicit_separate": 5763, "implicit_grouped": 5531},
@@ -143,7 +142,6 @@ PUBLISHED = {
 class Settings:
     min_hairpin: int = 3
     gammas: tuple[float, ...] = ROC_GAMMAS
-    quick: bool = False
     jobs: int = 2
 
 
@@ -358,8 +356,8 @@ def plot(result: dict[str, Any], folder: Path) -> None:
 
 
 def heldout_loss(train: RNAData, option: str, groups: str, settings: Settings) -> tuple[float, float]:
-    """Log loss of a fifth of a training fold, tuned and trained on the rest of it; and seconds."""
-    first, *others = np.array_split(np.random.default_rng(0).permutation(len(train)), 5)
+    """Log loss a sequence on a third of a training fold, tuned and trained on the rest of it; and seconds."""
+    first, *others = np.array_split(np.random.default_rng(0).permutation(len(train)), 3)
     inner, test = train.take(np.sort(np.concatenate(others))), train.take(np.sort(first))
     start = time.perf_counter()
     folder = fit(implicit("", groups, option), inner, settings)
@@ -371,15 +369,14 @@ def heldout_loss(train: RNAData, option: str, groups: str, settings: Settings) -
 def compare_heldout(data: RNAData, settings: Settings) -> list[dict[str, Any]]:
     """What each way to hold out gives inside training folds of splits that no table uses."""
     rows = []
-    for option in HELDOUT:
-        for groups in ("kind", "separate"):
+    for groups in ("kind", "separate"):
+        for option in HELDOUT:
             parts = [data.take(train) for seed in HELDOUT_SEEDS for train, _ in folds_of(len(data), seed)]
             losses, seconds = zip(
                 *(heldout_loss(part, option, groups, settings) for part in parts), strict=True
             )
             rows.append({"heldout": option, "groups": groups, "log_loss": losses, "seconds": seconds})
-            log(f"{option}, {groups}: {np.mean(losses):.3f} a sequence {np.round(losses, 2)}")
-            log(f"    {np.mean(seconds):.0f} s")
+            log(f"{option}, {groups}: {np.round(losses, 3)} a sequence, {np.mean(seconds):.0f} s")
     return rows
 
 
@@ -456,7 +453,7 @@ def main() -> None:
     settings = Settings(arguments.min_hairpin, jobs=arguments.jobs)
     if arguments.quick:
         data = data.take(np.argsort([len(sequence) for sequence in data.sequences], kind="stable")[:20])
-        settings = Settings(arguments.min_hairpin, ROC_GAMMAS[::4], True, arguments.jobs)
+        settings = Settings(arguments.min_hairpin, ROC_GAMMAS[::4], arguments.jobs)
         folder = Path(tempfile.mkdtemp(prefix=NAME))
     warm_up(data, settings)
     path = folder / f"{NAME}.json"

@@ -1,6 +1,6 @@
-"""Speed of the RNA structure, one thread, against the ViennaRNA wheel; and of a gradient over training data.
+"""Speed of folding, one thread, against the ViennaRNA wheel; of a gradient over training data; of long input.
 
-    python benchmarks/rna_speed.py            the whole table, about three minutes
+    python benchmarks/rna_speed.py            the whole table, about six minutes
     python benchmarks/rna_speed.py --quick    up to 300 bases
 
 Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
@@ -11,8 +11,10 @@ parameters, ViennaRNA as it comes. Both look at loops of at most 30 unpaired bas
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,14 +25,8 @@ import numpy as np
 from common import write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
-
-
-def data_folder() -> Path:
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("STRUCTUNE_DATA", beside)) / "rna"
-    if not folder.is_dir():
-        raise SystemExit(f"{folder} is not there: set STRUCTUNE_DATA to the folder that holds the data")
-    return folder
+DATA = Path(os.environ.get("STRUCTUNE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+LONG = ("23S", "random 10000")
 
 
 def alternately(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -69,19 +65,66 @@ def fold(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
         **seconds,
         "pairs_times_faster": seconds["vienna_pairs"] / seconds["structune_pairs"],
         "best_times_faster": seconds["vienna_best"] / seconds["structune_best"],
+        "multiply_adds_per_second": multiply_adds(n) / seconds["structune_pairs"],
     }
     print({k: round(v, 4) for k, v in row.items()}, flush=True)
     return row
 
 
-def read_s151(folder: Path) -> list[tuple[str, str]]:
-    with gzip.open(folder / "S151Rfam.tsv.gz", "rt") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines][1:]
-    return [(row[2], row[3]) for row in rows]
+def multiply_adds(n: int) -> float:
+    """Of the partition function and all pair probabilities: sizes of loops times stretches, and branches.
+
+    Outside takes twice what inside does; 6 of 16 pairs of random bases can pair.
+    """
+    return 3 * (496 * n**2 / 2 + 6 / 16 * n**3 / 6)
 
 
-def gradient(folder: Path, rna: Any, w: np.ndarray) -> dict[str, Any]:
+def peak() -> float:
+    """Multiply-adds a second that one thread of BLAS reaches, which is close to what the processor can do."""
+    from threadpoolctl import threadpool_limits
+
+    a = np.random.default_rng(0).random((1000, 1000))
+    with threadpool_limits(1):
+        seconds = alternately({"matrix product": lambda: a @ a}, 9)["matrix product"]
+    return 1e9 / seconds
+
+
+def long_input(name: str, method: str) -> None:
+    """Fold one long sequence in this process, and print seconds and megabytes."""
+    from structune import RNAFolder
+    from structune.datasets import load_rna
+
+    sequence = "".join(np.random.default_rng(0).choice(list("ACGU"), 10_000))
+    if name == "23S":
+        data = load_rna("archiveii")
+        whole = [s for s, family in enumerate(data.families) if family == "23s"]
+        sequence = max((data.sequences[s] for s in whole), key=len)
+    folder = RNAFolder.from_contrafold(DATA / "rna" / "contrafold.params.complementary")
+    fold = {"pairs": folder.pair_probabilities, "best": lambda x: folder.predict_viterbi([x])}[method]
+    fold(sequence[:50])  # compiles
+    start = time.perf_counter()
+    fold(sequence)
+    seconds = time.perf_counter() - start
+    print(len(sequence), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def long_inputs() -> list[dict[str, Any]]:
+    rows = []
+    for name in LONG:
+        for method in ("best", "pairs"):
+            command = [sys.executable, __file__, "--long", name, method]
+            words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            length, seconds, megabytes = int(words[0]), float(words[1]), float(words[2])
+            rows.append(
+                {"what": name, "method": method, "length": length, "seconds": seconds, "peak_mb": megabytes}
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
     """Over one fold of S151Rfam: 76 sequences, whether or not their structures lie in the model's space."""
+    from structune.datasets import load_rna
     from structune.executors import ThreadExecutor
     from structune.risk import Risk
 
@@ -100,7 +143,7 @@ def gradient(folder: Path, rna: Any, w: np.ndarray) -> dict[str, Any]:
             return structure.linearize(w, shard)
 
     order = np.random.default_rng(0).permutation(151)[:76]
-    sequences = [sequence for sequence, _ in read_s151(folder)]
+    sequences = load_rna("s151rfam").sequences
     shard = rna.encode([sequences[k] for k in order])
     risks = {n: Risk.over(rna, Partition(), shard, ThreadExecutor(n)) for n in (1, 2)}
     v = np.random.default_rng(1).normal(size=w.size)
@@ -126,14 +169,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    folder, rna = data_folder(), RNA()
-    w = rna.weights_from(read_contrafold(folder / "contrafold.params.complementary"))
+    parser.add_argument("--long", nargs=2, metavar=("WHAT", "METHOD"), help="one of the long inputs")
+    arguments = parser.parse_args()
+    if arguments.long:
+        long_input(*arguments.long)
+        return
+    quick, rna = arguments.quick, RNA()
+    w = rna.weights_from(read_contrafold(DATA / "rna" / "contrafold.params.complementary"))
     shard = rna.encode(["GGGGAAAACCCC"])
     rna.pair_probabilities(w, shard, 0), rna.best(w, shard), rna.linearize(w, shard)(w)  # compiles
     rows = [fold(n, rna, w, 5 if n < 1000 else 3 if n < 2000 else 1) for n in (QUICK if quick else LENGTHS)]
-    result = {"folding": rows, "s151": gradient(folder, rna, w)}
+    result = {"blas_multiply_adds_per_second": peak(), "folding": rows, "s151": gradient(rna, w)}
     if not quick:
+        result["long"] = long_inputs()
         write("rna_speed", result, "ViennaRNA")
 
 

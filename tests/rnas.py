@@ -1,25 +1,29 @@
 """RNA structures of short sequences, written out, and their features from the definition, in plain Python."""
 
 from collections import Counter
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
 from structune.structures.rna import RNA
+from structune.structures.rna_constraints import Constraints
 
+LETTERS = "ACGU"
 CANONICAL = {"AU", "UA", "CG", "GC", "GU", "UG"}
+SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
-def structures(sequence, min_hairpin):
-    """All nested sets of canonical pairs, as partner lists."""
+def structures(sequence, min_hairpin=3, noncanonical=False):
+    """All structures of the model's space, as partner lists."""
 
     def over(i, j):
         if i > j:
             return [()]
         found = list(over(i + 1, j))
         for k in range(i + min_hairpin + 1, j + 1):
-            if sequence[i] + sequence[k] in CANONICAL:
+            if may_pair(sequence[i], sequence[k], noncanonical):
                 inner = over(i + 1, k - 1)
                 found += [((i, k), *a, *b) for a in inner for b in over(k + 1, j)]
         return found
@@ -29,8 +33,30 @@ def structures(sequence, min_hairpin):
         partner = [-1] * len(sequence)
         for i, j in pairs:
             partner[i], partner[j] = j, i
-        result.append(partner)
+        if all(len(inner) != 1 or unpaired <= 30 for outer, inner, unpaired in loops(partner) if outer):
+            result.append(partner)
     return result
+
+
+def may_pair(a, b, noncanonical=False):
+    return a + b in CANONICAL or (noncanonical and a in LETTERS and b in LETTERS)
+
+
+def loops(partner):
+    """Of each loop the pair that closes it, None for the exterior; the pairs inside; its unpaired bases."""
+    found = []
+    for outer in [None, *((i, j) for i, j in enumerate(partner) if j > i)]:
+        k, last = (outer[0] + 1, outer[1]) if outer else (0, len(partner))
+        inner, unpaired = [], 0
+        while k < last:
+            if partner[k] > k:
+                inner.append((k, partner[k]))
+                k = partner[k]
+            else:
+                unpaired += 1
+            k += 1
+        found.append((outer, inner, unpaired))
+    return found
 
 
 def features(sequence, partner):
@@ -58,17 +84,6 @@ def features(sequence, partner):
     def up_to(name, first, last):
         found.update(f"{name}_at_least_{k}" for k in range(first, last + 1))
 
-    def branches(first, last):
-        pairs, unpaired, k = [], 0, first
-        while k < last:
-            if partner[k] > k:
-                pairs.append((k, partner[k]))
-                k = partner[k]
-            else:
-                unpaired += 1
-            k += 1
-        return pairs, unpaired
-
     def internal(i, j, p, q):
         l1, l2 = p - i - 1, j - q - 1
         if l1 == l2 == 0:
@@ -93,11 +108,15 @@ def features(sequence, partner):
         if l1 == l2 == 1 and at(i + 1) and at(j - 1):
             found[f"internal_1x1_nucleotides_{unordered(at(i + 1), at(j - 1))}"] += 1
 
-    for i, j in enumerate(partner):
-        if j < i:
+    for outer, pairs, unpaired in loops(partner):
+        if outer is None:
+            found["external_unpaired"] += unpaired
+            found["external_paired"] += len(pairs)
+            for p, q in pairs:
+                junction_a(q, p)
             continue
+        i, j = outer
         found[f"base_pair_{unordered(at(i), at(j))}"] += 1
-        pairs, unpaired = branches(i + 1, j)
         if not pairs:
             junction_b(i, j)
             up_to("hairpin_length", 0, min(unpaired, 30))
@@ -110,16 +129,53 @@ def features(sequence, partner):
             junction_a(i, j)
             for p, q in pairs:
                 junction_a(q, p)
-    pairs, unpaired = branches(0, n)
-    found["external_unpaired"] += unpaired
-    found["external_paired"] += len(pairs)
-    for p, q in pairs:
-        junction_a(q, p)
     return found
 
 
-def feature_vector(names, sequence, partner):
-    counts = features(sequence, partner)
+def further_features(sequence, partner):
+    """The same of what the extended model has beside them."""
+    found = Counter()
+
+    def known(*places):
+        """The letters of bases if all exist and are known."""
+        word = "".join(sequence[k] for k in places if 0 <= k < len(sequence) and sequence[k] in LETTERS)
+        return word if len(word) == len(places) else ""
+
+    def junction(loop, a, b):
+        found[f"{loop}_closing_{known(a, b)}"] += 1
+        if known(a, b, a + 1, b - 1):
+            found[f"{loop}_mismatch_{known(a, b, a + 1, b - 1)}"] += 1
+
+    for outer, pairs, unpaired in loops(partner):
+        loop = "multi" if outer else "external"
+        if outer is None or len(pairs) > 1:
+            for p, q in pairs:
+                junction(loop, q, p)
+        if outer is None:
+            continue
+        i, j = outer
+        found.update(f"span_at_least_{span}" for span in SPANS if j - i >= span)
+        if len(pairs) > 1:
+            junction(loop, i, j)
+        elif not pairs:
+            junction("hairpin", i, j)
+            if unpaired in (3, 4) and known(*range(i + 1, j)):
+                found[f"{'triloop' if unpaired == 3 else 'tetraloop'}_{sequence[i + 1 : j]}"] += 1
+        else:
+            p, q = pairs[0]
+            few, many = sorted((p - i - 1, j - q - 1))
+            word = known(i, j, p, q, i - 1, j + 1)
+            if many == 0 and word and {word[:2], word[2:4]} <= CANONICAL:
+                found[f"stack_context_{word}"] += 1
+            if few and 4 < many <= 10:
+                found[f"internal_sides_{few}_{many}"] += 1
+    return found
+
+
+def feature_vector(rna, sequence, partner):
+    counts, names = features(sequence, partner), rna.weight_names()
+    if rna.feature_set == "extended":
+        counts += further_features(sequence, partner)
     assert set(counts) <= set(names), set(counts) - set(names)
     return np.array([float(counts[name]) for name in names])
 
@@ -128,6 +184,15 @@ def missed(truth, partner):
     """Share of the paired bases whose partner is another, or none."""
     paired = [i for i, j in enumerate(truth) if j >= 0]
     return sum(partner[i] != truth[i] for i in paired) / max(1, len(paired))
+
+
+def accuracy(probabilities, partner, gamma):
+    """Expected accuracy of a structure, by its definition."""
+    both = probabilities + probabilities.T
+    return sum(
+        1.0 - both[i].sum() if j < 0 else gamma * both[i, j]  # each pair is met twice
+        for i, j in enumerate(partner)
+    )
 
 
 def partners(structure):
@@ -146,29 +211,137 @@ def dot_bracket(partner):
     return "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(partner))
 
 
-@st.composite
-def problems(draw, max_length=13, scale=1.0):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    min_hairpin = draw(st.sampled_from([0, 1, 3]))
-    structure, letters = RNA(min_hairpin), draw(st.sampled_from(["ACGU", "GC", "GCGCGCGCAUN"]))
-    sequences = []
-    for length in draw(st.lists(st.integers(0, max_length), min_size=1, max_size=3)):
-        shorter = min(length, 7 + 2 * min_hairpin)  # the number of structures explodes
-        sequences.append("".join(rng.choice(list(letters), shorter)))
-    names = structure.weight_names()
-    outputs = [structures(sequence, min_hairpin) for sequence in sequences]
+def random_sequence(rng, n, letters="ACGU"):
+    return "".join(rng.choice(list(letters), n))
+
+
+def spread_sequence(rng):
+    """A long sequence with few bases that may pair, and few structures, but loops of all sizes."""
+    gaps = rng.choice([0, 0, 0, 1, 2, 3, 4, 6, 9, 15, 31], int(rng.integers(4, 8)))
+    return "".join("A" * gap + rng.choice(["G", "C"]) for gap in gaps) + "A" * int(rng.integers(3))
+
+
+def problem_of(rna, rng, sequences, scale):
+    """All structures of the sequences, with random weights; the shard holds one of each at random."""
+    outputs = [structures(sequence, rna.min_hairpin, rna.noncanonical) for sequence in sequences]
     own = [int(rng.integers(len(ys))) for ys in outputs]
-    costs = [[missed(ys[k], y) for y in ys] for ys, k in zip(outputs, own, strict=True)]
     own_structures = [dot_bracket(ys[k]) for ys, k in zip(outputs, own, strict=True)]
     return Problem(
-        structure,
-        structure.encode(sequences, own_structures, rng.uniform(0.0, 2.0, len(sequences))),
-        rng.normal(size=len(names)) * scale,
+        rna,
+        rna.encode(sequences, own_structures, rng.uniform(0.0, 2.0, len(sequences))),
+        rng.normal(size=rna.n_weights) * scale,
         [[np.array(y, np.int64) for y in ys] for ys in outputs],
         [
-            np.array([feature_vector(names, sequence, y) for y in ys])
+            np.array([feature_vector(rna, sequence, y) for y in ys])
             for sequence, ys in zip(sequences, outputs, strict=True)
         ],
         own=own,
-        costs=[np.array(values) for values in costs],
+        costs=[np.array([missed(ys[k], y) for y in ys]) for ys, k in zip(outputs, own, strict=True)],
     )
+
+
+@st.composite
+def problems(draw, max_length=13, scale=1.0, spread=False, **options):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rna, sequences = RNA(draw(st.sampled_from([0, 1, 3])), **options), []
+    letters = draw(st.sampled_from(["ACGU", "GC", "GCGCGCGCAUN"]))
+    for length in draw(st.lists(st.integers(0, max_length), min_size=1, max_size=3)):
+        shorter = min(length, 7 + 2 * rna.min_hairpin)  # the number of structures explodes
+        sequences.append(spread_sequence(rng) if spread else random_sequence(rng, shorter, letters))
+    return problem_of(rna, rng, sequences, scale)
+
+
+# --- constraints ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Constrained(Problem):
+    """A problem with only the outputs that its constraints allow.
+
+    Attributes
+    ----------
+    beside : list of ndarray
+        Score of each output beside that of its features.
+    free : list of lists of ndarray
+        All outputs of each example, allowed or not.
+    """
+
+    beside: list[np.ndarray] = field(default_factory=list, repr=False)
+    free: list[list[np.ndarray]] = field(default_factory=list, repr=False)
+
+    @property
+    def scores(self):
+        return [features @ self.w + more for features, more in zip(self.features, self.beside, strict=True)]
+
+
+def satisfies(partner, given):
+    """Whether a structure is what the constraints say."""
+    right = {
+        ".": lambda i, j: True,
+        "x": lambda i, j: j < 0,
+        "|": lambda i, j: j >= 0,
+        "<": lambda i, j: j > i,
+        ">": lambda i, j: 0 <= j < i,
+        "(": lambda i, j: j == together[i],
+        ")": lambda i, j: j == together[i],
+    }
+    together = partners(given.notation)
+    kept = all(right[mark](i, partner[i]) for i, mark in enumerate(given.notation))
+    return kept and all(partner[i] != j for i, j in given.prohibited)
+
+
+def true_constraints(rng, partner, marks):
+    """Constraints that a structure satisfies, some of the notation in `marks`."""
+    notation = ["."] * len(partner)
+    for i, j in enumerate(partner):
+        of_base = "x" if j < 0 else "|<(" if j > i else "|>"
+        mark = rng.choice([".", *(mark for mark in of_base if mark in marks)])
+        if notation[i] == ".":
+            notation[i] = mark
+        if mark == "(":
+            notation[j] = ")"
+    pairs = [(i, j) for j in range(len(partner)) for i in range(j) if partner[i] != j]
+    chosen = rng.random(len(pairs)) < rng.choice([0.0, 0.1, 0.4])
+    return Constraints("".join(notation), [pair for pair, keep in zip(pairs, chosen, strict=True) if keep])
+
+
+@st.composite
+def constrained(draw, marks=".x|<>()", paired=True, **options):
+    """Some sequences with constraints and, if `paired`, some with scores of bases for being paired."""
+    problem, rng = draw(problems(**options)), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shard, given, beside = problem.shard, [], []
+    own = [ys[k] for ys, k in zip(problem.outputs, problem.own, strict=True)]
+    for y, ys in zip(own, problem.outputs, strict=True):
+        known = true_constraints(rng, y.tolist(), marks) if rng.random() < 0.7 else Constraints()
+        score = rng.normal(size=y.size) * 2 * (paired and rng.random() < 0.5)
+        given.append(replace(known, paired=score if score.any() else None))
+        beside.append(np.array([score[y >= 0].sum() for y in ys]))
+    kept = [[satisfies(y, g) for y in ys] for g, ys in zip(given, problem.outputs, strict=True)]
+
+    def of_kept(values):
+        return [v[keep] for v, keep in zip(values, kept, strict=True)]
+
+    letters = np.split(np.array(list("ACGUN"))[shard.letters], shard.offsets[1:-1])
+    return Constrained(
+        problem.structure,
+        problem.structure.encode(
+            ["".join(word) for word in letters],
+            [dot_bracket(y) for y in own],
+            shard.weights,
+            [given_as(g) for g in given],
+        ),
+        problem.w,
+        [[y for y, keep in zip(ys, keeps, strict=True) if keep] for ys, keeps in zip(problem.outputs, kept, strict=True)],
+        of_kept(problem.features),
+        own=[sum(keep[:k]) for keep, k in zip(kept, problem.own, strict=True)],
+        costs=of_kept(problem.costs),
+        beside=of_kept(beside),
+        free=problem.outputs,
+    )
+
+
+def given_as(given):
+    """As users write constraints: none, their notation only, or all."""
+    if given.prohibited or given.paired is not None:
+        return given
+    return given.notation or None

@@ -81,7 +81,10 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     """A model that train or tune saved, and the reader of its files."""
     model = load(path)
     if not isinstance(model, SequenceTagger):
-        raise ModelFileError(f"{path}: found a {type(model).__name__}, expected a sequence tagger")
+        raise ModelFileError(
+            f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
+            "(for RNA see structune evaluate rna and structune fold)"
+        )
     extra: Any = getattr(model, "extra_", None)
     try:
         reader = Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))

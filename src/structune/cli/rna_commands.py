@@ -18,7 +18,7 @@ def train(
         list[str] | None,
         typer.Option(
             help="Precision of the Gaussian prior of all weights, 1 by default, or GROUP=NUMBER for one "
-            "group of them, such as helix_stacking=3; may be given several times.",
+            "group of them, such as 'helix stacking=3'; may be given several times.",
             metavar="NUMBER",
             show_default=False,
         ),

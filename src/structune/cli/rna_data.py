@@ -59,7 +59,7 @@ def open_folder(model: str, contrafold: Path | None = None) -> RNAFolder:
         return RNAFolder.from_contrafold(contrafold, n_jobs=1)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
     if not isinstance(folder, RNAFolder):
-        raise ModelFileError(f"{model}: found a {type(folder).__name__}, expected a model for RNA")
+        raise ModelFileError(f"{model}: found a model of class {type(folder).__name__}, expected one for RNA")
     return folder.set_params(n_jobs=1)  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,8 @@ from structune.formats import partners
 from structune.structures.base import Groups
 from structune.structures.rna import RNA
 
+_MOST_NAMED = 20
+
 
 @dataclass(frozen=True)
 class Request:
@@ -80,19 +82,22 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
 
 
 def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:
-    """The penalty of numbers, which are for all groups, and of texts like ``helix_stacking=3``."""
-    base, by_name = 1.0, {}
+    """The penalty of numbers, which are for all groups, and of texts like ``helix stacking=3``."""
+    base, by_name, names = 1.0, {}, _group_names(settings)
     for text in given:
         name, separator, number = text.rpartition("=")
         try:
             value = float(number)
         except ValueError:
             raise DataError(f"--penalty {text}: expected a number, or GROUP=NUMBER") from None
+        if separator and name not in names:
+            known = ", ".join([*names[:_MOST_NAMED], *(["..."] if len(names) > _MOST_NAMED else [])])
+            raise DataError(f"--penalty {text}: found no group {name!r}, expected one of {known}")
         if separator:
             by_name[name] = value
         else:
             base = value
-    return dict.fromkeys(_group_names(settings), base) | by_name if by_name else base
+    return dict.fromkeys(names, base) | by_name if by_name else base
 
 
 def _group_names(settings: Mapping[str, Any]) -> Sequence[str]:

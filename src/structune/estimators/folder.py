@@ -298,8 +298,10 @@ class RNAFolder(StructuredEstimator):
             What is known of its structure.
         """
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        upper = self.rna_.pair_probabilities(self.coef_, shard, 0)
-        return upper + upper.T
+        table = self.rna_.pair_probabilities(self.coef_, shard, 0)
+        for i in range(len(table)):
+            table[i:, i] = table[i, i:]
+        return table
 
     def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
         """Log of the sum of exp(score) over the structures of each sequence, shape (n_sequences,)."""

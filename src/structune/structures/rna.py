@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.kernels.rna import row
+from structune.kernels.rna import row as place_of_row
 from structune.kernels.rna_loops import loop_cells
 from structune.structures.base import (
     Array,
@@ -24,7 +24,14 @@ from structune.structures.base import (
 from structune.structures.rna_constraints import FORCED, Constraints, as_constraints
 from structune.structures.rna_decoding import Viterbi, centroid_structure, mea_structure, samples
 from structune.structures.rna_features import CANONICAL, LETTERS, N_CELLS, STARTS, feature_set, group_of
-from structune.structures.rna_inference import Counts, LogInference, ScaledInference, grammar_model, infer
+from structune.structures.rna_inference import (
+    Counts,
+    LogInference,
+    ScaledInference,
+    grammar_model,
+    infer,
+    rows,
+)
 from structune.structures.rna_potentials import Potentials, Scores, with_ends
 from structune.structures.rna_shard import RNAShard
 from structune.structures.rna_space import offences, parse_sequence, parse_structure
@@ -315,7 +322,8 @@ class RNA(Structure):
         """Probability of every pair, shape (n, n), upper triangle."""
         part = shard.take([sequence])
         table, (flat,) = np.zeros((part.n_parts, part.n_parts)), self._pairs(w, part)
-        table[np.triu_indices(part.n_parts)] = flat[: part.n_parts * (part.n_parts + 1) // 2]
+        for i, row in enumerate(rows(flat, part.n_parts)):
+            table[i, i:] = row
         return table
 
     def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
@@ -353,5 +361,5 @@ def _add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatA
     n = partner.size
     out = scores.copy() if scores.size else np.zeros(n * (n + 1) // 2)
     for i in np.flatnonzero(partner > np.arange(n)):
-        out[row(i, n) + partner[i]] += bonus
+        out[place_of_row(i, n) + partner[i]] += bonus
     return out

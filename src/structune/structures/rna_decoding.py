@@ -14,7 +14,13 @@ from structune.kernels import rna_mea
 from structune.kernels._vectors import all_lanes
 from structune.kernels.rna_viterbi import viterbi
 from structune.structures.base import Array, FloatArray, IntArray
-from structune.structures.rna_inference import LogInference, ScaledInference, grammar_choices, grammar_model
+from structune.structures.rna_inference import (
+    LogInference,
+    ScaledInference,
+    grammar_choices,
+    grammar_model,
+    rows,
+)
 from structune.structures.rna_potentials import Scores, with_ends
 
 Item = tuple[int, int, int]
@@ -120,9 +126,10 @@ def mea_structure(pairs: FloatArray, n: int, gamma: float) -> IntArray:
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
-    upper = np.triu_indices(n)
-    flat = pairs[: upper[0].size]
-    paired = np.bincount(upper[0], flat, minlength=n) + np.bincount(upper[1], flat, minlength=n)
+    paired = np.zeros(n)
+    for i, row in enumerate(rows(pairs, n)):
+        paired[i] += row.sum()
+        paired[i:] += row
     return _best_sum(2.0 * gamma * pairs, np.maximum(1.0 - paired, 0.0))
 
 

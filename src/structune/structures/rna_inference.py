@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -156,13 +157,13 @@ class ScaledInference:
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
-        i, j = np.triu_indices(self.n)
-        scale = self.log_scale * (j - i + 1)
+        lengths = np.arange(self.n + 1)
         with np.errstate(divide="ignore"):
-            pairs, multi, multi_2 = (
-                np.log(table[: i.size]) + scale for table in (self.pairs, self._multi, self._multi_2)
-            )
-            suffixes = np.log(self._suffixes) + self.log_scale * np.arange(self.n, -1, -1)
+            pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
+            suffixes = np.log(self._suffixes) + self.log_scale * lengths[::-1]
+        for table in (pairs, multi, multi_2):
+            for row in rows(table, self.n):
+                row += self.log_scale * lengths[1 : row.size + 1]
         return grammar.Chart(pairs, multi, multi_2, suffixes)
 
 
@@ -203,6 +204,14 @@ def infer(
         except RangeError:
             pass
     return LogInference(potentials, letters, min_hairpin, scores)
+
+
+def rows(table: Array, n: int) -> Iterator[Array]:
+    """Views of the rows (i, i..n-1) of a triangular table."""
+    start = 0
+    for size in range(n, 0, -1):
+        yield table[start : start + size]
+        start += size
 
 
 def grammar_model(scores: Scores, letters: Array, min_hairpin: int, extra: Array) -> grammar.Model:
