@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from laws import Problem
 from structune.structures.rna import RNA
@@ -180,6 +181,16 @@ def feature_vector(rna, sequence, partner):
     return np.array([float(counts[name]) for name in names])
 
 
+def enumerated_pairs(outputs, scores):
+    """Probability of every pair, upper triangle."""
+    n = outputs[0].size
+    found = np.zeros((n, n))
+    for share, partner in zip(np.exp(scores - logsumexp(scores)), outputs, strict=True):
+        opens = np.flatnonzero(partner > np.arange(n))
+        found[opens, partner[opens]] += share
+    return found
+
+
 def missed(truth, partner):
     """Share of the paired bases whose partner is another, or none."""
     paired = [i for i, j in enumerate(truth) if j >= 0]
@@ -331,7 +342,10 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
             [given_as(g) for g in given],
         ),
         problem.w,
-        [[y for y, keep in zip(ys, keeps, strict=True) if keep] for ys, keeps in zip(problem.outputs, kept, strict=True)],
+        [
+            [y for y, keep in zip(ys, keeps, strict=True) if keep]
+            for ys, keeps in zip(problem.outputs, kept, strict=True)
+        ],
         of_kept(problem.features),
         own=[sum(keep[:k]) for keep, k in zip(kept, problem.own, strict=True)],
         costs=of_kept(problem.costs),

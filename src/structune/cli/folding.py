@@ -42,7 +42,7 @@ class Request:
         recipe.check()
         if recipe.has_many and self.format in ("bpseq", "pairs"):
             raise DataError(f"found --format {self.format}, expected another with --samples or --nbest")
-        check_targets([None if self.output == "-" or self.to_folder else Path(self.output)], self._plots)
+        check_targets([], [self.plot, self.dot_plot])
         if "-" not in (self.source, self.output) and _is_same(self.source, self.output):
             raise DataError(f"{self.output}: expected another file than the one that is read")
 
@@ -53,10 +53,6 @@ class Request:
                 f"{self.source}: found several sequences, expected one: a BPSEQ file holds one structure "
                 "(--output FOLDER writes a file of each)"
             )
-
-    @property
-    def _plots(self) -> list[Path | None]:
-        return [self.plot, self.dot_plot]
 
 
 class _Drawings:

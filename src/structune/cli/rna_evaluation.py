@@ -93,7 +93,10 @@ class Evaluation:
         n_pairs, n_knotted = int(self.exact.n_true.sum()), sum(self.knots.values())
         return [
             ("data", f"{len(self.exact.n_true):,} sequences, {self.n_bases:,} bases, {n_pairs:,} pairs"),
-            ("pseudoknots", f"{n_knotted:,} pairs in {len(self.knots):,} sequences{', all missed' if n_knotted else ''}"),
+            (
+                "pseudoknots",
+                f"{n_knotted:,} pairs in {len(self.knots):,} sequences{', all missed' if n_knotted else ''}",
+            ),
             ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
         ]
 

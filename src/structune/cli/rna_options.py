@@ -51,7 +51,7 @@ class Outside(StrEnum):
 TrainFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="TRAIN...",
+        metavar="TRAIN",
         help="Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or "
         "folders of such files.",
     ),
@@ -91,7 +91,7 @@ ModelArgument = Annotated[
 TestFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Files with sequences and structures, or folders of such files; see train rna.",
     ),
 ]
