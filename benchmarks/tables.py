@@ -103,9 +103,59 @@ def simulation() -> str:
     return table(["M", "R", *methods, "grouped better than the next by"], rows)
 
 
+def rna_speed() -> str:
+    data = result("rna_speed")
+    rows = [
+        [
+            str(row["length"]),
+            *(f"{row[key]:.3g}" for key in ("vienna_pairs", "structune_pairs")),
+            f"{row['pairs_times_faster']:.0f}",
+            *(f"{row[key]:.3g}" for key in ("vienna_best", "structune_best")),
+            f"{row['best_times_faster']:.0f}",
+        ]
+        for row in data["folding"]
+    ]
+    fold, at = data["s151"], {row["length"]: row for row in data["folding"]}
+    notes = (
+        f"At 1200 bases {at[1200]['multiply_adds_per_second'] / 1e9:.1f} billion multiply-adds a second, where a product "
+        f"of matrices reaches {data['blas_multiply_adds_per_second'] / 1e9:.0f}. One gradient of all weights over "
+        f"{fold['sequences']} sequences of S151Rfam ({fold['bases']} bases): {fold['gradient_1']:.2f} s, with two threads "
+        f"{fold['gradient_2']:.2f} s. "
+    )
+    notes += "; ".join(
+        f"{row['what']} ({row['length']} bases), {'all pairs' if row['method'] == 'pairs' else 'best structure'}: "
+        f"{row['seconds']:.1f} s, {row['peak_mb'] / 1000:.1f} GB"
+        for row in data["long"]
+    )
+    header = ["bases", "all pairs: ViennaRNA, s", "structune, s", "ratio"]
+    header += ["best structure: ViennaRNA, s", "structune, s", "ratio"]
+    return f"{table(header, rows)}\n\n{notes}."
+
+
+def rna_accuracy() -> str:
+    data, rows = result("rna_accuracy"), []
+    methods = ("pretrained", "contrafold", "vienna_mea", "vienna_mfe")
+    for name, parts in data["sets"].items():
+        for part, row in parts.items():
+            if row["sequences"] >= 20:
+                f1 = [f"{row[method]['f1']:.3f}" for method in methods]
+                gain = interval(row["pretrained minus contrafold"])
+                rows.append([f"{name}, {part}", str(row["sequences"]), *f1, gain])
+    header = ["pooled F1 of base pairs", "sequences", "structune", "CONTRAfold's parameters"]
+    return table([*header, "ViennaRNA MEA", "ViennaRNA MFE", "structune - CONTRAfold, points"], rows)
+
+
 def main() -> None:
     text = README.read_text()
-    for name, make in (("speed", speed), ("tuned", tuned), ("simulation", simulation)):
+    makers = {
+        "speed": speed,
+        "tuned": tuned,
+        "simulation": simulation,
+        "rna-speed": rna_speed,
+        "rna-accuracy": rna_accuracy,
+        "rna-hyperparameters": rna_hyperparameters,
+    }
+    for name, make in makers.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
         text, n = re.subn(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
         assert n == 1, f"README.md has no place for {name}"
