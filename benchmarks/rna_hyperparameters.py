@@ -8,7 +8,8 @@ Each split cuts S151Rfam at random in two folds; every method learns from one an
 back. What tuning holds out lies inside the training fold. Structures outside the model's space are left out
 of training and of the log loss; they count, like all, in sensitivity and PPV. A run goes on where the results
 end: with the methods that a split lacks. Passes are evaluations of the loss, its gradient or a product with
-its Hessian, over the whole training fold; such a product takes as long as three gradients.
+its Hessian, over the whole training fold; such a product takes as long as three gradients. The grid with cold
+starts, more than half of the time, runs on the first split only: with warm starts it tries the same points.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ def implicit(label: str, groups: str, heldout: str = IMPLICIT_HELDOUT) -> Method
 
 
 def grid(label: str, warm: bool) -> Method:
-    return Method(label, "single", GridTuner(warm=warm), {"folds": 5})
+    """The papers' 21 values; warm starts come from the stronger penalty, whose fits take less."""
+    values = tuple(2.0**k for k in range(-10, 11))
+    tuner = GridTuner(values[::-1] if warm else values, warm=warm)
+    return Method(label, "single", tuner, {"folds": 5})
 
 
 METHODS = {
@@ -92,8 +96,8 @@ COMPARED = (
     ("implicit_separate", "implicit_single"),
     ("majorize_grouped", "majorize_single"),
     ("direct_grouped", "direct_single"),
-    ("implicit_grouped", "grid"),
-    ("majorize_grouped", "grid"),
+    ("implicit_grouped", "grid_warm"),
+    ("majorize_grouped", "grid_warm"),
     ("majorize_grouped", "implicit_grouped"),
     ("majorize_grouped", "direct_grouped"),
 )
@@ -346,7 +350,7 @@ def plot(result: dict[str, Any], folder: Path) -> None:
                 learned[METHODS[name].label + label] = table
     plot_precisions_by_method(list(FIGURE_3B), learned, folder / f"{NAME}.png")
     found = result["summary"]["methods"]
-    names = [name for name in (*CURVES, "grid", "contrafold") if name in found]
+    names = [name for name in (*CURVES, "grid_warm", "contrafold") if name in found]
     curves = {METHODS[n].label: (found[n]["curve"]["sensitivity"], found[n]["curve"]["ppv"]) for n in names}
     if curves:
         plot_sensitivity_ppv(curves, folder / f"{NAME}_curves.png")
@@ -399,7 +403,7 @@ def todo(result: dict[str, Any], n_splits: int, methods: list[str]) -> Iterator[
             known[seed] = {"seed": seed, "methods": {}}
             result["splits"].append(known[seed])
         for name in methods:
-            if name not in known[seed]["methods"]:
+            if name not in known[seed]["methods"] and (name != "grid" or seed == 0):
                 yield known[seed], name
 
 

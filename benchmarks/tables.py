@@ -13,6 +13,11 @@ from typing import Any
 
 from common import RESULTS
 
+_DIFFERENCES = (
+    ("implicit_grouped", "implicit_single"),
+    ("majorize_grouped", "majorize_single"),
+    ("implicit_grouped", "grid"),
+)
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -117,13 +122,14 @@ def rna_speed() -> str:
     ]
     fold, at = data["s151"], {row["length"]: row for row in data["folding"]}
     notes = (
-        f"At 1200 bases {at[1200]['multiply_adds_per_second'] / 1e9:.1f} billion multiply-adds a second, where a product "
-        f"of matrices reaches {data['blas_multiply_adds_per_second'] / 1e9:.0f}. One gradient of all weights over "
-        f"{fold['sequences']} sequences of S151Rfam ({fold['bases']} bases): {fold['gradient_1']:.2f} s, with two threads "
-        f"{fold['gradient_2']:.2f} s. "
+        f"At 1200 bases {at[1200]['multiply_adds_per_second'] / 1e9:.1f} billion multiply-adds a second; "
+        f"a product of matrices reaches {data['blas_multiply_adds_per_second'] / 1e9:.0f}. A gradient of all "
+        f"weights over {fold['sequences']} sequences of S151Rfam ({fold['bases']} bases): "
+        f"{fold['gradient_1']:.2f} s, with two threads {fold['gradient_2']:.2f} s. "
     )
     notes += "; ".join(
-        f"{row['what']} ({row['length']} bases), {'all pairs' if row['method'] == 'pairs' else 'best structure'}: "
+        f"{row['what']} ({row['length']} bases), "
+        f"{'all pairs' if row['method'] == 'pairs' else 'best structure'}: "
         f"{row['seconds']:.1f} s, {row['peak_mb'] / 1000:.1f} GB"
         for row in data["long"]
     )
@@ -143,6 +149,27 @@ def rna_accuracy() -> str:
                 rows.append([f"{name}, {part}", str(row["sequences"]), *f1, gain])
     header = ["pooled F1 of base pairs", "sequences", "structune", "CONTRAfold's parameters"]
     return table([*header, "ViennaRNA MEA", "ViennaRNA MFE", "structune - CONTRAfold, points"], rows)
+
+
+def rna_hyperparameters() -> str:
+    data = result("rna_hyperparameters")
+    papers = [data["published"][paper]["roc_area"] for paper in ("do_foo_ng_2007", "foo_do_ng_2009")]
+    rows = []
+    for name, row in data["summary"]["methods"].items():
+        published = " and ".join(f"{paper[name]:.3f}" for paper in papers if name in paper)
+        area, loss = row["roc_area"], row["test_log_loss"]
+        spread = f" ± {area['standard_deviation']:.3f}" if row["n_splits"] > 1 else ""
+        costs = [f"{row[key]['mean']:.0f}" for key in ("seconds", "passes")]
+        rows.append([row["label"], f"{area['mean']:.3f}{spread}", published, f"{loss['mean']:.0f}", *costs])
+    notes = "; ".join(
+        f"{data['summary']['methods'][row['better']]['label']} minus "
+        f"{data['summary']['methods'][row['base']]['label']}: area {row['roc_area']['text']}, "
+        f"log loss {interval(row['test_log_loss'], 1.0)}"
+        for row in data["summary"]["differences"]
+        if (row["better"], row["base"]) in _DIFFERENCES
+    )
+    header = ["hyperparameters", "ROC area", "published", "test log loss", "seconds", "passes"]
+    return f"{table(header, rows)}\n\nPaired differences: {notes}."
 
 
 def main() -> None:

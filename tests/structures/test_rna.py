@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import laws
-from rnas import problems
+from rnas import problem_of, problems
 from structune.errors import DataError
 from structune.losses import LogLoss
 from structune.risk import Risk
@@ -35,6 +35,19 @@ def test_laws(options, data):
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
+
+
+SIDES = [(0, 30), (30, 0), (31, 0), (0, 31), (15, 15), (16, 15), (1, 29), (30, 1), (28, 2), (10, 11), (8, 8)]
+
+
+@pytest.mark.parametrize("kind", ["contrafold", "extended"])
+def test_laws_at_the_limits_of_loops(kind):
+    """An inner pair at these distances from the outer one: up to 30 unpaired bases it may be there."""
+    rng = np.random.default_rng(0)
+    sequences = ["AG" + "A" * left + "GAAAC" + "A" * right + "CA" for left, right in SIDES]
+    problem = problem_of(RNA(features=kind), rng, sequences, 1.0)
+    assert [len(ys) for ys in problem.outputs] == [6 - (sum(sides) > 30) for sides in SIDES]
+    laws.hold(problem)
 
 
 def test_parameters_by_name():
