@@ -53,7 +53,7 @@ HELDOUT: dict[str, dict[str, Any]] = {
     "3 folds": {"folds": 3},
     "5 folds": {"folds": 5},
 }
-IMPLICIT_HELDOUT = "3 folds"
+IMPLICIT_HELDOUT = "2 folds"  # --heldout: as good as more of them, at a third of the cost
 HELDOUT_SEEDS = (1000, 1001)  # of splits that no table uses
 
 
