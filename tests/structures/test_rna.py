@@ -24,7 +24,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))

@@ -328,8 +328,11 @@ class RNA(Structure):
 
     def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
         """Probabilities of all pairs of each sequence in turn, triangular."""
-        for inference in self._inferences(w, shard):
+        for s, inference in enumerate(self._inferences(w, shard)):
             inference.count(Counts(inference.n, w.dtype))
+            if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
+                (inference,) = self._inferences(w, shard.take([s]), log_domain=True)
+                inference.count(Counts(inference.n, w.dtype))
             yield inference.pairs
 
 
@@ -342,17 +345,17 @@ def _pair_scores(
 ) -> tuple[list[FloatArray], FloatArray]:
     """Scores of pairs that each sequence's constraints give, or none, and the score of all that must be."""
     scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
-    for s, given in enumerate(map(as_constraints, constraints)):
-        if given is not None:
-            try:
+    for s, constraint in enumerate(constraints):
+        try:
+            if (given := as_constraints(constraint)) is not None:
                 scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
-            except DataError as error:
-                raise DataError(f"sequence {s}: {error}") from None
+        except DataError as error:
+            raise DataError(f"sequence {s}: {error}") from None
     return scores, forced
 
 
 def _check_forced(shard: RNAShard, s: int, value: float) -> None:
-    if value < shard.forced[s] - FORCED / 2:
+    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
         raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,10 @@ class Constraints:
                 scores[[row(k, n) + i for k in range(i)]] = -np.inf
         for i, j in self._forced():
             scores[row(i, n) + j] += FORCED
-        for i, j in self.prohibited:
-            if not 0 <= i < j < n:
-                raise DataError(f"found the prohibited pair ({i}, {j}), expected 0 <= i < j < {n}")
+        for pair in self.prohibited:
+            i, j = pair if len(pair) == 2 else (-1, -1)
+            if not (isinstance(i + j, Integral) and 0 <= i < j < n):
+                raise DataError(f"found the prohibited pair {pair}, expected integers 0 <= i < j < {n}")
             scores[row(i, n) + j] = -np.inf
         return scores
 
@@ -91,4 +93,6 @@ class Constraints:
 
 def as_constraints(given: Constraints | str | None) -> Constraints | None:
     """Constraints, from themselves or from their notation."""
+    if given is not None and not isinstance(given, Constraints | str):
+        raise DataError(f"found constraints of type {type(given).__name__}, expected a str or Constraints")
     return Constraints(given) if isinstance(given, str) else given

@@ -145,14 +145,15 @@ class ScaledInference:
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
-        loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)
+        loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         kernels.outside(
             self.letters, self._tables, self._scalars, self._extra, weight, self.lanes, self.pairs,
             self._multi, self._multi_2, self._suffixes, np.zeros(self.n + 1, self.dtype),
             np.zeros_like(self._multi), self._ring(), self._rows(8), self._partners, counts.tables, loops,
             counts.scalars,
         )  # fmt: skip
-        counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
+            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * self.n
 
     def chart(self) -> grammar.Chart:
@@ -198,7 +199,7 @@ def infer(
     potentials: Potentials, letters: Array, min_hairpin: int, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
     """In the linear domain if the numbers allow it."""
-    if not scores.size or np.max(scores, initial=0.0) < _MOST_SCORE:
+    if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, min_hairpin, scores)
         except RangeError:
