@@ -25,6 +25,9 @@ lint: .venv/installed
 bench: .venv/installed
 	$(BIN)/python benchmarks/hmm_simulation.py
 	$(BIN)/python benchmarks/conll2000.py
+	$(BIN)/python benchmarks/rna_speed.py
+	$(BIN)/python benchmarks/rna_accuracy.py
+	$(BIN)/python benchmarks/rna_hyperparameters.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -8,7 +8,8 @@ checkout).
 
 Test sets: test set A of Rivas, Lang & Eddy (2012), and the sequences of ArchiveII that are not in their
 training set A, on which the pretrained model was trained. Many of them have relatives there. References are
-full: pairs of pseudoknots count, and are always missed.
+full: pairs of pseudoknots count, though structures
+without pseudoknots cannot have all of them.
 
 gamma of each method is that of the best pooled F1 on a sample of the training set, for the pretrained model
 the one in its file.

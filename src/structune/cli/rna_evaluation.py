@@ -95,7 +95,7 @@ class Evaluation:
             ("data", f"{len(self.exact.n_true):,} sequences, {self.n_bases:,} bases, {n_pairs:,} pairs"),
             (
                 "pseudoknots",
-                f"{n_knotted:,} pairs in {len(self.knots):,} sequences{', all missed' if n_knotted else ''}",
+                f"{n_knotted:,} pairs in {len(self.knots):,} sequences",
             ),
             ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
         ]

@@ -114,7 +114,8 @@ class _Folder:
 
     def write(self, name: str, text: str) -> None:
         path = self._folder / f"{self._names(name)}{self._ending}"
-        path.write_bytes((self._heading + text).encode())
+        with path.open("xb") as file:  # the folder may hold what was read, or other results
+            file.write((self._heading + text).encode())
 
     def flush(self) -> None:
         pass

@@ -23,6 +23,7 @@ from structune.model_files import load
 from structune.solvers.lbfgs import TOLERANCE
 from structune.structures.base import FloatArray, Groups, IntArray, check_weights, split_evenly
 from structune.structures.rna import RNA
+from structune.structures.rna_constraints import Constraints
 from structune.structures.rna_shard import RNAShard
 from structune.tuning.problem import Tuner, TuningResult
 
@@ -221,7 +222,8 @@ class RNAFolder(StructuredEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         constraints : list, optional
-            For each sequence what is known of its structure: `Constraints`, their notation, or None.
+            For each sequence what is known of its structure: `Constraints`, their notation, or None. They
+            shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
         """
         return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
 
@@ -278,7 +280,8 @@ class RNAFolder(StructuredEstimator):
         Parameters
         ----------
         random_state : int or numpy.random.Generator, optional
-            Draws for a sequence depend on its place among the others, and on nothing else of them.
+            Not that of the constructor. Draws for a sequence depend on its place among the others, and on
+            nothing else of them.
         """
         _check_at_least_one(n)
         shard = self._encode(X, constraints)
@@ -336,8 +339,8 @@ class RNAFolder(StructuredEstimator):
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         check_is_fitted(self, "coef_")
-        if isinstance(constraints, str):
-            raise DataError("found one string, expected a list of constraints")
+        if isinstance(constraints, str | Constraints):
+            raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
         given = None if constraints is None else list(constraints)
         return self.rna_.encode(_strings(X, "sequence"), constraints=given)
 

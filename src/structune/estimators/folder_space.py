@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from structune.errors import DataError
-from structune.formats.dot_bracket import drop_pseudoknots
+from structune.formats.dot_bracket import drop_pseudoknots, partners
+from structune.structures.base import IntArray
 from structune.structures.rna import RNA
 
 OUTSIDE = ("skip", "trim", "error")
@@ -115,11 +118,29 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: str
 def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     """The structure without its offending pairs, and their number."""
     n_dropped = 0
-    while offences := rna.offences(sequence, structure):  # without one pair, another may offend
-        dropped = {base for i, j, _ in offences for base in (i, j)}
+    while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
+        i, j, reason = offences[0]
+        dropped = _smaller_helix(partners(structure), i, j) if reason.startswith("a loop") else (i, j)
         structure = "".join("." if k in dropped else mark for k, mark in enumerate(structure))
-        n_dropped += len(dropped) // 2
+        n_dropped += 1
     return structure, n_dropped
+
+
+def _smaller_helix(partner: IntArray, i: int, j: int) -> tuple[int, int]:
+    """The pair (i, j), which closes a loop with one other pair, or that one if its helix has fewer pairs."""
+    p = i + 1 + int(np.argmax(partner[i + 1 :] >= 0))
+    q = int(partner[p])
+    return (p, q) if _helix(partner, p, q, 1) < _helix(partner, i, j, -1) else (i, j)
+
+
+def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
+    """Pairs stacked upon one another from (i, j) inwards, or outwards where `step` is -1."""
+    n = 0
+    while 0 <= i < partner.size and partner[i] == j:
+        i, j, n = i + step, j - step, n + 1
+        if i >= j:
+            break
+    return n
 
 
 def _named(offence: tuple[int, int, str]) -> str:

@@ -53,7 +53,9 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
 def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
     entry, count = _Entry(lines), 0
     for number, text in lines.filled():
-        if text.startswith("#"):
+        if text.startswith("#") or (
+            text == ">structure" and entry.awaits_structure()
+        ):  # as CONTRAfold writes
             continue
         if (header := text.startswith(">")) or entry.is_complete():
             if entry.number:
@@ -102,6 +104,9 @@ class _Entry:
     def is_complete(self) -> bool:
         bases, characters = self._lengths()
         return not self.number or (bool(self.structure) and characters >= bases)
+
+    def awaits_structure(self) -> bool:
+        return bool(self.sequence) and not self.structure
 
     def add(self, number: int, text: str) -> None:
         if not self.structure and not STRUCTURE.search(text):

@@ -237,8 +237,8 @@ def outside(
     d_multi, ring, scratch : zeros
         As M, (32, LEFT + n + RIGHT), (8, n + RIGHT).
     counts : as `tables`
-        Get the counts, those of hairpins and spans by length; those of loops with more than one size go to
-        ``loop_counts`` (31 * 31, width(lanes)).
+        Get the counts, those of hairpins and spans by length. ``loop_counts`` (31 * 31, width(lanes)) gets
+        those of larger loops by size, in runs to be added up, without the factor of their own potential.
     scalar_counts : as `scalars`
         But in the place of the unpaired bases of multi-branch loops, which are those that all others leave,
         the unpaired bases of hairpins.

@@ -15,7 +15,7 @@ import numpy as np
 
 from structune.kernels._jit import kernel
 from structune.kernels._vectors import cells
-from structune.kernels.rna import row
+from structune.kernels.rna import N_LETTERS, row
 from structune.kernels.rna_loops import (
     LOOP,
     branch_cells,
@@ -228,11 +228,12 @@ def _pick(values, n_choices, value, uniform):
     """The choice that `uniform`, one of [0, 1), falls on or, if it is negative, the best one."""
     best, seen = 0, 0.0
     for k in range(n_choices):
-        seen += np.exp(values[k] - value)
-        if seen > uniform >= 0.0:
-            return k
         if values[k] > values[best]:
             best = k
+        if uniform >= 0.0:
+            seen += np.exp(values[k] - value)
+            if seen > uniform:
+                return k
     return best
 
 
@@ -293,7 +294,7 @@ def log_inside(model, chart, work):
     for i in range(n - 1, -1, -1):
         for j in range(i, n):
             at, found = row(i, n) + j, 0
-            if j > i + model.min_hairpin and model.allowed[letters[i + 1] * 6 + letters[j + 1]]:
+            if j > i + model.min_hairpin and model.allowed[letters[i + 1] * N_LETTERS + letters[j + 1]]:
                 found = _choices(model, chart, PAIR, i, j, work)
             chart.pairs[at] = _log_sum(work.values, found, zero)
             found = _choices(model, chart, MULTI, i, j, work)

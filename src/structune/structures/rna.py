@@ -128,7 +128,7 @@ class RNA(Structure):
             for i, j, reason in offences(letters[s], partner, self._allowed, self.min_hairpin):
                 raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
             partners.append(partner)
-        extra, forced = _pair_scores(letters, constraints or [None] * len(letters))
+        extra, forced = self._pair_scores(letters, constraints or [None] * len(letters))
         return RNAShard(
             check_weights(weights, len(letters)),
             _offsets(letters),
@@ -139,6 +139,20 @@ class RNA(Structure):
             forced,
             np.arange(len(letters)),
         )
+
+    def _pair_scores(
+        self, letters: Sequence[Array], constraints: Sequence[Constraints | str | None]
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Scores of pairs that each sequence's constraints give, or none, and that of all that must be."""
+        scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
+        for s, constraint in enumerate(constraints):
+            try:
+                if (given := as_constraints(constraint)) is not None:
+                    scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
+                    given.check(letters[s], self._allowed, self.min_hairpin)
+            except DataError as error:
+                raise DataError(f"sequence {s}: {error}") from None
+        return scores, forced
 
     def offences(self, sequence: str, structure: str) -> list[tuple[int, int, str]]:
         """The pairs of a structure that the model cannot produce, and why."""
@@ -273,9 +287,9 @@ class RNA(Structure):
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
             _check_forced(shard, s, viterbi.score)
-            partners, values = viterbi.n_best(n)
-            possible = values > shard.forced[s] - FORCED / 2  # the last ones may lack what must be
-            found.append((partners[possible], values[possible] - shard.forced[s]))
+            least = shard.forced[s] - FORCED / 2 if shard.forced[s] else -np.inf
+            partners, values = viterbi.n_best(n, least)
+            found.append((partners, values - shard.forced[s]))
         return found
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
@@ -338,20 +352,6 @@ class RNA(Structure):
 
 def _offsets(parts: Sequence[Array]) -> IntArray:
     return np.concatenate(([0], np.cumsum([part.size for part in parts], dtype=np.int64)))
-
-
-def _pair_scores(
-    letters: Sequence[Array], constraints: Sequence[Constraints | str | None]
-) -> tuple[list[FloatArray], FloatArray]:
-    """Scores of pairs that each sequence's constraints give, or none, and the score of all that must be."""
-    scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
-    for s, constraint in enumerate(constraints):
-        try:
-            if (given := as_constraints(constraint)) is not None:
-                scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
-        except DataError as error:
-            raise DataError(f"sequence {s}: {error}") from None
-    return scores, forced
 
 
 def _check_forced(shard: RNAShard, s: int, value: float) -> None:

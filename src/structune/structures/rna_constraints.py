@@ -11,11 +11,13 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels.rna import row
-from structune.structures.base import FloatArray
+from structune.structures.base import Array, FloatArray
+from structune.structures.rna_space import offences
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
 FORCED = 1e6
 _NOTATION = ".x|<>()"
+_MOST_SCORE = 1000.0  # of a base: small beside FORCED
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,10 @@ class Constraints:
         A character a base: ``.`` free, ``x`` unpaired, ``|`` paired, ``<`` paired with a base to its right,
         ``>`` paired with one to its left, ``(`` and ``)`` paired with each other.
     prohibited : sequence of (i, j)
-        Bases, from 0, that do not pair with each other.
+        Bases, from 0, that do not pair with each other, in either order.
     paired : array-like, shape (n,), optional
         Score of each base for being paired, whatever its partner, beside that of being unpaired: a log odds,
-        such as probing experiments give. Positive numbers favour pairs.
+        such as probing experiments give, within +-1000. Positive numbers favour pairs.
     """
 
     notation: str = ""
@@ -50,11 +52,20 @@ class Constraints:
         for i, j in self._forced():
             scores[row(i, n) + j] += FORCED
         for pair in self.prohibited:
-            i, j = pair if len(pair) == 2 else (-1, -1)
+            i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
             if not (isinstance(i + j, Integral) and 0 <= i < j < n):
-                raise DataError(f"found the prohibited pair {pair}, expected integers 0 <= i < j < {n}")
+                raise DataError(f"found the prohibited pair {pair}, expected two bases from 0 to {n - 1}")
             scores[row(i, n) + j] = -np.inf
         return scores
+
+    def check(self, letters: Array, allowed: Array, min_hairpin: int) -> None:
+        """Refuse forced pairs that a model cannot produce."""
+        partner = np.full(letters.size, -1)
+        for i, j in self._forced():
+            partner[i], partner[j] = j, i
+        for i, j, reason in offences(letters, partner, allowed, min_hairpin):
+            if not reason.startswith("a loop"):  # there may be other pairs in it
+                raise DataError(f"the bases {i} and {j} (from 0) are to pair: found {reason}")
 
     @property
     def forced(self) -> float:
@@ -65,9 +76,10 @@ class Constraints:
         if self.notation and len(self.notation) != n:
             raise DataError(f"found constraints of length {len(self.notation)} for {n} bases")
         given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
-        if given.shape != (n,) or not np.all(np.isfinite(given)):
+        if given.shape != (n,) or not np.all(np.abs(given) <= _MOST_SCORE):
             raise DataError(
-                f"found scores of shape {given.shape} for {n} bases, expected as many finite numbers"
+                f"found scores of shape {given.shape} for {n} bases, expected one each, within +-{_MOST_SCORE}"
+                " ('x' in the notation keeps a base unpaired, '|' paired)"
             )
         for i, character in enumerate(self.notation):
             if character not in _NOTATION:

@@ -53,18 +53,22 @@ class Viterbi:
         """Partners of the bases, -1 for none."""
         return derive(self._model, self._chart, self.n, np.empty(0))
 
-    def n_best(self, n: int) -> tuple[IntArray, FloatArray]:
+    def n_best(self, n: int, least: float) -> tuple[IntArray, FloatArray]:
         """Up to `n` structures of highest score, falling: partners, shape (n, n_bases), and scores.
+
+        None that scores less than `least`.
 
         Best first: what the chart says that an unfinished structure can reach, one of its choices reaches.
         """
-        order = count()
+        order = count(0, -1)  # of equal ones the latest first, which is soon finished
         found: list[tuple[list[Item], float]] = []
         waiting: list[tuple[float, int, list[Item], list[Item]]] = [
             (-self.score, next(order), [(grammar.EXTERIOR, 0, self.n - 1)], [])
         ]
         while waiting and len(found) < n:
             loss, _, todo, pairs = heapq.heappop(waiting)
+            if -loss < least:
+                break
             if not todo:
                 found.append((pairs, -loss))
                 continue

@@ -12,11 +12,12 @@ _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
 _CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
 _CODES[ord("T")] = LETTERS.index("U")
+_CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
 
 
 def parse_sequence(s: int, sequence: str) -> Array:
     """Letters of sequence number s: 0-3 for ACGU, 4 for any other base."""
-    codes = _CODES[np.frombuffer(sequence.upper().encode("latin-1", "replace"), np.uint8)]
+    codes = _CODES[np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)]
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
