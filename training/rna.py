@@ -5,8 +5,8 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
 
-1. On sequences of up to 300 bases whose family is known, at most 40 of each, with whole families held out: the
-   precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to two
+1. On sequences of up to 300 bases whose family is known, at most 40 of each, with whole families held out:
+   the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to two
    digits; then gamma, by pooled F1.
 2. The weights, with these precisions, on at most 150 sequences of each family.
 """

@@ -484,7 +484,7 @@ def agrees(structure, notation):
 
 def test_constraints_that_are_refused(model):
     for given, message in (
-        ("x...", "found one string, expected a list of constraints"),
+        ("x...", "found one str, expected a list of constraints"),
         (["x..."], "found 1 constraints for 2 sequences"),
         ([None, "x.."], "sequence 1: found constraints of length 3 for 4 bases"),
         ([None, "x..?"], "sequence 1: constraint 3"),

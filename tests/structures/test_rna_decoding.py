@@ -43,6 +43,9 @@ def test_n_best_without_any_preference():
     assert_array_equal(values, 0.0)
     assert {tuple(y) for y in outputs.tolist()} == {tuple(y) for y in structures(sequence, 1)}
     assert len(outputs) == len(structures(sequence, 1))
+    rna, long = RNA(), "GGCA" * 15
+    ((outputs, values),) = rna.n_best(np.zeros(rna.n_weights), rna.encode([long]), 3)
+    assert (outputs.shape, len(np.unique(outputs, axis=0))) == ((3, 60), 3)
 
 
 @settings(max_examples=20)

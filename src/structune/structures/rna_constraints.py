@@ -54,7 +54,7 @@ class Constraints:
         for pair in self.prohibited:
             i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
             if not (isinstance(i + j, Integral) and 0 <= i < j < n):
-                raise DataError(f"found the prohibited pair {pair}, expected two bases from 0 to {n - 1}")
+                raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
             scores[row(i, n) + j] = -np.inf
         return scores
 
