@@ -78,7 +78,7 @@ class Constraints:
         given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
         if given.shape != (n,) or not np.all(np.abs(given) <= _MOST_SCORE):
             raise DataError(
-                f"found scores of shape {given.shape} for {n} bases, expected one each, within +-{_MOST_SCORE}"
+                f"found scores of shape {given.shape} for {n} bases, expected one each within +-{_MOST_SCORE}"
                 " ('x' in the notation keeps a base unpaired, '|' paired)"
             )
         for i, character in enumerate(self.notation):
