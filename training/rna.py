@@ -1,6 +1,6 @@
 """Trains the model of `RNAFolder.pretrained()`, on training set A of Rivas, Lang & Eddy (2012) alone.
 
-    python training/rna.py            about half an hour on two cores
+    python training/rna.py            about ten minutes on two cores
     python training/rna.py --quick    on a few short sequences, to a file in the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
@@ -76,7 +76,7 @@ def main() -> None:
     pure = data.take(whole), [families[s] for s in whole]
     precisions, gamma = tune(settings, *few(*pure, FEW, SHORT))
     part, _ = few(data, families, MOST)
-    folder = RNAFolder(**settings, penalty=precisions, gamma=gamma)
+    folder = RNAFolder(**settings, penalty=precisions, gamma=gamma, tolerance=1e-3)
     folder.fit(part.sequences, part.structures)
     say(f"fitted to {len(part)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
     path = Path("rna.structune") if arguments.quick else MODEL
