@@ -576,6 +576,13 @@ def test_files_that_are_not_contrafolds(tmp_path, model):
         folder(features="extended").fit(X, Y).to_contrafold(path)
 
 
+def test_the_pretrained_model_folds_a_trna():
+    folder = RNAFolder.pretrained()
+    assert (folder.status_, folder.features) == ("converged", "extended")
+    assert folder.predict([TRNA_PHE]) == [CLOVERLEAF]
+    assert folder.score([TRNA_PHE], [CLOVERLEAF]) == 1.0
+
+
 def test_pretrained(tmp_path, monkeypatch, model):
     monkeypatch.setattr("structune.estimators.folder.resources.files", lambda package: tmp_path)
     with pytest.raises(ModelFileError, match=r"found no file .*rna\.structune"):
