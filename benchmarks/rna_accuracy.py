@@ -82,6 +82,7 @@ def vienna_mea(task: tuple[str, tuple[float, ...]]) -> list[str]:
     import RNA
 
     compound = RNA.fold_compound(plain(task[0]))
+    compound.exp_params_rescale(compound.mfe()[1])  # else partition functions of long sequences overflow
     compound.pf()
     return [str(compound.MEA(gamma)[0]) for gamma in task[1]]
 

@@ -1,7 +1,7 @@
 """Folds some well-known RNAs with the model that comes with structune: run by `make demo`.
 
-Their structures are known from crystals; the model learned from some thousand others, tRNAs and ribosomal RNAs
-among them. Draws one to demo_output/.
+Their structures are known from experiments; the model learned from some thousand others, tRNAs and ribosomal
+RNAs among them. Draws one to demo_output/.
 """
 
 from __future__ import annotations
