@@ -491,8 +491,10 @@ def test_constraints_that_are_refused(model):
     ):
         with pytest.raises(DataError, match=message):
             model.predict(["ACGU", "ACGU"], constraints=given)
-    with pytest.raises(DataError, match="found constraints that no structure satisfies"):
+    with pytest.raises(DataError, match="sequence 0: the bases 0 and 6 .* that cannot pair"):
         model.predict(["AAAAAAA"], constraints=["(.....)"])
+    with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
+        model.predict(["AAAAAAA"], constraints=["|.....|"])
 
 
 def test_log_loss(model):
