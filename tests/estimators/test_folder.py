@@ -491,7 +491,7 @@ def test_constraints_that_are_refused(model):
     ):
         with pytest.raises(DataError, match=message):
             model.predict(["ACGU", "ACGU"], constraints=given)
-    with pytest.raises(DataError, match="sequence 0: the bases 0 and 6 .* that cannot pair"):
+    with pytest.raises(DataError, match=r"sequence 0: the bases 0 and 6 .* that cannot pair"):
         model.predict(["AAAAAAA"], constraints=["(.....)"])
     with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
         model.predict(["AAAAAAA"], constraints=["|.....|"])
