@@ -166,7 +166,8 @@ def rna_hyperparameters() -> str:
         area, loss = row["roc_area"], row["test_log_loss"]
         spread = f" ± {area['standard_deviation']:.3f}" if row["n_splits"] > 1 else ""
         costs = [f"{row[key]['mean']:.0f}" for key in ("seconds", "passes")]
-        rows.append([row["label"], f"{area['mean']:.3f}{spread}", published, f"{loss['mean']:.0f}", *costs])
+        measures = [f"{area['mean']:.3f}{spread}", published, f"{loss['mean']:.0f}"]
+        rows.append([row["label"], str(row["n_splits"]), *measures, *costs])
     notes = "; ".join(
         f"{data['summary']['methods'][row['better']]['label']} minus "
         f"{data['summary']['methods'][row['base']]['label']}: area {row['roc_area']['text']}, "
@@ -174,7 +175,7 @@ def rna_hyperparameters() -> str:
         for row in data["summary"]["differences"]
         if (row["better"], row["base"]) in _DIFFERENCES
     )
-    header = ["hyperparameters", "ROC area", "published", "test log loss", "seconds", "passes"]
+    header = ["hyperparameters", "splits", "ROC area", "published", "test log loss", "seconds", "passes"]
     return f"{table(header, rows)}\n\nPaired differences: {notes}."
 
 
