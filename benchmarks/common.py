@@ -9,7 +9,18 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from structune.datasets._files import DataFile, find
+
 RESULTS = Path(__file__).parent / "results"
+
+_CONTRAFOLD = DataFile(
+    "rna/contrafold.params.complementary", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c"
+)
+
+
+def contrafold_parameters() -> Path:
+    """CONTRAfold's parameter file."""
+    return find(_CONTRAFOLD)
 
 
 def machine(*packages: str) -> dict[str, Any]:

@@ -18,22 +18,19 @@ the one in its file.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common import write
+from common import contrafold_parameters, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
 from structune.metrics import base_pair_bootstrap, base_pair_scores
 
 GAMMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-DATA = Path(os.environ.get("STRUCTUNE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 QUICK = 100
 
 
@@ -46,7 +43,7 @@ def main() -> None:
     sets = {"TestSetA": load_rna("tornado_test_a"), "ArchiveII": unseen(load_rna("archiveii"))}
     if quick:
         sets = {name: data.take(short(data, QUICK)) for name, data in sets.items()}
-    contrafold = RNAFolder.from_contrafold(DATA / "rna" / "contrafold.params.complementary")
+    contrafold = RNAFolder.from_contrafold(contrafold_parameters())
     with ProcessPoolExecutor() as pool:
         gammas = choose_gammas(contrafold, pool)
         results = {name: compare(name, data, contrafold, gammas, pool) for name, data in sets.items()}

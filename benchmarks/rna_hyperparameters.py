@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import RESULTS, write
+from common import RESULTS, contrafold_parameters, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
-from structune.datasets._files import DataFile, find
 from structune.estimators.folder_space import OutsideSpaceWarning
 from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area
 from structune.metrics.bootstrap import paired_difference
@@ -43,9 +42,6 @@ from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTune
 
 Array = NDArray[Any]
 NAME = "rna_hyperparameters"
-CONTRAFOLD = DataFile(
-    "rna/contrafold.params.complementary", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c"
-)
 HELDOUT: dict[str, dict[str, Any]] = {
     "a fifth": {"holdout": 0.2},
     "a third": {"holdout": 1 / 3},
@@ -165,7 +161,7 @@ def folds_of(n: int, seed: int) -> list[tuple[Array, Array]]:
 def fit(method: Method, train: RNAData, settings: Settings) -> RNAFolder:
     common = {"min_hairpin": settings.min_hairpin, "n_jobs": settings.jobs}
     if method is METHODS["contrafold"]:
-        return RNAFolder.from_contrafold(find(CONTRAFOLD), **common)
+        return RNAFolder.from_contrafold(contrafold_parameters(), **common)
     folder = RNAFolder(groups=method.groups, tuning=method.tuning, **method.heldout, **common)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideSpaceWarning)  # they are counted

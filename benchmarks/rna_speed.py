@@ -11,21 +11,18 @@ parameters, ViennaRNA as it comes. Both look at loops of at most 30 unpaired bas
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common import write
+from common import contrafold_parameters, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
-DATA = Path(os.environ.get("STRUCTUNE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LONG = ("23S", "random 10000")
 
 
@@ -99,7 +96,7 @@ def long_input(name: str, method: str) -> None:
         data = load_rna("archiveii")
         whole = [s for s, family in enumerate(data.families) if family == "23s"]
         sequence = max((data.sequences[s] for s in whole), key=len)
-    folder = RNAFolder.from_contrafold(DATA / "rna" / "contrafold.params.complementary")
+    folder = RNAFolder.from_contrafold(contrafold_parameters())
     fold = {"pairs": folder.pair_probabilities, "best": lambda x: folder.predict_viterbi([x])}[method]
     fold(sequence[:50])  # compiles
     start = time.perf_counter()
@@ -175,7 +172,7 @@ def main() -> None:
         long_input(*arguments.long)
         return
     quick, rna = arguments.quick, RNA()
-    w = rna.weights_from(read_contrafold(DATA / "rna" / "contrafold.params.complementary"))
+    w = rna.weights_from(read_contrafold(contrafold_parameters()))
     shard = rna.encode(["GGGGAAAACCCC"])
     rna.pair_probabilities(w, shard, 0), rna.best(w, shard), rna.linearize(w, shard)(w)  # compiles
     rows = [fold(n, rna, w, 5 if n < 1000 else 3 if n < 2000 else 1) for n in (QUICK if quick else LENGTHS)]

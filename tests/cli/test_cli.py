@@ -11,10 +11,9 @@ from itertools import count
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from typer.testing import CliRunner
 
 import structune
-from structune.cli.app import app
+from commands import fail, run, succeed
 from structune.cli.columns import default_templates
 from structune.features import conll2000_templates, parse_templates
 from structune.formats import read_conll
@@ -23,26 +22,6 @@ from structune.monitor import Monitor
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
 CHUNKS = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "O"}
 SMALL = ["--templates", "w[0] pos[-1..0]", "--quiet", "--jobs", "1"]
-
-
-def run(*args, stdin=None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-
-
-def succeed(*args, stdin=None):
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 0, (result.stdout, result.stderr, result.exception)
-    assert "\x1b" not in result.stdout
-    return result.stdout
-
-
-def fail(*args, stdin=None):
-    """The one line that tells what is wrong."""
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
-    assert result.stderr.startswith("structune: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 def corpus(n, seed):

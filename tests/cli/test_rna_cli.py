@@ -11,12 +11,11 @@ from itertools import count
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import structune
+from commands import fail, run, succeed
 from structune import RNAFolder
 from structune.cli import rna_batches
-from structune.cli.app import app
 from structune.cli.rna_data import Example, UntilError
 from structune.cli.rna_output import FileNames
 from structune.errors import DataError
@@ -26,26 +25,6 @@ from structune.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]
 KNOT = RNARecord("knot", "GGGAAAGGGCCCCCC", "(((...[[[)))]]]")
-
-
-def run(*args, stdin=None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-
-
-def succeed(*args, stdin=None):
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 0, (result.stdout, result.stderr, result.exception)
-    assert "\x1b" not in result.stdout
-    return result.stdout
-
-
-def fail(*args, stdin=None):
-    """The one line that tells what is wrong."""
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
-    assert result.stderr.startswith("structune: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 def records(text):

@@ -69,7 +69,7 @@ def test_features_of_long_structures(kind, noncanonical):
         rna = RNA(int(rng.integers(4)), noncanonical, kind)
         sequence = random_sequence(rng, int(rng.integers(30, 600)), letters)
         partner = random_structure(rng, sequence, rna)
-        for i, j, _ in rna.offences(sequence, dot_bracket(partner)):  # loops that are too long
+        for i, j, *_ in rna.offences(sequence, dot_bracket(partner)):  # loops that are too long
             partner[i] = partner[j] = -1
         if rna.offences(sequence, dot_bracket(partner)):
             continue

@@ -79,10 +79,10 @@ def test_offences(seed, n, min_hairpin, noncanonical, letters):
     found = rna.offences(sequence, dot_bracket(partner))
     expected = expected_offences(sequence, partner, min_hairpin, noncanonical)
     assert len(found) == len(expected)
-    assert {(i, j) for i, j, _ in found} == {(i, j) for i, j, _ in expected}
-    for i, j, reason in found:
+    assert {(i, j) for i, j, *_ in found} == {(i, j) for i, j, _ in expected}
+    for i, j, reason, _ in found:
         assert any((i, j) == (a, b) and what in reason for a, b, what in expected)
-    assert [j for _, j, _ in found] == sorted(j for _, j, _ in found)  # inner ones first
+    assert [j for _, j, *_ in found] == sorted(j for _, j, *_ in found)  # inner ones first
     if found:
         with pytest.raises(DataError, match=rf"sequence 1, bases {found[0][0]} and {found[0][1]} "):
             rna.encode(["", sequence], ["", dot_bracket(partner)])

@@ -15,9 +15,9 @@ from structune.formats._source import Lines, shown, source_name
 from structune.formats.fasta import header_name
 from structune.formats.rna_record import clean_sequence
 from structune.model_files import load
+from structune.structures.rna_constraints import NOTATION
 
 PRETRAINED = "pretrained"
-_NOTATION = frozenset(".x|<>()")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class _Entry:
     constraints_number: int = 0
 
     def add(self, lines: Lines, number: int, text: str) -> None:
-        if self.sequence and _NOTATION.issuperset(text):
+        if self.sequence and set(text) <= set(NOTATION):
             self.constraints_number = self.constraints_number or number
             self.constraints.append(text)
         elif self.constraints:

@@ -12,6 +12,7 @@ from structune.errors import DataError
 from structune.formats.dot_bracket import drop_pseudoknots, partners
 from structune.structures.base import IntArray
 from structune.structures.rna import RNA
+from structune.structures.rna_space import Offence
 
 OUTSIDE = ("skip", "trim", "error")
 _MOST_NAMED = 5
@@ -119,8 +120,9 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     """The structure without its offending pairs, and their number."""
     n_dropped = 0
     while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
-        i, j, reason = offences[0]
-        dropped = _smaller_helix(partners(structure), i, j) if reason.startswith("a loop") else (i, j)
+        first = offences[0]
+        pair = first.i, first.j
+        dropped = _smaller_helix(partners(structure), *pair) if first.in_long_loop else pair
         structure = "".join("." if k in dropped else mark for k, mark in enumerate(structure))
         n_dropped += 1
     return structure, n_dropped
@@ -143,9 +145,8 @@ def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
     return n
 
 
-def _named(offence: tuple[int, int, str]) -> str:
-    i, j, reason = offence
-    return f"bases {i} and {j} (from 0): {reason}"
+def _named(offence: Offence) -> str:
+    return f"bases {offence.i} and {offence.j} (from 0): {offence.reason}"
 
 
 def _some(names: list[str]) -> str:

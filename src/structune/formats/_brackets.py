@@ -77,7 +77,7 @@ def to_dot_bracket(partners: Any) -> str:
     DataError
         Partners that are not mutual, or pairs that cross so often that 30 kinds of bracket do not suffice.
     """
-    given = _checked(partners)
+    given = as_partners(partners)
     nested = largest_nested(given)
     rest = np.where(nested < 0, given, -1)
     layers = [nested]
@@ -125,20 +125,21 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     return text, len(pairs_of(found)) - len(pairs_of(kept))
 
 
-def _checked(partners: Any) -> IntArray:
-    given = np.asarray(partners)
+def as_partners(structure: Any) -> IntArray:
+    """Partners, from dot-bracket notation or from themselves, -1 for none; these are checked."""
+    if isinstance(structure, str):
+        return partners(structure)
+    given = np.asarray(structure)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(
             f"found partners of shape {given.shape} and type {given.dtype}, expected a row of integers"
         )
     given = given.astype(np.int64)
-    paired = np.flatnonzero(given != -1)
-    known = (given >= 0) & (given < given.size)
-    for i in paired.tolist():
-        if not known[i] or given[i] == i or given[given[i]] != i:
-            raise DataError(
-                f"base {i} (from 0): found the partner {given[i]}, expected -1 or a mutual partner"
-            )
+    bases = np.arange(given.size)
+    possible = (given >= 0) & (given < given.size) & (given != bases)
+    mutual = possible & (given[np.where(possible, given, 0)] == bases)
+    for i in np.flatnonzero(~mutual & (given != -1))[:1]:
+        raise DataError(f"base {i} (from 0): found the partner {given[i]}, expected -1 or a mutual partner")
     return given
 
 

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from structune.formats._brackets import drop_pseudoknots, partners, to_dot_bracket
+from structune.formats._brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.formats._nested import largest_nested
 from structune.formats._source import Lines, Source, save, shown
 from structune.formats.fasta import header_name
 from structune.formats.rna_record import RNARecord, clean_sequence, need_structure
 
 __all__ = [
+    "as_partners",
     "drop_pseudoknots",
     "largest_nested",
     "partners",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 
 from structune.errors import DataError
-from structune.formats.dot_bracket import partners
+from structune.formats.dot_bracket import as_partners
 from structune.metrics.bootstrap import Difference, FloatArray, paired_difference
 
 IntArray = NDArray[np.int64]
@@ -230,24 +230,10 @@ def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[i
 
 
 def _partners(s: int, kind: str, structure: Structure) -> IntArray:
-    if isinstance(structure, str):
-        try:
-            return partners(structure)
-        except DataError as error:
-            raise DataError(f"{kind} structure {s}: {error}") from None
-    given = np.asarray(structure)
-    found = given.astype(np.int64) if given.dtype.kind in "iu" or not given.size else None
-    if found is None or found.ndim != 1 or not _is_mutual(found):
-        raise DataError(f"{kind} structure {s}: found no partners, expected a row of integers, mutual or -1")
-    return found
-
-
-def _is_mutual(found: IntArray) -> bool:
-    paired = np.flatnonzero(found != -1)
-    others = found[paired]
-    if np.any((others < 0) | (others >= found.size) | (others == paired)):
-        return False
-    return bool(np.all(found[others] == paired))
+    try:
+        return as_partners(structure)
+    except DataError as error:
+        raise DataError(f"{kind} structure {s}: {error}") from None
 
 
 def _n_pairs(of: IntArray) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.formats.dot_bracket import partners, to_dot_bracket
+from structune.formats.dot_bracket import as_partners
 from structune.plots._figure import FloatArray
 from structune.plots.rna_layout import IntArray
 
@@ -18,7 +18,7 @@ PROBABILITY_MAP = (
 
 def checked_partners(sequence: str, structure: Structure) -> IntArray:
     """The partners of a structure of this sequence."""
-    found = partners(structure if isinstance(structure, str) else to_dot_bracket(structure))
+    found = as_partners(structure)
     if found.size != len(sequence):
         raise DataError(
             f"found a structure of {found.size} bases, expected {len(sequence)} as in the sequence"

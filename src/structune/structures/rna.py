@@ -34,7 +34,7 @@ from structune.structures.rna_inference import (
 )
 from structune.structures.rna_potentials import Potentials, Scores, with_ends
 from structune.structures.rna_shard import RNAShard
-from structune.structures.rna_space import offences, parse_sequence, parse_structure
+from structune.structures.rna_space import Offence, offences, parse_sequence, parse_structure
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 Inference = ScaledInference | LogInference
@@ -125,7 +125,7 @@ class RNA(Structure):
         partners = [np.empty(0, np.int64)]
         for s, structure in enumerate(outputs or ()):
             partner = parse_structure(s, structure, letters[s].size)
-            for i, j, reason in offences(letters[s], partner, self._allowed, self.min_hairpin):
+            for i, j, reason, _ in offences(letters[s], partner, self._allowed, self.min_hairpin):
                 raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
             partners.append(partner)
         extra, forced = self._pair_scores(letters, constraints or [None] * len(letters))
@@ -154,8 +154,8 @@ class RNA(Structure):
                 raise DataError(f"sequence {s}: {error}") from None
         return scores, forced
 
-    def offences(self, sequence: str, structure: str) -> list[tuple[int, int, str]]:
-        """The pairs of a structure that the model cannot produce, and why."""
+    def offences(self, sequence: str, structure: str) -> list[Offence]:
+        """The pairs of a structure that the model cannot produce, and why; inner ones first."""
         letters = parse_sequence(0, sequence)
         partner = parse_structure(0, structure, letters.size)
         return offences(letters, partner, self._allowed, self.min_hairpin)

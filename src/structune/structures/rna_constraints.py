@@ -12,11 +12,11 @@ import numpy as np
 from structune.errors import DataError
 from structune.kernels.rna import row
 from structune.structures.base import Array, FloatArray
-from structune.structures.rna_space import offences
+from structune.structures.rna_space import check_notation, nested_pairs, offences, partners_of
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
 FORCED = 1e6
-_NOTATION = ".x|<>()"
+NOTATION = ".x|<>()"
 _MOST_SCORE = 1000.0  # of a base: small beside FORCED
 
 
@@ -60,11 +60,9 @@ class Constraints:
 
     def check(self, letters: Array, allowed: Array, min_hairpin: int) -> None:
         """Refuse forced pairs that a model cannot produce."""
-        partner = np.full(letters.size, -1)
-        for i, j in self._forced():
-            partner[i], partner[j] = j, i
-        for i, j, reason in offences(letters, partner, allowed, min_hairpin):
-            if not reason.startswith("a loop"):  # there may be other pairs in it
+        partner = partners_of(self._forced(), letters.size)
+        for i, j, reason, in_long_loop in offences(letters, partner, allowed, min_hairpin):
+            if not in_long_loop:  # there may be other pairs in it
                 raise DataError(f"the bases {i} and {j} (from 0) are to pair: found {reason}")
 
     @property
@@ -81,26 +79,13 @@ class Constraints:
                 f"found scores of shape {given.shape} for {n} bases, expected one each within +-{_MOST_SCORE}"
                 " ('x' in the notation keeps a base unpaired, '|' paired)"
             )
+        check_notation(self.notation, NOTATION, "constraint")
         for i, character in enumerate(self.notation):
-            if character not in _NOTATION:
-                raise DataError(
-                    f"constraint {i} (from 0): found {character!r}, expected one of {_NOTATION!r}"
-                )
             given[i] += {"x": -np.inf, "|": FORCED, "<": FORCED, ">": FORCED}.get(character, 0.0)
         return given
 
     def _forced(self) -> list[tuple[int, int]]:
-        stack, pairs = [], []
-        for j, character in enumerate(self.notation):
-            if character == "(":
-                stack.append(j)
-            elif character == ")":
-                if not stack:
-                    raise DataError(f"constraint {j} (from 0): found ')' without its '('")
-                pairs.append((stack.pop(), j))
-        if stack:
-            raise DataError(f"constraint {stack[-1]} (from 0): found '(' without its ')'")
-        return pairs
+        return nested_pairs(self.notation, "constraint")
 
 
 def as_constraints(given: Constraints | str | None) -> Constraints | None:

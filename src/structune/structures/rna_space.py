@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from structune.errors import DataError
@@ -30,26 +32,58 @@ def parse_structure(s: int, structure: str, n: int) -> IntArray:
     """Partners of the bases of a dot-bracket string without pseudoknots; -1 for none."""
     if len(structure) != n:
         raise DataError(f"sequence {s} has {n} bases: found a structure of length {len(structure)}")
-    partner, stack = np.full(n, -1, np.int64), []
-    for j, character in enumerate(structure):
+    place = f"sequence {s}, base"
+    check_notation(structure, "(.)", place)
+    return partners_of(nested_pairs(structure, place), n)
+
+
+def check_notation(text: str, notation: str, place: str) -> None:
+    """Refuse characters that a notation does not have; `place` is what is counted."""
+    for j, character in enumerate(text):
+        if character not in notation:
+            raise DataError(f"{place} {j} (from 0): found {character!r}, expected one of {notation!r}")
+
+
+def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
+    """The pairs of round brackets, inner ones first; other characters do not matter."""
+    stack, pairs = [], []
+    for j, character in enumerate(text):
         if character == "(":
             stack.append(j)
         elif character == ")":
             if not stack:
-                raise DataError(f"sequence {s}, base {j} (from 0): found ')' without its '('")
-            i = stack.pop()
-            partner[i], partner[j] = j, i
-        elif character != ".":
-            raise DataError(f"sequence {s}, base {j} (from 0): found {character!r}, expected one of '(.)'")
+                raise DataError(f"{place} {j} (from 0): found ')' without its '('")
+            pairs.append((stack.pop(), j))
     if stack:
-        raise DataError(f"sequence {s}, base {stack[-1]} (from 0): found '(' without its ')'")
+        raise DataError(f"{place} {stack[-1]} (from 0): found '(' without its ')'")
+    return pairs
+
+
+def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
+    """The partner of each of n bases; -1 for none."""
+    partner = np.full(n, -1, np.int64)
+    for i, j in pairs:
+        partner[i], partner[j] = j, i
     return partner
 
 
-def offences(
-    letters: Array, partner: IntArray, allowed: Array, min_hairpin: int
-) -> list[tuple[int, int, str]]:
-    """The pairs (i, j) that a model cannot produce, and why; inner ones first.
+class Offence(NamedTuple):
+    """A pair that a model cannot produce, and why.
+
+    Attributes
+    ----------
+    in_long_loop : bool
+        The reason is too many unpaired bases in the loop that it closes.
+    """
+
+    i: int
+    j: int
+    reason: str
+    in_long_loop: bool = False
+
+
+def offences(letters: Array, partner: IntArray, allowed: Array, min_hairpin: int) -> list[Offence]:
+    """The pairs that a model cannot produce; inner ones first.
 
     Parameters
     ----------
@@ -68,9 +102,10 @@ def offences(
         unpaired, branches = loops.pop()
         loops[-1][1] += 1
         if max(letters[i], letters[j]) >= UNKNOWN or not allowed[letters[i], letters[j]]:
-            found.append((i, j, "a pair of two bases that cannot pair"))
+            found.append(Offence(i, j, "a pair of two bases that cannot pair"))
         elif not branches and unpaired < min_hairpin:
-            found.append((i, j, f"a hairpin of {unpaired}, expected at least {min_hairpin}"))
+            found.append(Offence(i, j, f"a hairpin of {unpaired}, expected at least {min_hairpin}"))
         elif branches == 1 and unpaired > MAX_LOOP:
-            found.append((i, j, f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"))
+            reason = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
+            found.append(Offence(i, j, reason, in_long_loop=True))
     return found
