@@ -137,7 +137,7 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
     from structune.executors import ThreadExecutor
     from structune.losses import LogLoss
     from structune.risk import Risk
-    from structune.solvers.lbfgs import fit_l2
+    from structune.solvers.l2 import fit_l2
     from structune.structures.chain import Chain
 
     train, test = load("train", limit), load("test", limit)

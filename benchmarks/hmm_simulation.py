@@ -22,7 +22,7 @@ from common import RESULTS, write
 from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.losses import LogLoss
 from structune.risk import Risk
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
 from structune.tuning import GridTuner, ImplicitTuner, TuningProblem

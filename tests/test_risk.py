@@ -13,9 +13,10 @@ from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
-from structune.risk import HESSIAN_METHODS, Risk
+from structune.risk import Risk
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
+from tiny import PRODUCTS
 
 
 def hmm_problem(partial=False, n_sequences=80):
@@ -65,7 +66,7 @@ def test_threads_do_not_change_a_bit(partial):
 
 
 @pytest.mark.usefixtures("weights_per_piece")
-@pytest.mark.parametrize("method", HESSIAN_METHODS)
+@pytest.mark.parametrize("method", PRODUCTS)
 def test_threads_do_not_change_hessian_products(method):
     chain, shard, w = hmm_problem()
     v = np.ones_like(w)
@@ -110,13 +111,13 @@ def test_the_three_hessian_methods_agree(problem):
     v = np.random.default_rng(0).normal(size=problem.w.size)
     exact, complex_step, difference = (
         Risk(problem.structure, LogLoss(), pieces(problem.shard, 2), hessian=method).linearize(problem.w)(v)
-        for method in HESSIAN_METHODS
+        for method in PRODUCTS
     )
     assert_allclose(complex_step, exact, rtol=1e-9, atol=1e-9)
     assert_allclose(difference, exact, rtol=1e-5, atol=1e-5 * (1 + np.abs(exact).max(initial=0)))
 
 
-@pytest.mark.parametrize("method", HESSIAN_METHODS)
+@pytest.mark.parametrize("method", PRODUCTS)
 @pytest.mark.parametrize("partial", [False, True])
 def test_hessian_products_are_linear_and_symmetric(method, partial):
     chain, shard, w = hmm_problem(partial)

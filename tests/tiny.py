@@ -10,7 +10,7 @@ from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
 from structune.monitor import BudgetExhausted, Monitor
 from structune.risk import Risk
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
@@ -18,6 +18,7 @@ from structune.tuning import TuningProblem
 
 threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")
+PRODUCTS = ("exact", "complex-step", "finite-difference")  # Hessian methods of every structure
 
 
 def small(kind, seed=0):

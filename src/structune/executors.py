@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -29,7 +29,7 @@ class ThreadExecutor:
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Results in the order of `items`, with at most one more than `n_threads` alive at a time."""
-        if self.n_threads == 1:
+        if self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1):
             yield from map(function, items)
             return
         self._pool = self._pool or ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune")

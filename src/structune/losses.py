@@ -16,6 +16,7 @@ class Loss(Protocol):
     """
 
     needs: frozenset[str]
+    quadratic: bool  # its Hessian is the same everywhere
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         """The linear part's coefficients, shape (n_weights,), or None for none."""
@@ -29,6 +30,9 @@ class Loss(Protocol):
     def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`."""
 
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        """The Hessian at `w` as a matrix."""
+
 
 class LogLoss:
     """-log p(y | x; w) = log-partition - score.
@@ -38,6 +42,7 @@ class LogLoss:
     """
 
     needs = frozenset({"log_partition"})
+    quadratic = False
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         if shard.partial:
@@ -64,3 +69,28 @@ class LogLoss:
 
     def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
         return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)
+
+
+class SquaredLoss:
+    """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
+
+    needs = frozenset({"squared_error"})
+    quadratic = True
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        return None
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        return structure.linearize(w, shard)
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)

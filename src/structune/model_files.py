@@ -18,6 +18,8 @@ from structune.errors import ModelFileError
 FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
 _LOADERS = {
+    "classifier": ("structune.estimators.classifier", "Classifier"),
+    "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
 }

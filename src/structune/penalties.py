@@ -28,8 +28,8 @@ class GroupedL2:
 
     @property
     def precision(self) -> FloatArray:
-        """Precision of each weight, shape (n_weights,)."""
-        return np.asarray(np.exp(self.log_precision)[self.groups.index])
+        """Precision of each weight, shape (n_weights,); 0 for one without a penalty."""
+        return self.groups.spread(np.exp(self.log_precision))
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class IntegratedL2:
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The penalty and its gradient."""
         shape = self.groups.sizes / 2 + self.alpha
-        return float(shape @ np.log(self._energy(w))), self.precision(w)[self.groups.index] * w
+        return float(shape @ np.log(self._energy(w))), self.groups.spread(self.precision(w)) * w
 
     def precision(self, w: FloatArray, counts: FloatArray | None = None) -> FloatArray:
         """Precisions of the quadratic that majorises the penalty at `w`, shape (n_groups,).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,20 +14,34 @@ from structune.executors import ThreadExecutor
 from structune.losses import Loss
 from structune.structures.base import Array, FloatArray, HessianProduct, Structure, split_evenly
 
-HESSIAN_METHODS = ("exact", "complex-step", "finite-difference")
+HESSIAN_METHODS = ("auto", "exact", "dense", "complex-step", "finite-difference")
 _COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
 _WORK_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
 _WEIGHTS_PER_PIECE = 1 << 16
+# measured: a fit takes about ten times as many gradients as Newton steps
+_GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
+_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 2e10, 4e9, 1.5e-4  # flops a second; seconds an evaluation
 
 
-@dataclass(frozen=True)
 class AtZero:
-    """A risk at w = 0: its value, the norm of its gradient, and its `variance`."""
+    """A risk at w = 0.
 
-    value: float
-    gradient_norm: float
-    variance: FloatArray
+    Attributes
+    ----------
+    value : float
+    gradient_norm : float
+    variance : ndarray, shape (n_weights,)
+    """
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk, self._w = risk, np.zeros(risk.n_weights)
+        self.value, gradient = risk.value_and_gradient(self._w)
+        self.gradient_norm = float(np.linalg.norm(gradient))
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        return self._risk.variance(self._w)
 
 
 class Risk:
@@ -43,13 +56,17 @@ class Risk:
     shards : sequence of shards
     executor : ThreadExecutor, optional
         One thread by default.
-    hessian : {"exact", "complex-step", "finite-difference"}
-        How `linearize` makes its products.
+    hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
+        How `linearize` makes its products; "dense" has solvers take the Hessian as a matrix instead, and
+        "auto" does where that is cheaper.
 
     Attributes
     ----------
-    passes : int
-        Passes over the data so far: each value, gradient or Hessian product is one.
+    passes : float
+        Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
+        counts by its multiplications.
+    dense : bool
+        Whether solvers take the Hessian as a matrix.
     """
 
     def __init__(
@@ -67,10 +84,13 @@ class Risk:
         structure.require(loss.needs, type(loss).__name__)
         self.structure, self.loss, self.shards, self.hessian = structure, loss, list(shards), hessian
         self.executor = executor or ThreadExecutor(1)
-        self.n_weights = structure.n_weights
+        self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
+        self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
+        self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
-        self.passes = 0
+        self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
+        self.passes: float = 0
         self._linear = np.zeros(self.n_weights)
         for part in self._map(lambda shard: loss.linear(structure, shard)):
             if part is not None:
@@ -158,6 +178,28 @@ class Risk:
 
         return product
 
+    def hessian_matrix(self, w: FloatArray) -> FloatArray:
+        """The Hessian at `w`, shape (n_weights, n_weights); not to be changed."""
+        if self._constant_hessian is not None:
+            return self._constant_hessian
+        self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
+        self.passes += self._flops("hessian_flops") / self._flops("gradient_flops")
+        matrix = sum(self._map(lambda shard: self.loss.hessian(self.structure, shard, w)))
+        if self.quadratic:
+            self._constant_hessian = matrix
+        return np.asarray(matrix)
+
+    def _flops(self, what: str) -> float:
+        return float(sum(getattr(shard, what) for shard in self.shards))
+
+    def _dense_pays(self) -> bool:
+        """Whether Newton's method with a factored Hessian takes less time than gradients."""
+        n = self.structure.n_weights
+        if "dense_hessian" not in self.structure.capabilities or n > _MOST_DENSE:
+            return False
+        newton = self._flops("hessian_flops") / _MATRIX_SPEED + n**3 / 3 / _MATRIX_SPEED
+        return newton <= _GRADIENTS_PER_HESSIAN * (self._flops("gradient_flops") / _VECTOR_SPEED + _OVERHEAD)
+
     def _central_difference(self, w: FloatArray, v: FloatArray) -> FloatArray:
         norm = float(np.linalg.norm(v))
         if norm == 0.0:
@@ -170,9 +212,7 @@ class Risk:
     @cached_property
     def at_zero(self) -> AtZero:
         """What solvers measure against."""
-        w = np.zeros(self.n_weights)
-        value, gradient = self.value_and_gradient(w)
-        return AtZero(value, float(np.linalg.norm(gradient)), self.variance(w))
+        return AtZero(self)
 
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""

@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from structune.losses import LogLoss
 from structune.monitor import FitStopped, Monitor
 from structune.risk import Risk
-from structune.solvers.lbfgs import fit_l2, minimize_smooth
+from structune.solvers.l2 import fit_l2
+from structune.solvers.lbfgs import minimize_smooth
 from structune.structures.classes import Classes
 from tiny import KINDS, Budget, Fuse, exact_fit, risk_of
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune.risk import HESSIAN_METHODS
 from structune.solvers.linear import HessianSystem
-from tiny import KINDS, dense_hessian, exact_fit, risk_of
+from tiny import KINDS, PRODUCTS, dense_hessian, exact_fit, risk_of
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -44,7 +43,7 @@ def test_the_dense_solution(kind, power):
     assert 0 < solved.n_products <= 4 * risk.n_weights
 
 
-@pytest.mark.parametrize("hessian", HESSIAN_METHODS)
+@pytest.mark.parametrize("hessian", PRODUCTS)
 def test_every_way_to_make_products(hessian):
     risk = risk_of("chain", hessian=hessian)
     precision, b = np.ones(risk.n_weights), np.cos(np.arange(risk.n_weights))

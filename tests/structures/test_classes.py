@@ -97,7 +97,7 @@ def test_groups_are_prefixes_and_the_bias():
 
 def test_labels_may_be_numbers():
     structure = Classes([3, 1], ["x"])
-    assert structure.encode([[1.0], [2.0]], np.array([1, 3])).labels.tolist() == [1, 0]
+    assert structure.encode([[1.0], [2.0]], np.array([1, 3])).outputs.tolist() == [1, 0]
 
 
 def test_partial_labels_are_refused():

@@ -11,7 +11,7 @@ from rnas import problem_of, problems
 from structune.errors import DataError
 from structune.losses import LogLoss
 from structune.risk import Risk
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.structures.rna import RNA
 
 MODELS = {

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.tuning import GridTuner
 from tiny import Budget, Fuse, exact_fit, tuning_problem
 

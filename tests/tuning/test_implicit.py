@@ -8,11 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
 from structune.monitor import Monitor
-from structune.risk import HESSIAN_METHODS
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.tuning import ImplicitTuner
 from structune.tuning.implicit import BOUNDS, hypergradient
-from tiny import KINDS, Budget, Fuse, exact_fit, hmm_tuning_problem, tuning_problem
+from tiny import KINDS, PRODUCTS, Budget, Fuse, exact_fit, hmm_tuning_problem, tuning_problem
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
@@ -73,7 +72,7 @@ def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits
 @pytest.mark.parametrize("kind", ["chain", "classes"])
 def test_the_hessian_methods_agree(kind):
     found = []
-    for hessian in HESSIAN_METHODS:
+    for hessian in PRODUCTS:
         problem = tuning_problem(kind, "separate", hessian=hessian)
         found.append(
             value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9)

@@ -206,7 +206,7 @@ def test_automatic_is_effective_with_more_weights_than_tokens():
 
 def test_automatic_turns_to_the_effective_number_at_a_collapse(monkeypatch):
     problem, test = sparse_problem()
-    monkeypatch.setattr(problem.full, "n_parts", problem.full.n_weights)  # as if there were enough tokens
+    monkeypatch.setattr(problem.full, "weighted_parts", 1e9)  # as if there were enough tokens
     with pytest.warns(CollapseWarning, match="going on with the effective number") as caught:
         result = MajorizeTuner().tune(problem)
     assert len(caught) == 1

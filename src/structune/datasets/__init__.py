@@ -4,13 +4,17 @@ from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.rna import RNAData, load_rna
+from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 
 __all__ = [
+    "UCI_SETS",
     "DatasetUnavailable",
+    "FlatData",
     "RNAData",
     "hmm_attributes",
     "hmm_groups",
     "load_conll2000",
     "load_rna",
+    "load_uci",
     "simulate_hmm",
 ]

@@ -18,7 +18,7 @@ from structune.losses import Loss
 from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
-from structune.solvers.lbfgs import fit_l2
+from structune.solvers.l2 import fit_l2
 from structune.structures.base import FloatArray, Groups, Shard, Structure
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
@@ -57,24 +57,44 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     # --- fitting ------------------------------------------------------------------------------------------
 
-    def _learn(self, structure: Structure, loss: Loss, shard: Shard, example_groups: Any) -> None:
-        """Fit, and keep all but the structure, which the caller keeps."""
-        start = self._start(structure)
+    def _learn(
+        self,
+        structure: Structure,
+        loss: Loss,
+        shard: Shard,
+        start: FloatArray | None,
+        example_groups: Any,
+        strata: Any = None,
+    ) -> None:
+        """Fit, and keep all but the structure, which the caller keeps.
+
+        `start` is where a fit without tuning starts; `example_groups` and `strata` say what held-out splits
+        keep together, and what they share out.
+        """
         groups = self._weight_groups(structure)
 
         def problem(**options: Any) -> TuningProblem:
             executor = make_executor(self.n_jobs)
-            return TuningProblem.build(structure, loss, shard, groups, executor=executor, **options)
+            return TuningProblem.build(
+                structure, loss, shard, groups, executor=executor, hessian=self.hessian, **options
+            )
 
         with Monitor(self.verbose, self.max_seconds) as monitor:
             if self.tuning is None:
                 result = self._fit_fixed(problem(splits=False), start, monitor)
             else:
                 tuner = self._tuner(self.tuning)
-                split = {"holdout": self.holdout, "folds": self.folds, "example_groups": example_groups}
-                options = {"random_state": self.random_state, "hessian": self.hessian, **split}
+                options = {
+                    "holdout": self.holdout,
+                    "folds": self.folds,
+                    "example_groups": example_groups,
+                    "strata": strata,
+                    "random_state": self.random_state,
+                }
                 result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
-        penalty = self._precisions(groups) if self.tuning is None else np.exp(result.log_precision)
+        penalty = np.exp(result.log_precision) * result.noise
+        if self.tuning is None:
+            penalty = self._precisions(groups)  # to the last bit
         self._keep(groups, penalty, result)
 
     def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
@@ -132,17 +152,25 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """The weights of the fit before, for a warm start."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        known = dict(zip(self._structure.weight_names(), self.coef_.tolist(), strict=True))
+        known = dict(zip(self._structure.weight_names(), self._weights.tolist(), strict=True))
         return np.array([known.get(name, 0.0) for name in structure.weight_names()])
 
     def _keep(self, groups: Groups, penalty: FloatArray, result: TuningResult) -> None:
-        self.coef_ = result.w
+        self._set_weights(result.w)
         self.penalty_ = penalty
         self.group_names_, self.group_sizes_ = groups.names, groups.sizes
         self.history_ = result.history
         self.status_ = result.status
         self.passes_ = result.passes
         self.extra_: dict[str, Any] = {}
+
+    @property
+    def _weights(self) -> FloatArray:
+        """The fitted weights, shape (n_weights,)."""
+        return self.coef_
+
+    def _set_weights(self, w: FloatArray) -> None:
+        self.coef_ = w
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dic
         "extra": extra,
     }
     arrays = {
-        "coef": estimator.coef_,
+        "coef": estimator._weights,
         "penalty": estimator.penalty_,
         "group_sizes": estimator.group_sizes_,
         "history_log_precision": precisions,
@@ -51,7 +51,8 @@ def unpack_fit(
         raise ModelFileError(f"the group sizes do not add up to {n_weights} weights")
     _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
     estimator.set_params(**header["parameters"])
-    estimator.coef_, estimator.penalty_ = arrays["coef"], arrays["penalty"]
+    estimator._set_weights(arrays["coef"])
+    estimator.penalty_ = arrays["penalty"]
     estimator.group_names_, estimator.group_sizes_ = tuple(names), arrays["group_sizes"]
     estimator.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
     estimator.status_, estimator.passes_ = str(header["status"]), float(header["passes"])

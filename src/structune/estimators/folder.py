@@ -20,7 +20,7 @@ from structune.formats.contrafold import read_contrafold, write_contrafold
 from structune.losses import LogLoss, Loss
 from structune.metrics import base_pair_scores
 from structune.model_files import load
-from structune.solvers.lbfgs import TOLERANCE
+from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray, Groups, IntArray, check_weights, split_evenly
 from structune.structures.rna import RNA
 from structune.structures.rna_constraints import Constraints
@@ -195,7 +195,7 @@ class RNAFolder(StructuredEstimator):
         examples.report()
         kept = examples.kept
         shard = rna.encode([sequences[s] for s in kept], examples.structures, weights[kept])
-        self._learn(rna, loss, shard, _chosen(groups, kept, len(sequences)))
+        self._learn(rna, loss, shard, self._start(rna), _chosen(groups, kept, len(sequences)))
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
 

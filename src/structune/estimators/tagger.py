@@ -16,7 +16,7 @@ from structune.estimators.base_file import Arrays, unpack_fit
 from structune.estimators.tagger_file import pack_chain, unpack_chain
 from structune.features.attributes import AttributeTable
 from structune.losses import LogLoss
-from structune.solvers.lbfgs import TOLERANCE
+from structune.solvers.solution import TOLERANCE
 from structune.structures.base import check_weights
 from structune.structures.chain import Chain
 from structune.structures.chain_labels import check_lengths
@@ -167,7 +167,7 @@ class SequenceTagger(StructuredEstimator):
             forbidden=self.forbidden,
         )
         shard = chain.encode(table, y, sample_weight)
-        self._learn(chain, LogLoss(), shard, groups)
+        self._learn(chain, LogLoss(), shard, self._start(chain), groups)
         self._keep_chain(chain)
         return self
 

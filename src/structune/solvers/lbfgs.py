@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import ThreadpoolController
 
-from structune.monitor import STOPS, FitStopped, Monitor, stop_status
-from structune.risk import Risk
+from structune.monitor import STOPS, Monitor, stop_status
+from structune.solvers.blas import one_thread
+from structune.solvers.solution import Objective, Solution
 from structune.structures.base import FloatArray
 
-Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-TOLERANCE = 1e-4
 _HISTORY_CELLS = 1 << 22  # doubles in the L-BFGS history: for large models more costs what it saves
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Where a solver ended.
-
-    Attributes
-    ----------
-    w : ndarray, shape (n_weights,)
-        The best iterate.
-    objective : float
-    gradient : ndarray, shape (n_weights,)
-        There.
-    n_evaluations : int
-    status : {"converged", "stalled", "iterations", "budget", "interrupted"}
-        "stalled": the line search found nothing lower, as it does where rounding hides the rest.
-    """
-
-    w: FloatArray
-    objective: float
-    gradient: FloatArray
-    n_evaluations: int
-    status: str
-
-    @property
-    def gradient_norm(self) -> float:
-        return float(np.linalg.norm(self.gradient))
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the work was cut short from outside."""
-        return self.status in ("budget", "interrupted")
-
-    def check(self) -> None:
-        """Raise `FitStopped` if the work was cut short."""
-        if self.stopped:
-            raise FitStopped(self.status, self.w)
 
 
 class _Converged(Exception):  # noqa: N818
@@ -96,11 +54,6 @@ class _Track:
         return float(min(1.0, np.log(self.first_norm / max(self.least_norm, 1e-300)) / way))
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 def minimize_smooth(
     objective: Objective,
     start: FloatArray,
@@ -134,8 +87,7 @@ def minimize_smooth(
         "maxls": 30,
     }
     try:
-        # L-BFGS factors tiny matrices, where threads of BLAS only wait for each other
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_thread():
             end = minimize(track, start / scale, jac=True, method="L-BFGS-B", options=options)
         status = "iterations" if end.nit >= max_iterations else "stalled"
     except _Converged:
@@ -146,47 +98,3 @@ def minimize_smooth(
         status = stop_status(stop)
     assert track.best is not None
     return Solution(*track.best, track.n, status)
-
-
-def fit_l2(
-    risk: Risk,
-    precision: FloatArray,
-    start: FloatArray | None = None,
-    *,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = 1000,
-    monitor: Monitor | None = None,
-) -> Solution:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 (OPT1 of Do et al. 2007).
-
-    Parameters
-    ----------
-    risk : Risk
-    precision : ndarray, shape (n_weights,)
-        C, the diagonal of the Gaussian prior's inverse covariance.
-    start : ndarray, shape (n_weights,), optional
-        Zero by default.
-    tolerance : float
-        Ends when the norm of the gradient is at most this times its norm at w = 0.
-
-    Notes
-    -----
-    Variables are scaled by the square root of what a Newton step on the diagonal would use, at the start.
-    The full power begins faster and ends slower: features that occur together share their curvature.
-    """
-
-    def objective(w: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = risk.value_and_gradient(w)
-        pull = precision * w
-        gradient += pull
-        return value + 0.5 * float(pull @ w), gradient
-
-    variance = risk.at_zero.variance if start is None else risk.variance(start)
-    return minimize_smooth(
-        objective,
-        np.zeros(risk.n_weights) if start is None else start,
-        scale=(precision + variance) ** -0.25,
-        gradient_tolerance=tolerance * risk.at_zero.gradient_norm,
-        max_iterations=max_iterations,
-        monitor=monitor,
-    )

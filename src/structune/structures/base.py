@@ -27,7 +27,7 @@ class Groups:
     Attributes
     ----------
     index : ndarray of int64, shape (n_weights,)
-        Group of each weight.
+        Group of each weight; -1 for one without a penalty.
     names : tuple of str, length n_groups
     """
 
@@ -40,11 +40,16 @@ class Groups:
     @property
     def sizes(self) -> IntArray:
         """Weights in each group."""
-        return np.bincount(self.index, minlength=len(self))
+        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]
 
     def sum(self, per_weight: FloatArray) -> FloatArray:
         """Sum of a per-weight quantity over each group, shape (n_groups,)."""
-        return np.bincount(self.index, weights=per_weight, minlength=len(self)).astype(np.float64, copy=False)
+        sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
+        return sums[1:].astype(np.float64, copy=False)
+
+    def spread(self, per_group: FloatArray) -> FloatArray:
+        """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
+        return np.append(per_group, 0.0)[self.index]
 
     @classmethod
     def single(cls, n_weights: int) -> Groups:
@@ -112,7 +117,8 @@ class Structure(ABC):
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``within`` (partial labels), ``complex`` (complex-step gradients).
+    ``cost`` (loss-augmented `best`), ``within`` (partial labels), ``complex`` (complex-step gradients),
+    ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that are numbers).
     """
 
     capabilities: frozenset[str]
@@ -197,6 +203,17 @@ class Structure(ABC):
         A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
         """
         raise self._cannot("hessian")
+
+    def squared_error(self, w: Array, shard: Any, gradient: Array | None = None) -> Array:
+        """(y - score)^2 of every example, shape (n_examples,), for outputs that are numbers.
+
+        Half the gradient of its weighted sum is added to `gradient`, shape (n_weights,).
+        """
+        raise self._cannot("squared_error")
+
+    def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Weighted sum of the covariances of F as a matrix, shape (n_weights, n_weights)."""
+        raise self._cannot("dense_hessian")
 
     def require(self, needs: frozenset[str], who: str) -> None:
         """Raise `CapabilityError` if an ability in `needs` is missing."""

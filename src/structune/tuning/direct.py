@@ -8,8 +8,10 @@ import numpy as np
 
 from structune.monitor import Monitor
 from structune.penalties import IntegratedL2
-from structune.solvers.lbfgs import TOLERANCE, minimize_smooth
+from structune.solvers.lbfgs import minimize_smooth
+from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
+from structune.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 
@@ -25,12 +27,15 @@ class DirectTuner:
         The Gamma prior of each precision.
     max_iterations : int
     fit_tolerance : float
+    noise_floor : float
+        As that of `MajorizeTuner`.
     """
 
     alpha: float = 0.0
     beta: float = 1.0
     max_iterations: int = 1000
     fit_tolerance: float = TOLERANCE
+    noise_floor: float = NOISE_FLOOR
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -38,18 +43,20 @@ class DirectTuner:
         risk = problem.full
         penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
         passes = PassCount(problem)
+        integrated = IntegratedNoise(risk, self.noise_floor)
+        noise = integrated.variance(risk.at_zero.value)
 
         def objective(w: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = risk.value_and_gradient(w)
+            loss, gradient = risk.value_and_gradient(w)
             extra, pull = penalty.value_and_gradient(w)
-            return value + extra, gradient + pull
+            return integrated.value(loss) + extra, gradient / integrated.variance(loss) + pull
 
         with monitor or Monitor() as monitor:
             fit = minimize_smooth(
                 objective,
                 np.zeros(risk.n_weights),
-                scale=(1.0 + risk.at_zero.variance) ** -0.25,
-                gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm,
+                scale=(1.0 + risk.at_zero.variance / noise) ** -0.25,
+                gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm / noise,
                 max_iterations=self.max_iterations,
                 monitor=monitor,
             )
@@ -57,4 +64,5 @@ class DirectTuner:
             monitor.record(
                 "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
             )
-        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history)
+            noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
+        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, noise)

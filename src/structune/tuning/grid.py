@@ -12,7 +12,8 @@ from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.penalties import GroupedL2
 from structune.risk import Risk
-from structune.solvers.lbfgs import TOLERANCE, fit_l2
+from structune.solvers.l2 import fit_l2
+from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 

@@ -11,8 +11,10 @@ from scipy.optimize import Bounds, minimize
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
-from structune.solvers.lbfgs import TOLERANCE, Solution, fit_l2
-from structune.solvers.linear import HessianSystem, LinearSolution
+from structune.solvers.cholesky import system_at
+from structune.solvers.l2 import fit_l2
+from structune.solvers.linear import LinearSolution
+from structune.solvers.solution import TOLERANCE, Solution
 from structune.structures.base import FloatArray, Groups
 from structune.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 
@@ -72,7 +74,7 @@ def hypergradient(
     fit.check()
     try:
         loss, gradient = split.heldout.value_and_gradient(fit.w)
-        system = HessianSystem(split.train, precision, fit.w, monitor=monitor)
+        system = system_at(split.train, precision, fit.w, monitor)
         solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
     except STOPS as stop:
         raise FitStopped(stop_status(stop), fit.w) from None

@@ -10,13 +10,17 @@ import numpy as np
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.penalties import GroupedL2, IntegratedL2
-from structune.solvers.lbfgs import TOLERANCE, fit_l2
+from structune.solvers.cholesky import FactoredSystem
+from structune.solvers.l2 import fit_l2
 from structune.solvers.linear import HessianSystem
+from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
+from structune.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 _LOOSE = 3.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
+_LEAST_EFFECTIVE = 1e-6  # of a group
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 COUNTS = ("auto", "all", "effective")
 
@@ -48,6 +52,9 @@ class MajorizeTuner:
         Of the linear systems for the effective number of weights.
     random_state : int
         Of the probes.
+    noise_floor : float
+        In regression, where the noise variance is integrated out too: the least that it may be, as a share of
+        the mean square of the outputs. With as many weights as examples there would be no other bound.
     """
 
     alpha: float = 0.0
@@ -58,6 +65,7 @@ class MajorizeTuner:
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.02
     random_state: int = 0
+    noise_floor: float = NOISE_FLOOR
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -74,8 +82,10 @@ class _Steps:
         self.risk, self.groups = problem.full, problem.groups
         self.penalty = IntegratedL2(problem.groups, tuner.alpha, tuner.beta)
         self.passes = PassCount(problem)
+        self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
+        self.noise = self.integrated.variance(self.risk.at_zero.value)
         n = self.risk.n_weights
-        sparse = n > self.risk.n_parts and n >= _SMALL_GROUPS * len(self.groups)
+        sparse = n > self.risk.weighted_parts and n >= _SMALL_GROUPS * len(self.groups)
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and sparse)
         n_probes = 1 if self.risk.n_weights > 10_000 else 8
         signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
@@ -91,8 +101,7 @@ class _Steps:
         try:
             self._fit(_LOOSE * self.tuner.fit_tolerance)
             for _ in range(self.tuner.max_iterations):
-                before, self.log_precision = self.log_precision, self._update()
-                if np.max(np.abs(self.log_precision - before)) <= self.tuner.tolerance:
+                if self._update() <= self.tuner.tolerance:
                     status = "converged"
                     break
                 self._fit(_LOOSE * self.tuner.fit_tolerance)
@@ -100,17 +109,23 @@ class _Steps:
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
-        return TuningResult(self.log_precision, self.w, status, None, self.passes.spent, self.monitor.history)
+        spent, history = self.passes.spent, self.monitor.history
+        return TuningResult(self.log_precision, self.w, status, None, spent, history, self.noise)
+
+    @property
+    def _precision(self) -> FloatArray:
+        """Beside a squared loss that is not divided by the noise variance."""
+        return GroupedL2(self.groups, self.log_precision).precision * self.noise
 
     def _fit(self, tolerance: float) -> None:
-        precision = GroupedL2(self.groups, self.log_precision).precision
+        precision = self._precision
         start = None if self.first_loss is None else self.w
         fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
         self.w = fit.w
         loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
         self.monitor.record(
             "majorize",
-            objective=loss + self.penalty.value_and_gradient(fit.w)[0],
+            objective=self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0],
             loss=loss,
             log_precision=self.log_precision.tolist(),
             fit_evaluations=fit.n_evaluations,
@@ -140,9 +155,13 @@ class _Steps:
         if self.effective:
             self.log_precision, self.w = np.zeros(len(self.groups)), self.first_w
 
-    def _update(self) -> FloatArray:
+    def _update(self) -> float:
+        """New precisions and noise; the largest move of their logarithms."""
+        before = np.append(self.log_precision, np.log(self.noise))
         counts = self._effective_counts() if self.effective else None
-        return np.log(self.penalty.precision(self.w, counts))
+        self.log_precision = np.log(self.penalty.precision(self.w, counts))
+        self.noise = self.integrated.variance(self.loss)
+        return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
 
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator.
@@ -151,7 +170,10 @@ class _Steps:
         the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
         the sum of h / (C + h), which keeps the noise of small groups in check.
         """
-        precision = GroupedL2(self.groups, self.log_precision).precision
+        precision = self._precision
+        if self.risk.dense:
+            counts = self.groups.sum(FactoredSystem(self.risk, precision, self.w).determined())
+            return np.maximum(counts, _LEAST_EFFECTIVE)
         system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
         counts = np.zeros(len(self.groups))
         for p, probe in enumerate(self.probes):
@@ -159,4 +181,4 @@ class _Steps:
             self.solved[p] = x = system.solve(right, self.solved[p], tolerance=self.tuner.cg_tolerance).x
             counts += self.groups.sum(probe * x) / len(self.probes)
         most = self.groups.sum(1.0 - precision / system.diagonal)
-        return np.clip(counts, np.maximum(_LEAST * most, 1e-6), most)
+        return np.clip(counts, np.maximum(_LEAST * most, _LEAST_EFFECTIVE), most)

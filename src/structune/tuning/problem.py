@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
 from structune.errors import DataError
 from structune.executors import ThreadExecutor
@@ -62,6 +70,7 @@ class TuningProblem:
         random_state: Any = 0,
         executor: ThreadExecutor | None = None,
         hessian: str = "exact",
+        strata: Any = None,
     ) -> TuningProblem:
         """Split one shard of all training examples at random, by the example or by `example_groups`.
 
@@ -75,6 +84,8 @@ class TuningProblem:
             Number of folds; each is held out once, and the held-out losses are added.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split.
+        strata : array-like, shape (n_examples,), optional
+            Every part of a split has about the same share of each.
 
         Raises
         ------
@@ -89,19 +100,29 @@ class TuningProblem:
         if not splits:
             return cls(risk(None), groups)
         try:
-            pairs = list(_splits(len(shard), holdout, folds, example_groups, random_state))
+            pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
         except ValueError as error:
             raise DataError(f"cannot split {len(shard)} examples: {error}") from None
         return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
 
 
-def _splits(n: int, holdout: float, folds: int | None, groups: Any, random_state: Any) -> Any:
+def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
+    if strata is not None and np.min(np.unique(strata, return_counts=True)[1]) < (folds or 2):
+        strata = None  # too few of one to have some in every part
+    labels = np.zeros(n) if strata is None else strata
     if folds is not None:
-        if groups is None:
-            return KFold(folds, shuffle=True, random_state=random_state).split(np.empty(n))
-        return GroupKFold(folds, shuffle=True, random_state=random_state).split(np.empty(n), groups=groups)
-    splitter = ShuffleSplit if groups is None else GroupShuffleSplit
-    return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), groups=groups)
+        splitter = {
+            (False, False): KFold,
+            (False, True): StratifiedKFold,
+            (True, False): GroupKFold,
+            (True, True): StratifiedGroupKFold,
+        }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
+        return splitter.split(np.empty(n), labels, groups)
+    if groups is not None:
+        splitter = GroupShuffleSplit
+    else:
+        splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
+    return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
 
 
 @dataclass
@@ -121,6 +142,8 @@ class TuningResult:
     passes : float
         Passes over all training data spent (gradient-equivalents), the refit included.
     history : list of dict
+    noise : float
+        Variance that divides the loss beside the precisions; 1 but for regression with integrated noise.
     """
 
     log_precision: FloatArray
@@ -129,6 +152,7 @@ class TuningResult:
     heldout_loss: float | None = None
     passes: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
+    noise: float = 1.0
 
 
 class Tuner(Protocol):

@@ -1,0 +1,196 @@
+"""Ridge regression that chooses its own regularisation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from structune.estimators.base_file import Arrays, unpack_fit
+from structune.estimators.flat import FlatEstimator
+from structune.losses import SquaredLoss
+from structune.solvers.solution import TOLERANCE
+from structune.structures.base import FloatArray
+from structune.structures.linear import Linear
+from structune.tuning.problem import Tuner
+
+
+class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
+    """Ridge regression with one penalty a group of features, learned from the training data.
+
+    Parameters
+    ----------
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the penalties; None fits with `penalty`. "majorize" and "direct" integrate out both the
+        precisions of the weights and the variance of the noise.
+    penalty : float or dict
+        On half the squares of the weights, beside half the squares of the residuals: scikit-learn's alpha.
+        One number, or one by group name (1 for groups not named). Ignored under `tuning`.
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a penalty: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+    fit_intercept : bool
+        The intercept has no penalty.
+    folds : int, optional
+        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
+    holdout : float
+        Share of the examples in that part.
+    hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
+        "dense" factors the matrix of the normal equations, "exact" multiplies with it in conjugate gradients,
+        "auto" does what is faster.
+    tolerance : float
+        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
+        own.
+    max_iterations : int
+        Of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit`; it returns the best it has.
+    warm_start : bool
+        Start at the weights of the fit before. Without `tuning`: tuners start anew.
+    n_jobs : int, optional
+        Threads; -1 takes all cores. The result does not depend on it.
+    random_state : int
+        Of the held-out split.
+    verbose : int
+        1 shows progress bars on a terminal, 2 keeps a line per iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+    intercept_ : float
+    penalty_ : ndarray, shape (n_groups,)
+        As `penalty`; what "majorize" learns is the precision of the weights times the variance of the noise.
+    noise_variance_ : float
+        Mean square of the residuals in training.
+    group_names_ : tuple of str
+    group_sizes_ : ndarray of int, shape (n_groups,)
+        Weights in each group.
+    history_ : list of dict
+        Losses are those of outputs scaled to a standard deviation of 1.
+    status_ : str
+        "converged", "iterations", "stalled", "budget" or "interrupted".
+    passes_ : float
+        Passes over the training data that the fit took.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 1, so
+    that their unit does not matter. Scale features to similar ranges: features of one group share a prior.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from structune import Regressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(Regressor().fit(X, y).score(X, y), 1)
+    0.5
+    """
+
+    _kind = "regressor"
+    _n_scores = 1
+
+    def __init__(
+        self,
+        *,
+        tuning: str | Tuner | None = "majorize",
+        penalty: float | Mapping[str, float] = 1.0,
+        groups: Any = "single",
+        fit_intercept: bool = True,
+        folds: int | None = 5,
+        holdout: float = 0.2,
+        hessian: str = "auto",
+        tolerance: float = TOLERANCE,
+        max_iterations: int = 1000,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.tuning = tuning
+        self.penalty = penalty
+        self.groups = groups
+        self.fit_intercept = fit_intercept
+        self.folds = folds
+        self.holdout = holdout
+        self.hessian = hessian
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from examples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+        y : array-like, shape (n_examples,)
+        sample_weight : array-like, shape (n_examples,), optional
+        groups : array-like, shape (n_examples,), optional
+            Examples of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        ValueError
+            Input as scikit-learn refuses it.
+        """
+        before = self._before()
+        X, y = self._check_fit(X, y, y_numeric=True)
+        weights = self._check_weights(sample_weight, y.size)
+        centred, mean = self._centred(X, weights)
+        offset, scale = _location(y, weights, self.fit_intercept)
+        structure = self._structure
+        shard = structure.encode(centred, (y - offset) / scale, weights)
+        start = self._start_at(before, mean)
+        if start is not None:
+            start /= scale
+            start[-1:] -= self.fit_intercept * offset / scale
+        self._learn(structure, SquaredLoss(), shard, start, groups)
+        self.coef_ = scale * self.coef_[0]
+        self.intercept_ = float(scale * self.intercept_[0] + offset - self.coef_ @ mean)
+        residuals = y - X @ self.coef_ - self.intercept_
+        self.noise_variance_ = float(np.average(residuals**2, weights=weights))
+        return self
+
+    @property
+    def _structure(self) -> Linear:
+        return Linear(self._names, self.fit_intercept)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> FloatArray:
+        """The expected output of each example, shape (n_examples,)."""
+        return self._scores(X)[:, 0]
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = super()._pack()
+        return header | {"noise_variance": self.noise_variance_}, arrays
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Regressor:
+        model = cls()
+        model._unpack(header, arrays)
+        unpack_fit(model, model._structure.n_weights, header, arrays)
+        model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
+        model.noise_variance_ = float(header["noise_variance"])
+        return model
+
+
+def _location(y: FloatArray, weights: FloatArray, has_intercept: bool) -> tuple[float, float]:
+    """Mean (0 without an intercept) and spread of the outputs; 1 where there is none."""
+    mean = float(np.average(y, weights=weights)) if has_intercept else 0.0
+    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
+    return mean, spread if spread > np.finfo(float).eps * abs(mean) else 1.0

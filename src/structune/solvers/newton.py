@@ -1,0 +1,93 @@
+"""Newton's method with a line search, for models of few weights and for quadratic losses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.monitor import STOPS, Monitor, stop_status
+from structune.risk import Risk
+from structune.solvers.blas import one_thread
+from structune.solvers.cholesky import system_at
+from structune.solvers.solution import Objective, Solution
+from structune.structures.base import FloatArray
+
+_DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
+_ROUNDING = 8 * np.finfo(float).eps
+_LINEAR_SHARE = 0.1  # of the fall that a fit still needs: what a linear system may leave
+
+
+def minimize_newton(
+    objective: Objective,
+    risk: Risk,
+    precision: FloatArray,
+    start: FloatArray,
+    *,
+    gradient_tolerance: float,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps.
+
+    Parameters
+    ----------
+    objective : callable
+        w -> value and gradient of the sum.
+    risk : Risk
+        Gives the Hessian: a matrix, or products for conjugate gradients.
+    precision : ndarray, shape (n_weights,)
+        Of the prior.
+    start : ndarray, shape (n_weights,)
+    gradient_tolerance : float
+        Ends when the Euclidean norm of the gradient is at most this.
+    max_iterations : int
+    monitor : Monitor, optional
+        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    """
+    path = _Path(objective, start, monitor or Monitor())
+    status = "iterations"
+    try:
+        with one_thread():
+            for _ in range(max_iterations):
+                if path.norm <= gradient_tolerance:
+                    return path.solution("converged")
+                system = system_at(risk, precision, path.w, path.monitor)
+                share = min(0.1, _LINEAR_SHARE * gradient_tolerance / path.norm)
+                if not path.descend(-system.solve(path.gradient, tolerance=share).x):
+                    return path.solution("converged" if path.norm <= gradient_tolerance else "stalled")
+    except STOPS as stop:
+        status = stop_status(stop)
+    return path.solution("converged" if path.norm <= gradient_tolerance else status)
+
+
+class _Path:
+    """The iterate, and the way it has come."""
+
+    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor) -> None:
+        self.objective, self.monitor = objective, monitor
+        self.w = start
+        self.value, self.gradient = objective(start)
+        self.n_evaluations = 1
+
+    @property
+    def norm(self) -> float:
+        return float(np.linalg.norm(self.gradient))
+
+    def descend(self, step: FloatArray) -> bool:
+        """Go along a step as far as the objective falls; whether it did."""
+        slope = float(self.gradient @ step)
+        length, slack = 1.0, _ROUNDING * abs(self.value)
+        for _ in range(_MOST_HALVINGS):
+            w = self.w + length * step
+            value, gradient = self.objective(w)
+            self.n_evaluations += 1
+            if value <= self.value + _DECREASE * length * slope + slack:
+                moved = value < self.value or float(np.linalg.norm(gradient)) < self.norm
+                self.w, self.value, self.gradient = w, value, gradient
+                self.monitor.show("fit", evaluation=self.n_evaluations, objective=value, gradient=self.norm)
+                self.monitor.check()
+                return moved
+            length *= 0.5
+        return False
+
+    def solution(self, status: str) -> Solution:
+        return Solution(self.w, self.value, self.gradient, self.n_evaluations, status)

@@ -1,0 +1,141 @@
+"""Feature matrices of flat models, dense or sparse, and the products that models need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.errors import DataError
+from structune.structures.base import Array, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Design:
+    """A feature matrix, with a last column of ones where a model has a bias; the column is not stored.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64 or csr_array, shape (n_examples, n_features)
+    bias : bool
+    """
+
+    matrix: Any
+    bias: bool
+
+    @classmethod
+    def check(cls, inputs: Any, names: Sequence[str], bias: bool) -> Design:
+        """The matrix of some examples.
+
+        Raises
+        ------
+        DataError
+            No examples, a wrong number of features, a value that is not finite.
+        """
+        given: Any = inputs
+        matrix: Any = sp.csr_array(given) if sp.issparse(inputs) else np.asarray(given)
+        matrix = matrix.astype(np.float64, copy=False)
+        if matrix.ndim != 2:
+            raise DataError(f"found inputs of shape {matrix.shape}, expected a row an example")
+        if not matrix.shape[0]:
+            raise DataError("found no examples, expected at least one")
+        if matrix.shape[1] != len(names):
+            raise DataError(f"found {matrix.shape[1]} features, expected {len(names)}")
+        design = cls(matrix, bias)
+        if not np.all(np.isfinite(matrix.data if design.is_sparse else matrix)):
+            _refuse_value(sp.coo_array(matrix), names)
+        return design
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self.matrix))
+
+    @property
+    def n_columns(self) -> int:
+        """Features, and the bias."""
+        return int(self.matrix.shape[1]) + self.bias
+
+    @property
+    def nbytes(self) -> int:
+        parts = (
+            (self.matrix.data, self.matrix.indices, self.matrix.indptr) if self.is_sparse else (self.matrix,)
+        )
+        return sum(part.nbytes for part in parts)
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that a product visits."""
+        cells = self.matrix.nnz if self.is_sparse else self.matrix.size
+        return int(cells) + len(self) * self.bias
+
+    def take(self, rows: IntArray | slice) -> Design:
+        """The given rows, in the given order; those of a slice share memory."""
+        return Design(self.matrix[rows], self.bias)
+
+    def times(self, w: Array) -> Array:
+        """Scores X w of each column of weights, shape (n_examples, n_outputs)."""
+        if np.iscomplexobj(w):  # else the matrix itself would become complex
+            return np.asarray(self.times(w.real) + 1j * self.times(w.imag))
+        scores = self.matrix @ w[: self.matrix.shape[1]]
+        if self.bias:
+            scores += w[-1]
+        return np.asarray(scores)
+
+    def adjoint(self, rows: Array) -> Array:
+        """X' r, shape (n_columns, n_outputs)."""
+        if np.iscomplexobj(rows):
+            return np.asarray(self.adjoint(rows.real) + 1j * self.adjoint(rows.imag))
+        return self._with_bias(self.matrix.T @ rows, rows)
+
+    def squares_adjoint(self, rows: FloatArray) -> FloatArray:
+        """The same with the squares of the entries of X."""
+        if self.is_sparse:
+            return self._with_bias(self.matrix.power(2).T @ rows, rows)
+        return self._with_bias((self.matrix**2).T @ rows, rows)
+
+    def _with_bias(self, out: Any, rows: Array) -> Array:
+        return np.vstack([out, rows.sum(axis=0)]) if self.bias else np.asarray(out)
+
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """X' diag(weights) X for weights >= 0, shape (n_columns, n_columns)."""
+        roots = np.sqrt(weights)
+        if self.is_sparse:
+            scaled = self._with_ones().multiply(roots[:, None]).tocsr()
+            return np.asarray((scaled.T @ scaled).toarray())
+        scaled = np.empty((len(self), self.n_columns))
+        np.multiply(self.matrix, roots[:, None], out=scaled[:, : self.matrix.shape[1]])
+        if self.bias:
+            scaled[:, -1] = roots
+        return np.asarray(scaled.T @ scaled)  # one operand twice: BLAS does half of the work
+
+    def _with_ones(self) -> Any:
+        """All columns, as a sparse matrix."""
+        matrix: Any = sp.csr_array(self.matrix)
+        if not self.bias:
+            return matrix
+        ones: Any = sp.csr_array(np.ones((len(self), 1)))
+        return sp.hstack([matrix, ones], format="csr") if matrix.shape[1] else ones
+
+    def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> sp.csr_array:
+        """Each row times `values`, in the weights (feature x output) of one output each."""
+        rows = sp.coo_array(self._with_ones())
+        row, feature = rows.coords
+        data = rows.data * values[row]
+        shape = (len(self), self.n_columns * n_outputs)
+        return sp.coo_array((data, (row, feature * n_outputs + columns[row])), shape=shape).tocsr()
+
+
+def _refuse_value(matrix: sp.coo_array, names: Sequence[str]) -> None:
+    rows, columns = matrix.coords
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    first = bad[np.lexsort((columns[bad], rows[bad]))[0]]
+    raise DataError(
+        f"example {rows[first]}, feature {names[columns[first]]!r}: found {matrix.data[first]}, "
+        "expected a finite number"
+    )
