@@ -28,6 +28,9 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/rna_speed.py
 	$(BIN)/python benchmarks/rna_accuracy.py
 	$(BIN)/python benchmarks/rna_hyperparameters.py
+	$(BIN)/python benchmarks/flat_tables.py
+	$(BIN)/python benchmarks/flat_tables.py --sensitivity
+	$(BIN)/python benchmarks/flat_groups.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError, StructuneError
-from structune.plots import check_path, plot_penalties, plot_tuning
+from structune.plots import check_path, plot_penalties, plot_sensitivity, plot_tuning
 from structune.plots._figure import spread
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -160,3 +160,21 @@ def test_spread(wanted):
 
 def test_spread_moves_nothing_that_fits():
     assert spread(np.array([0.9, 0.1, 0.5]), 0.2, 0.0, 1.0) == pytest.approx([0.9, 0.1, 0.5])
+
+
+def test_sensitivity_has_a_panel_for_each_set(tmp_path):
+    table = np.array([[0.9, 0.8, 0.7], [0.5, 0.6, 0.7]])
+    accuracy = {name: table for name in ("iris", "wine", "glass", "dna")}
+    figure = plot_sensitivity(accuracy, (0.5, 2.0), (1.0, 2.0, 4.0), tmp_path / "figure.png")
+    panels = [axes for axes in figure.axes if axes.images]
+    assert [axes.get_title() for axes in panels] == [f"{name}, best 90.0 %" for name in accuracy]
+    np.testing.assert_allclose(panels[0].images[0].get_array(), 100 * (table - 0.9))
+    assert (tmp_path / "figure.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "message"), [({}, "found no tables"), ({"iris": [[1.0]]}, r"iris: found shape \(1, 1\)")]
+)
+def test_sensitivity_refuses(accuracy, message):
+    with pytest.raises(DataError, match=message):
+        plot_sensitivity(accuracy, (0.5, 2.0), (1.0, 2.0, 4.0))

@@ -119,7 +119,7 @@ def test_effective_counts_are_traces(kind, monkeypatch):
 
 def test_effective_counts_stay_between_none_and_all():
     problem = hmm_tuning_problem(5, which="separate", splits=False)
-    result = MajorizeTuner(count="effective").tune(problem)
+    result = MajorizeTuner(beta=1.0, count="effective").tune(problem)
     assert np.all(np.isfinite(result.log_precision))
     assert np.all(np.exp(result.log_precision) * (energy(problem, result) + 1.0) <= 0.5 * (1 + 0.7))
 

@@ -16,6 +16,9 @@ from structune.structures.base import FloatArray
 from structune.structures.linear import Linear
 from structune.tuning.problem import Tuner
 
+# standard deviation of the outputs while a model is fitted: the prior's rate, 1, is little beside it
+_SPREAD = 10.0
+
 
 class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     """Ridge regression with one penalty a group of features, learned from the training data.
@@ -69,7 +72,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     group_sizes_ : ndarray of int, shape (n_groups,)
         Weights in each group.
     history_ : list of dict
-        Losses are those of outputs scaled to a standard deviation of 1.
+        Losses are those of outputs scaled to a standard deviation of 10.
     status_ : str
         "converged", "iterations", "stalled", "budget" or "interrupted".
     passes_ : float
@@ -79,8 +82,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 1, so
-    that their unit does not matter. Scale features to similar ranges: features of one group share a prior.
+    "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 10: so
+    their unit does not matter, and the prior's rate of 1 is little beside them. Scale features to similar
+    ranges: features of one group share a prior.
 
     Examples
     --------
@@ -190,7 +194,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
 
 def _location(y: FloatArray, weights: FloatArray, has_intercept: bool) -> tuple[float, float]:
-    """Mean (0 without an intercept) and spread of the outputs; 1 where there is none."""
+    """Mean of the outputs, 0 without an intercept, and the unit in which they spread as they should."""
     mean = float(np.average(y, weights=weights)) if has_intercept else 0.0
     spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-    return mean, spread if spread > np.finfo(float).eps * abs(mean) else 1.0
+    return mean, spread / _SPREAD if spread > np.finfo(float).eps * abs(mean) else 1.0

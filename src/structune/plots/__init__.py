@@ -4,6 +4,7 @@ from structune.plots._figure import check_path
 from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
 from structune.plots.rna import plot_structure
 from structune.plots.rna_pairs import plot_pair_probabilities
+from structune.plots.sensitivity import plot_sensitivity
 from structune.plots.tuning import plot_penalties, plot_tuning
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "plot_pair_probabilities",
     "plot_penalties",
     "plot_precisions_by_method",
+    "plot_sensitivity",
     "plot_sensitivity_ppv",
     "plot_structure",
     "plot_tuning",

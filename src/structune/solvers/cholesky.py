@@ -7,7 +7,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from structune.monitor import Monitor
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.linear import HessianSystem, LinearSolution
 from structune.structures.base import FloatArray
 
@@ -20,8 +19,7 @@ class FactoredSystem:
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         self._hessian = risk.hessian_matrix(w)
-        with one_thread():
-            self._factor = _factor(self._hessian, precision)
+        self._factor = _factor(self._hessian, precision)
 
     def solve(
         self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
@@ -31,8 +29,7 @@ class FactoredSystem:
 
     def determined(self) -> FloatArray:
         """diag[(C + H)^-1 H], what the data determine of each weight; shape (n_weights,)."""
-        with one_thread():
-            return np.diag(cho_solve(self._factor, self._hessian, check_finite=False)).copy()
+        return np.diag(cho_solve(self._factor, self._hessian, check_finite=False)).copy()
 
 
 def system_at(

@@ -26,7 +26,10 @@ def minimize_newton(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps.
+    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps, one at least.
+
+    A gradient that is small beside that at w = 0 may still leave a long way to go where curvatures differ
+    much: a fit that starts near its end takes a step all the same.
 
     Parameters
     ----------
@@ -47,8 +50,8 @@ def minimize_newton(
     status = "iterations"
     try:
         with one_thread():
-            for _ in range(max_iterations):
-                if path.norm <= gradient_tolerance:
+            for k in range(max_iterations):
+                if path.norm <= gradient_tolerance and (k or not path.norm):
                     return path.solution("converged")
                 system = system_at(risk, precision, path.w, path.monitor)
                 share = min(0.1, _LINEAR_SHARE * gradient_tolerance / path.norm)

@@ -58,5 +58,4 @@ class FlatShard(Shard):
     @property
     def hessian_flops(self) -> float:
         """Of the products of all two columns, for all two scores."""
-        row = self.design.n_cells / max(1, len(self))
-        return 0.5 * self.n_scores * (self.n_scores + 1) * self.design.n_cells * row
+        return 0.5 * self.n_scores * (self.n_scores + 1) * self.design.gram_flops

@@ -20,7 +20,9 @@ from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 _LOOSE = 3.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
+_BETA_EFFECTIVE = 0.01
 _LEAST_EFFECTIVE = 1e-6  # of a group
+_PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 COUNTS = ("auto", "all", "effective")
 
@@ -36,12 +38,14 @@ class MajorizeTuner:
     Parameters
     ----------
     alpha, beta : float
-        The Gamma prior of each precision.
+        Shape and rate of the Gamma prior of each precision. By default beta is 1, as in the paper, where all
+        weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), the trace by random probes. "auto" is "effective" if there
-        are more weights than labelled parts (tokens) and ten weights a group or more, and where "all"
-        collapses: when the fit has lost half of what the first one gained over w = 0.
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where the Hessian is a matrix, else by random probes.
+        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight, but not
+        for random probes of fewer than ten weights a group; and where "all" collapses: when the fit has lost
+        half of what the first one gained over w = 0.
     max_iterations : int
     tolerance : float
         Ends when no log precision moves by more than this.
@@ -58,7 +62,7 @@ class MajorizeTuner:
     """
 
     alpha: float = 0.0
-    beta: float = 1.0
+    beta: float | None = None
     count: str = "auto"
     max_iterations: int = 20
     tolerance: float = 0.5
@@ -80,13 +84,13 @@ class _Steps:
     def __init__(self, tuner: MajorizeTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.monitor = tuner, monitor
         self.risk, self.groups = problem.full, problem.groups
-        self.penalty = IntegratedL2(problem.groups, tuner.alpha, tuner.beta)
         self.passes = PassCount(problem)
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
         n = self.risk.n_weights
-        sparse = n > self.risk.weighted_parts and n >= _SMALL_GROUPS * len(self.groups)
-        self.effective = tuner.count == "effective" or (tuner.count == "auto" and sparse)
+        many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
+        countable = self.risk.dense or n >= _SMALL_GROUPS * len(self.groups)
+        self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         n_probes = 1 if self.risk.n_weights > 10_000 else 8
         signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
         self.probes = 2.0 * signs - 1.0
@@ -111,6 +115,13 @@ class _Steps:
             status = stop_status(stop)
         spent, history = self.passes.spent, self.monitor.history
         return TuningResult(self.log_precision, self.w, status, None, spent, history, self.noise)
+
+    @property
+    def penalty(self) -> IntegratedL2:
+        beta = self.tuner.beta
+        if beta is None:
+            beta = _BETA_EFFECTIVE if self.effective else 1.0
+        return IntegratedL2(self.groups, self.tuner.alpha, beta)
 
     @property
     def _precision(self) -> FloatArray:
@@ -160,7 +171,8 @@ class _Steps:
         before = np.append(self.log_precision, np.log(self.noise))
         counts = self._effective_counts() if self.effective else None
         self.log_precision = np.log(self.penalty.precision(self.w, counts))
-        self.noise = self.integrated.variance(self.loss)
+        taken = 0.0 if counts is None else float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
+        self.noise = self.integrated.variance(self.loss, taken)
         return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
 
     def _effective_counts(self) -> FloatArray:

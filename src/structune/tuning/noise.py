@@ -7,6 +7,7 @@ import numpy as np
 from structune.risk import Risk
 
 NOISE_FLOOR = 1e-6
+_LEAST_LEFT = 1e-3  # of the examples, where the weights take up all of them
 
 
 class IntegratedNoise:
@@ -29,9 +30,15 @@ class IntegratedNoise:
         self._floor = 2.0 * floor * risk.at_zero.value / self._m if risk.quadratic else 0.0
         self._floor = max(self._floor, np.finfo(float).tiny)
 
-    def variance(self, loss: float) -> float:
-        """Where the summed loss is `loss`."""
-        return 2.0 * loss / self._m + self._floor if self._integrated else 1.0
+    def variance(self, loss: float, n_determined: float = 0.0) -> float:
+        """Where the summed loss is `loss`.
+
+        Weights that the data determine take up as many examples: with their effective number the variance is
+        r / (m - n_determined) (MacKay 1992).
+        """
+        if not self._integrated:
+            return 1.0
+        return 2.0 * loss / max(self._m - n_determined, _LEAST_LEFT * self._m) + self._floor
 
     def variance_of(self, value: float) -> float:
         """The same, from the negative log likelihood."""

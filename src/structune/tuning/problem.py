@@ -107,8 +107,8 @@ class TuningProblem:
 
 
 def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
-    if strata is not None and np.min(np.unique(strata, return_counts=True)[1]) < (folds or 2):
-        strata = None  # too few of one to have some in every part
+    if strata is not None and not _can_stratify(strata, holdout, folds):
+        strata = None
     labels = np.zeros(n) if strata is None else strata
     if folds is not None:
         splitter = {
@@ -123,6 +123,15 @@ def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any,
     else:
         splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
     return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
+
+
+def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
+    """Whether every part can have some of each stratum."""
+    counts = np.unique(strata, return_counts=True)[1]
+    if folds is not None:
+        return bool(counts.min() >= folds)
+    smaller = min(holdout, 1.0 - holdout) * counts.sum()
+    return bool(counts.min() >= 2 and smaller >= counts.size)
 
 
 @dataclass
