@@ -218,6 +218,15 @@ def hessian_products_are_gradient_differences(problem):
     )
 
 
+@needs("log_partition", "dense_hessian")
+def dense_hessians_are_covariances(problem):
+    found = problem.structure.hessian(problem.w, problem.shard)
+    expected = np.array([problem.covariance(unit) for unit in np.eye(problem.w.size)]).reshape(found.shape)
+    assert found.shape == (problem.w.size, problem.w.size)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert_array_equal(found, found.T)
+
+
 @needs("hessian")
 def variance_is_a_positive_diagonal(problem):
     found = problem.structure.variance(problem.w, problem.shard)
@@ -408,6 +417,8 @@ def missing_abilities_are_refused(problem):
         "complex": lambda: structure.log_partition(w + 0j, shard),
         "within": lambda: structure.log_partition(w, shard, within=True),
         "hessian": lambda: structure.linearize(w, shard),
+        "dense_hessian": lambda: structure.hessian(w, shard),
+        "squared_error": lambda: structure.squared_error(w, shard),
         "best": lambda: structure.best(w, shard),
         "cost": lambda: structure.best(w, shard, np.ones(len(shard))),
     }
@@ -429,6 +440,7 @@ LAWS: list[Law] = [
     complex_step_gives_slope_and_curvature,
     hessian_products_are_covariances,
     hessian_products_are_gradient_differences,
+    dense_hessians_are_covariances,
     variance_is_a_positive_diagonal,
     within_sums_agreeing_outputs,
     within_hessian_products_are_covariances,

@@ -4,6 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -12,11 +13,12 @@ from structune import risk as module
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.executors import ThreadExecutor
-from structune.losses import LogLoss
+from structune.losses import LogLoss, SquaredLoss
 from structune.risk import Risk
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
-from tiny import PRODUCTS
+from structune.structures.linear import Linear
+from tiny import FLAT, PRODUCTS, dense_hessian, risk_of, small
 
 
 def hmm_problem(partial=False, n_sequences=80):
@@ -208,3 +210,94 @@ def test_hessian_methods_need_abilities(method, ability):
     else:
         with pytest.raises(CapabilityError, match=ability):
             risk.linearize(w)(w)
+
+
+# --- the Hessian as a matrix ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_the_matrix_is_that_of_the_products(kind):
+    w = np.cos(np.arange(small(kind)[0].n_weights))
+    found = risk_of(kind, hessian="dense").hessian_matrix(w)
+    for method in ("dense", *PRODUCTS):
+        expected = dense_hessian(risk_of(kind, hessian=method), w)
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=method)
+    assert_allclose(found, dense_hessian(risk_of(kind), w), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_threads_do_not_change_a_bit_of_the_matrix(kind):
+    structure, shard = small(kind)
+    loss, w = risk_of(kind).loss, np.cos(np.arange(structure.n_weights))
+    one, *more = (Risk(structure, loss, pieces(shard), ThreadExecutor(n)) for n in (1, 2, 3))
+    for risk in more:
+        assert_array_equal(risk.hessian_matrix(w), one.hessian_matrix(w))
+        for name, values in results(one, w).items():
+            assert_array_equal(results(risk, w)[name], values, err_msg=name)
+
+
+def test_a_quadratic_loss():
+    rng = np.random.default_rng(0)
+    x, y, weights, w = rng.normal(size=(9, 3)), rng.normal(size=9), rng.uniform(size=9), rng.normal(size=3)
+    structure = Linear(list("abc"), bias=False)
+    shard = structure.encode(x, y, weights)
+    risk = Risk(structure, SquaredLoss(), pieces(shard, 2))
+    value, gradient = risk.value_and_gradient(w)
+    assert value == pytest.approx(0.5 * weights @ (y - x @ w) ** 2) == pytest.approx(risk.value(w))
+    assert_allclose(gradient, x.T @ (weights * (x @ w - y)))
+    assert_allclose(risk.hessian_matrix(w), x.T @ (weights[:, None] * x))
+    assert risk.at_zero.value == pytest.approx(0.5 * weights @ y**2)
+    assert risk.quadratic
+    assert not risk_of("classes").quadratic
+
+
+def flat_risk(n, p, hessian="auto", labels=2, density=None):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, p)) if density is None else sp.random_array((n, p), density=density, rng=rng)
+    structure = Classes(list(range(labels)), [f"x{k}" for k in range(p)], reference=labels == 2)
+    return Risk.over(structure, LogLoss(), structure.encode(x, rng.integers(0, labels, n)), hessian=hessian)
+
+
+def test_auto_takes_a_matrix_where_there_are_few_weights():
+    assert flat_risk(50, 4).dense
+    assert flat_risk(2000, 10, labels=3).dense
+    assert not flat_risk(4, 5000).dense
+    assert not flat_risk(50, 300, labels=20).dense
+    assert not flat_risk(50, 3000, density=0.01).dense
+    assert not flat_risk(50, 4, hessian="exact").dense
+    assert flat_risk(4, 300, hessian="dense").dense
+    assert all(flat_risk(500, 40).dense == flat_risk(500, 40).dense for _ in range(5))
+
+
+def test_auto_never_takes_a_matrix_of_chains():
+    chain, shard, w = hmm_problem()
+    for method in ("auto", "exact"):
+        assert not Risk(chain, LogLoss(), [shard], hessian=method).dense
+    with pytest.raises(CapabilityError, match="a dense Hessian needs 'dense_hessian'"):
+        Risk(chain, LogLoss(), [shard], hessian="dense").hessian_matrix(w)
+
+
+def test_passes_of_a_matrix_are_its_multiplications():
+    risk = flat_risk(50, 4, "dense")
+    risk.hessian_matrix(np.zeros(5))
+    shard = risk.shards[0]
+    assert risk.passes == shard.hessian_flops / shard.gradient_flops
+    assert shard.gradient_flops == 4 * 50 * 5
+    assert shard.hessian_flops == 50 * 5 * 5
+    more = flat_risk(50, 4, "dense", labels=3)
+    assert more.shards[0].gradient_flops == 4 * 50 * 5 * 3
+    assert more.shards[0].hessian_flops == 50 * 5 * 5 * 6  # of 3 x 3 blocks, those on one side
+
+
+def test_the_matrix_of_a_quadratic_is_made_once():
+    risk = risk_of("linear", hessian="dense")
+    first = risk.hessian_matrix(np.zeros(6))
+    passes = risk.passes
+    assert risk.hessian_matrix(np.ones(6)) is first
+    assert risk.passes == passes
+
+
+def test_no_cells():
+    structure = Linear(["x"], bias=False)
+    risk = Risk.over(structure, SquaredLoss(), structure.encode(sp.csr_array((3, 1)), np.ones(3)))
+    assert risk.hessian_matrix(np.zeros(1)).tolist() == [[0.0]]

@@ -7,23 +7,33 @@ from threadpoolctl import threadpool_limits
 
 from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.executors import ThreadExecutor
-from structune.losses import LogLoss
+from structune.losses import LogLoss, SquaredLoss
 from structune.monitor import BudgetExhausted, Monitor
 from structune.risk import Risk
 from structune.solvers.l2 import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
+from structune.structures.linear import Linear
 from structune.tuning import TuningProblem
 
 threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")
+FLAT = ("classes", "binary", "linear")  # whose Hessian is at hand as a matrix
+NAMES = ["size=1", "size=2", "size=3", "hue=1", "hue=2"]
 PRODUCTS = ("exact", "complex-step", "finite-difference")  # Hessian methods of every structure
 
 
 def small(kind, seed=0):
     """A structure with some 20 weights, and a shard of a few dozen weighted examples."""
-    return {"chain": _chain, "partial": _partial, "classes": _classes}[kind](np.random.default_rng(seed))
+    kinds = {
+        "chain": _chain,
+        "partial": _partial,
+        "classes": _classes,
+        "binary": _binary,
+        "linear": _linear,
+    }
+    return kinds[kind](np.random.default_rng(seed))
 
 
 def _chain(rng, unknown=0.0):
@@ -38,26 +48,47 @@ def _partial(rng):
 
 
 def _classes(rng):
-    structure = Classes(["a", "b", "c"], ["size=1", "size=2", "size=3", "hue=1", "hue=2"])
+    structure = Classes(["a", "b", "c"], NAMES)
     x = rng.normal(size=(40, 5))
     labels = (x[:, :3] + rng.normal(size=(40, 3))).argmax(axis=1)
     return structure, structure.encode(x, ["abc"[y] for y in labels], rng.uniform(0.5, 1.5, 40))
+
+
+def _binary(rng):
+    structure = Classes(["no", "yes"], NAMES, reference=True)
+    x = rng.normal(size=(40, 5))
+    labels = (x[:, :2].sum(axis=1) + rng.normal(size=40) > 0.5).tolist()
+    return structure, structure.encode(x, [["no", "yes"][y] for y in labels], rng.uniform(0.5, 1.5, 40))
+
+
+def _linear(rng):
+    structure = Linear(NAMES)
+    x = rng.normal(size=(40, 5))
+    y = 2.0 + x @ [1.5, -1.0, 0.5, 0.0, 0.0] + 0.5 * rng.normal(size=40)
+    return structure, structure.encode(x, y, rng.uniform(0.5, 1.5, 40))
 
 
 def group(structure, which):
     return {
         "single": lambda: Groups.single(structure.n_weights),
         "grouped": structure.groups,
+        "free": lambda: _free_biases(structure.groups()),
         "separate": lambda: Groups.separate(structure.weight_names()),
     }[which]()
 
 
+def _free_biases(groups):
+    """The same but for the last group, whose weights have no penalty."""
+    return Groups(np.where(groups.index == len(groups) - 1, -1, groups.index), groups.names[:-1])
+
+
 def risk_of(kind, seed=0, executor=None, hessian="exact"):
-    return Risk.over(*_with_loss(*small(kind, seed)), executor, hessian)
+    structure, shard = small(kind, seed)
+    return Risk.over(structure, loss_of(structure), shard, executor, hessian)
 
 
-def _with_loss(structure, shard):
-    return structure, LogLoss(), shard
+def loss_of(structure):
+    return SquaredLoss() if isinstance(structure, Linear) else LogLoss()
 
 
 def dense_hessian(risk, w):
@@ -70,7 +101,8 @@ def exact_fit(risk, precision, start=None):
     w = fit_l2(risk, precision).w if start is None else start
     for _ in range(10):
         gradient = risk.value_and_gradient(w)[1] + precision * w
-        step = np.linalg.solve(dense_hessian(risk, w) + np.diag(precision), gradient)
+        system = dense_hessian(risk, w) + np.diag(precision)
+        step = np.linalg.lstsq(system, gradient)[0]  # all biases may move together without a penalty
         w = w - step
         if np.abs(step).max() < 1e-8:  # squared by the step just made
             return w
@@ -91,6 +123,16 @@ class Fuse(ThreadExecutor):
         return super().map(function, items)
 
 
+class OneCtrlC(Fuse):
+    """Ctrl-C is pressed once, instead of the `n`-th work on the shards."""
+
+    def map(self, function, items):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return ThreadExecutor.map(self, function, items)
+
+
 class Budget(Monitor):
     """A monitor whose time is up after `n` checks."""
 
@@ -108,7 +150,7 @@ def tuning_problem(kind="chain", which="grouped", seed=0, hessian="exact", execu
     structure, shard = small(kind, seed)
     groups = group(structure, which)
     return TuningProblem.build(
-        structure, LogLoss(), shard, groups, hessian=hessian, executor=executor, **options
+        structure, loss_of(structure), shard, groups, hessian=hessian, executor=executor, **options
     )
 
 

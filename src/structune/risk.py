@@ -21,7 +21,7 @@ _MIN_SHARDS, _MAX_SHARDS = 4, 16
 _WEIGHTS_PER_PIECE = 1 << 16
 # measured: a fit takes about ten times as many gradients as Newton steps
 _GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
-_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 2e10, 4e9, 1.5e-4  # flops a second; seconds an evaluation
+_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 4e9, 1.5e-4  # flops a second; seconds an evaluation
 
 
 class AtZero:
@@ -183,7 +183,7 @@ class Risk:
         if self._constant_hessian is not None:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
-        self.passes += self._flops("hessian_flops") / self._flops("gradient_flops")
+        self.passes += self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops"))
         matrix = sum(self._map(lambda shard: self.loss.hessian(self.structure, shard, w)))
         if self.quadratic:
             self._constant_hessian = matrix

@@ -164,7 +164,7 @@ def test_spread_moves_nothing_that_fits():
 
 def test_sensitivity_has_a_panel_for_each_set(tmp_path):
     table = np.array([[0.9, 0.8, 0.7], [0.5, 0.6, 0.7]])
-    accuracy = {name: table for name in ("iris", "wine", "glass", "dna")}
+    accuracy = dict.fromkeys(("iris", "wine", "glass", "dna"), table)
     figure = plot_sensitivity(accuracy, (0.5, 2.0), (1.0, 2.0, 4.0), tmp_path / "figure.png")
     panels = [axes for axes in figure.axes if axes.images]
     assert [axes.get_title() for axes in panels] == [f"{name}, best 90.0 %" for name in accuracy]

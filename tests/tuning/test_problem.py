@@ -95,6 +95,83 @@ def test_groups_must_fit_the_weights():
         TuningProblem(problem.full, Groups.single(3))
 
 
+# --- strata -----------------------------------------------------------------------------------------------
+
+
+STRATA = np.repeat(["a", "b", "c"], [10, 6, 4])
+
+
+def shares(indices, strata=STRATA):
+    return np.array([np.sum(strata[indices] == name) for name in np.unique(strata)])
+
+
+@pytest.mark.parametrize("splits", [{"holdout": 0.5}, {"folds": 2}])
+def test_strata_are_shared_out(splits):
+    for train, heldout in sides(build(strata=STRATA, **splits)):
+        assert_array_equal(shares(train), [5, 3, 2])
+        assert_array_equal(shares(heldout), [5, 3, 2])
+
+
+def test_strata_are_shared_out_as_well_as_can_be():
+    for _, heldout in sides(build(strata=STRATA, folds=4)):
+        assert np.all(np.abs(shares(heldout) - np.array([10, 6, 4]) / 4) < 1)
+
+
+def test_strata_may_be_numbers():
+    codes = np.unique(STRATA, return_inverse=True)[1]
+    for one, other in zip(
+        sides(build(strata=STRATA, folds=3)), sides(build(strata=codes, folds=3)), strict=True
+    ):
+        assert_array_equal(one[1], other[1])
+
+
+@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}])
+def test_strata_too_small_to_share_out_do_not_matter(splits):
+    lonely = np.array(["rare"] + ["common"] * (N - 1))
+    found, plain = sides(build(strata=lonely, **splits)), sides(build(**splits))
+    for one, other in zip(found, plain, strict=True):
+        assert_array_equal(one[1], other[1])
+
+
+def test_more_strata_than_are_held_out():
+    """Strata of two each can be held out in folds, and so in one part."""
+    ((train, heldout),) = sides(build(strata=np.arange(N) // 2, holdout=0.2))
+    assert (train.size, heldout.size) == (16, 4)
+
+
+@pytest.mark.parametrize("strata", [STRATA, np.arange(N) % 2])
+def test_strata_of_groups_of_examples(strata):
+    groups = np.arange(N) % 8
+    pairs = sides(build(strata=strata, example_groups=groups, folds=2))
+    assert_array_equal(np.sort(np.concatenate([heldout for _, heldout in pairs])), np.arange(N))
+    for train, heldout in pairs:
+        assert not set(groups[train]) & set(groups[heldout])
+        assert np.all(shares(heldout, strata) > 0)
+
+
+def test_strata_and_groups_with_one_held_out_part():
+    groups = np.arange(N) // 4
+    ((train, heldout),) = sides(build(strata=STRATA, example_groups=groups, holdout=0.4))
+    assert not set(groups[train]) & set(groups[heldout])
+
+
+def test_fewer_groups_of_examples_than_folds():
+    with pytest.raises(DataError, match="cannot split 20 examples"):
+        build(strata=np.arange(N) % 2, example_groups=np.arange(N) // 10, folds=5)
+
+
+@pytest.mark.parametrize("splits", [{"holdout": 0.4}, {"folds": 4}])
+def test_the_seed_decides_on_strata(splits):
+    a, b, *others = (
+        sides(build(strata=STRATA, random_state=seed, **splits))[0][1] for seed in (0, 0, 1, 2, 3)
+    )
+    assert_array_equal(a, b)
+    assert not all(np.array_equal(a, other) for other in others)
+
+
+# --- passes and names -------------------------------------------------------------------------------------
+
+
 def test_passes_are_passes_over_all_training_data():
     problem = build(folds=4)
     w = np.zeros(4)

@@ -79,6 +79,8 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 structure, loss, shard, groups, executor=executor, hessian=self.hessian, **options
             )
 
+        if example_groups is not None and len(example_groups) != len(shard):
+            raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
         with Monitor(self.verbose, self.max_seconds) as monitor:
             if self.tuning is None:
                 result = self._fit_fixed(problem(splits=False), start, monitor)

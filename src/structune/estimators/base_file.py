@@ -38,17 +38,20 @@ def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dic
 
 
 def unpack_fit(
-    estimator: StructuredEstimator, n_weights: int, header: dict[str, Any], arrays: Arrays
+    estimator: StructuredEstimator, n_weights: int, header: dict[str, Any], arrays: Arrays, n_free: int = 0
 ) -> None:
-    """Give a new estimator the parameters and fitted attributes that `pack_fit` packed."""
+    """Give a new estimator the parameters and fitted attributes that `pack_fit` packed.
+
+    `n_free` of the weights have no penalty, and are in no group.
+    """
     names = unpack_names("group", arrays)
     n_records = sum("log_precision" in record for record in header["history"])
     _check(arrays, "coef", np.float64, (n_weights,))
     _check(arrays, "penalty", np.float64, (len(names),))
     _check(arrays, "group_sizes", np.int64, (len(names),))
-    grouped = n_weights if names else 0  # weights that were not fitted here have no groups
+    grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
-        raise ModelFileError(f"the group sizes do not add up to {n_weights} weights")
+        raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
     _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])

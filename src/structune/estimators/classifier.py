@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base_file import Arrays, unpack_fit
+from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
 from structune.losses import LogLoss
 from structune.solvers.solution import TOLERANCE
@@ -160,8 +161,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if self.classes_.size < 2:
             raise DataError(f"found one class, {y[0]!r}, expected two at least")
         weights = self._check_weights(sample_weight, y.size)
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
+        weights = self._check_weights(weights * self._class_weights(codes, weights)[codes], y.size)
         centred, mean = self._centred(X, weights)
         structure = self._structure
         shard = structure.encode(centred, y.tolist(), weights)
@@ -170,6 +170,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if self._n_scores > 1:
             self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
         return self
+
+    def _class_weights(self, codes: Any, weights: FloatArray) -> FloatArray:
+        """The weight of each class, shape (n_classes,)."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            totals = np.bincount(codes, weights=weights)
+            return np.asarray(weights.sum() / (totals.size * np.where(totals > 0, totals, np.inf)))
+        y = self.classes_[codes]
+        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=y))
 
     @property
     def _n_scores(self) -> int:
@@ -215,9 +223,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Classifier:
         model = cls()
+        model.classes_ = _checked_classes(header["classes"])
         model._unpack(header, arrays)
-        model.classes_ = np.array(header["classes"])
-        if model.classes_.ndim != 1 or model.classes_.size < 2:
-            raise ModelFileError(f"found the classes {header['classes']}, expected two at least")
-        unpack_fit(model, model._structure.n_weights, header, arrays)
         return model
+
+
+def _checked_classes(labels: Any) -> Any:
+    """The classes of a model file: two at least, of one kind, and rising."""
+    plain = isinstance(labels, list) and {type(label) for label in labels} in ({str}, {int}, {float}, {bool})
+    if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
+        raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
+    return np.array(labels)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_names
+from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
 from structune.structures.base import FloatArray, Groups, Structure, check_weights
 
 GROUPS = ("single", "feature", "prefix")
@@ -27,6 +26,8 @@ class FlatEstimator(StructuredEstimator):
 
     fit_intercept: bool
     n_features_in_: int
+    coef_: Any
+    intercept_: Any
 
     @property
     @abstractmethod
@@ -85,45 +86,53 @@ class FlatEstimator(StructuredEstimator):
         return X - mean, mean
 
     def _weight_groups(self, structure: Structure) -> Groups:
-        labels = _feature_groups(self.groups, self._names)
+        named = hasattr(self, "feature_names_in_")
+        labels = _feature_groups(self.groups, self._names, named)
         groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
         free = np.full(structure.n_weights - groups.index.size, -1)
         return Groups(np.concatenate((groups.index, free)), groups.names)
 
     @property
     def _weights(self) -> FloatArray:
-        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-        return np.concatenate((coef.T.ravel(), intercept if self.fit_intercept else intercept[:0]))
+        """Coefficients, and intercepts, which are 0 where there are none."""
+        return np.concatenate((np.atleast_2d(self.coef_).T.ravel(), np.atleast_1d(self.intercept_)))
 
     def _set_weights(self, w: FloatArray) -> None:
-        table = w.reshape(-1, self._n_scores)
-        self.coef_ = table[: self.n_features_in_].T.copy()
-        self.intercept_ = table[-1].copy() if self.fit_intercept else np.zeros(self._n_scores)
+        n_coefs = self.n_features_in_ * self._n_scores
+        self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
+        self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)
 
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        named = hasattr(self, "feature_names_in_")
-        header = {"n_features": self.n_features_in_, "fit_intercept": self.fit_intercept, "named": named}
-        return header, pack_names("feature", self._names if named else [])
+        names = getattr(self, "feature_names_in_", None)
+        header = {"n_features": self.n_features_in_, "named": names is not None}
+        return header, pack_names("feature", [] if names is None else self._names)
 
     def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
-        self.n_features_in_, self.fit_intercept = int(header["n_features"]), bool(header["fit_intercept"])
+        n, k = header["n_features"], self._n_scores
+        names = unpack_names("feature", arrays)
+        if type(n) is not int or n < 0 or len(names) != n * bool(header["named"]):
+            raise ModelFileError(f"found {n!r} features with {len(names)} names")
+        self.n_features_in_ = n
         if header["named"]:
-            self.feature_names_in_ = np.array(unpack_names("feature", arrays), dtype=object)
+            self.feature_names_in_ = np.array(names, dtype=object)
+        unpack_fit(self, (n + 1) * k, header, arrays, n_free=k)
 
 
-def _feature_groups(groups: Any, names: list[str]) -> list[str]:
+def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:
     """The group of each feature."""
     if isinstance(groups, str) and groups == "single":
         return ["all"] * len(names)
     if isinstance(groups, str) and groups == "feature":
         return names
     if isinstance(groups, str) and groups == "prefix":
+        if not named:
+            raise DataError("groups='prefix' needs names of the features: fit with a data frame")
         return [_prefix(name) for name in names]
     if callable(groups):
         return [str(groups(name)) for name in names]
-    if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
+    if not isinstance(groups, str) and np.ndim(groups) == 1:
         if len(groups) != len(names):
             raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
         return [str(group) for group in groups]

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from structune.estimators.base_file import Arrays, unpack_fit
+from structune.errors import DataError, ModelFileError
+from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
 from structune.losses import SquaredLoss
 from structune.solvers.solution import TOLERANCE
@@ -151,6 +152,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         """
         before = self._before()
         X, y = self._check_fit(X, y, y_numeric=True)
+        if y.dtype.kind not in "biuf":
+            raise DataError("found outputs that are strings, expected numbers")
+        y = np.asarray(y, dtype=np.float64)
         weights = self._check_weights(sample_weight, y.size)
         centred, mean = self._centred(X, weights)
         offset, scale = _location(y, weights, self.fit_intercept)
@@ -187,9 +191,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Regressor:
         model = cls()
         model._unpack(header, arrays)
-        unpack_fit(model, model._structure.n_weights, header, arrays)
         model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
         model.noise_variance_ = float(header["noise_variance"])
+        if not 0.0 <= model.noise_variance_ < np.inf:
+            raise ModelFileError(f"found the noise variance {model.noise_variance_}, expected a number >= 0")
         return model
 
 

@@ -7,10 +7,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from structune.monitor import Monitor
 from structune.risk import Risk
+from structune.solvers.blas import one_thread
 from structune.solvers.linear import HessianSystem, LinearSolution
 from structune.structures.base import FloatArray
 
-# of the largest diagonal entry: the biases of all classes may move together, and nothing changes
+# of a unit diagonal: the biases of all classes may move together, and nothing changes
 _JITTER = 1e-13
 
 
@@ -19,17 +20,23 @@ class FactoredSystem:
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         self._hessian = risk.hessian_matrix(w)
-        self._factor = _factor(self._hessian, precision)
+        diagonal = np.diag(self._hessian) + precision
+        self._scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5  # a unit diagonal
+        with one_thread():
+            self._factor = _factor(self._hessian, precision, self._scale)
 
     def solve(
         self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
     ) -> LinearSolution:
         """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
-        return LinearSolution(cho_solve(self._factor, b, check_finite=False), 0, "cholesky", True)
+        x = self._scale * cho_solve(self._factor, self._scale * b, check_finite=False)
+        return LinearSolution(x, 0, "cholesky", True)
 
     def determined(self) -> FloatArray:
         """diag[(C + H)^-1 H], what the data determine of each weight; shape (n_weights,)."""
-        return np.diag(cho_solve(self._factor, self._hessian, check_finite=False)).copy()
+        scaled = self._scale[:, None] * self._hessian * self._scale
+        with one_thread():
+            return np.diag(cho_solve(self._factor, scaled, overwrite_b=True, check_finite=False)).copy()
 
 
 def system_at(
@@ -41,12 +48,11 @@ def system_at(
     return HessianSystem(risk, precision, w, monitor=monitor)
 
 
-def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, bool]:
-    diagonal = np.diag(hessian) + precision
-    jitter = _JITTER * float(np.max(diagonal, initial=1e-300))
+def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> tuple[FloatArray, bool]:
+    jitter = _JITTER
     while True:
-        matrix = hessian.copy()
-        matrix.flat[:: precision.size + 1] = diagonal + jitter
+        matrix = scale[:, None] * hessian * scale
+        matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
         try:
             return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:

@@ -35,7 +35,8 @@ def fit_l2(
     start : ndarray, shape (n_weights,), optional
         Zero by default.
     tolerance : float
-        Ends when the norm of the gradient is at most this times its norm at w = 0.
+        L-BFGS ends when the norm of the gradient is at most this times its norm at w = 0, Newton's method as
+        `minimize_newton` says.
 
     Notes
     -----
@@ -50,13 +51,13 @@ def fit_l2(
         return value + 0.5 * float(pull @ w), gradient
 
     w = np.zeros(risk.n_weights) if start is None else start
-    ends: dict[str, Any] = {
-        "gradient_tolerance": tolerance * risk.at_zero.gradient_norm,
-        "max_iterations": max_iterations,
-        "monitor": monitor,
-    }
+    gradient_tolerance = tolerance * risk.at_zero.gradient_norm
+    ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if risk.dense or risk.quadratic:
-        return minimize_newton(objective, risk, precision, w, **ends)
+        fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
+        if fit.status != "stalled":
+            return fit
+        start = w = fit.w  # where curvatures vanish, gradients still lead on
     variance = risk.at_zero.variance if start is None else risk.variance(start)
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)  # a weight that nothing moves
-    return minimize_smooth(objective, w, scale=diagonal**-0.25, **ends)
+    return minimize_smooth(objective, w, scale=diagonal**-0.25, gradient_tolerance=gradient_tolerance, **ends)

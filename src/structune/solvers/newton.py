@@ -13,7 +13,7 @@ from structune.structures.base import FloatArray
 
 _DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
 _ROUNDING = 8 * np.finfo(float).eps
-_LINEAR_SHARE = 0.1  # of the fall that a fit still needs: what a linear system may leave
+_LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
 
 
 def minimize_newton(
@@ -22,14 +22,15 @@ def minimize_newton(
     precision: FloatArray,
     start: FloatArray,
     *,
-    gradient_tolerance: float,
+    tolerance: float,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps, one at least.
 
-    A gradient that is small beside that at w = 0 may still leave a long way to go where curvatures differ
-    much: a fit that starts near its end takes a step all the same.
+    Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
+    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
+    make a gradient look small though the way is long. A quadratic takes one step.
 
     Parameters
     ----------
@@ -40,26 +41,32 @@ def minimize_newton(
     precision : ndarray, shape (n_weights,)
         Of the prior.
     start : ndarray, shape (n_weights,)
-    gradient_tolerance : float
-        Ends when the Euclidean norm of the gradient is at most this.
+    tolerance : float
     max_iterations : int
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     path = _Path(objective, start, monitor or Monitor())
+    enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
+    residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
     status = "iterations"
     try:
         with one_thread():
-            for k in range(max_iterations):
-                if path.norm <= gradient_tolerance and (k or not path.norm):
-                    return path.solution("converged")
+            if not path.norm:
+                return path.solution("converged")
+            for _ in range(max_iterations):
                 system = system_at(risk, precision, path.w, path.monitor)
-                share = min(0.1, _LINEAR_SHARE * gradient_tolerance / path.norm)
-                if not path.descend(-system.solve(path.gradient, tolerance=share).x):
-                    return path.solution("converged" if path.norm <= gradient_tolerance else "stalled")
+                share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
+                step = -system.solve(path.gradient, tolerance=share).x
+                decrement = -float(path.gradient @ step)
+                moved = path.descend(step)
+                if decrement <= enough or (risk.quadratic and moved):
+                    return path.solution("converged")
+                if not moved:
+                    return path.solution("stalled")
     except STOPS as stop:
         status = stop_status(stop)
-    return path.solution("converged" if path.norm <= gradient_tolerance else status)
+    return path.solution(status)
 
 
 class _Path:

@@ -39,8 +39,12 @@ class Design:
             No examples, a wrong number of features, a value that is not finite.
         """
         given: Any = inputs
-        matrix: Any = sp.csr_array(given) if sp.issparse(inputs) else np.asarray(given)
+        is_sparse = sp.issparse(inputs)
+        matrix: Any = sp.csr_array(given) if is_sparse else np.asarray(given)
         matrix = matrix.astype(np.float64, copy=False)
+        if is_sparse and not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         if matrix.ndim != 2:
             raise DataError(f"found inputs of shape {matrix.shape}, expected a row an example")
         if not matrix.shape[0]:
@@ -90,7 +94,7 @@ class Design:
         return float(len(self) * self.n_columns**2)
 
     def take(self, rows: IntArray | slice) -> Design:
-        """The given rows, in the given order; those of a slice share memory."""
+        """The given rows, in the given order; a slice of dense ones shares memory."""
         return Design(self.matrix[rows], self.bias)
 
     def times(self, w: Array) -> Array:
@@ -140,6 +144,8 @@ class Design:
 
     def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> sp.csr_array:
         """Each row times `values`, in the weights (feature x output) of one output each."""
+        if not n_outputs:
+            return sp.csr_array((len(self), 0))
         rows = sp.coo_array(self._with_ones())
         row, feature = rows.coords
         data = rows.data * values[row]

@@ -7,6 +7,7 @@ import numpy as np
 from structune.risk import Risk
 
 NOISE_FLOOR = 1e-6
+_LEAST = 1e-30
 _LEAST_LEFT = 1e-3  # of the examples, where the weights take up all of them
 
 
@@ -28,7 +29,7 @@ class IntegratedNoise:
     def __init__(self, risk: Risk, floor: float) -> None:
         self._integrated, self._m = risk.quadratic, risk.weight
         self._floor = 2.0 * floor * risk.at_zero.value / self._m if risk.quadratic else 0.0
-        self._floor = max(self._floor, np.finfo(float).tiny)
+        self._floor = max(self._floor, _LEAST)  # outputs may be constant
 
     def variance(self, loss: float, n_determined: float = 0.0) -> float:
         """Where the summed loss is `loss`.

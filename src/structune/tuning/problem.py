@@ -85,7 +85,8 @@ class TuningProblem:
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split.
         strata : array-like, shape (n_examples,), optional
-            Every part of a split has about the same share of each.
+            Every part of a split has about the same share of each, where that can be; one held-out part of
+            groups is not stratified.
 
         Raises
         ------
@@ -197,6 +198,8 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
         An unknown name.
     """
     if not isinstance(tuning, str):
+        if not hasattr(tuning, "tune"):
+            raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
         return tuning
     from structune import tuning as package
 
