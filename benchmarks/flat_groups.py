@@ -7,6 +7,7 @@ Simulated: 200 examples of two classes; the log odds are a sum over 10 strong fe
 standard deviation 1) and 40 weak ones (0.15), beside which there are features without meaning. Real: 500
 digits of USPS, with their 256 pixels, 256 random projections of the pixels, and columns of noise; its own
 test set. Every method sees the same draws. "feature" gives each feature a penalty of its own (ARD).
+Intervals are those of the choice of training data: bootstraps over draws.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from structune.tuning import GridTuner
 
 NAME = "flat_groups"
 N_NOISE = {"simulated": (0, 50, 100, 200, 400), "usps": (0, 256, 1024)}
-DRAWS, N_TRAIN, N_TEST = {"simulated": 20, "usps": 5}, {"simulated": 200, "usps": 500}, 5000
+DRAWS, N_TRAIN, N_TEST = {"simulated": 20, "usps": 10}, {"simulated": 200, "usps": 500}, 5000
 WARM_GRID = GridTuner(tuple(2.0**k for k in range(10, -11, -1)), warm=True)
 METHODS: dict[str, dict[str, Any]] = {
     "grid": {"tuning": WARM_GRID},

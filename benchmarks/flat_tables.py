@@ -7,9 +7,11 @@
 
 Supplied test sets, else 30 % held out at random, the same for all methods, for several seeds. Dense features
 are standardised on the training part. One thread. The grid is the papers': 21 values, 5 folds, every fit from
-zero; beside it one with warm starts. Seconds are medians over repeated fits where a fit is short. Passes are
-evaluations of loss, gradient or a Hessian product over all training data; a Hessian as a matrix counts by its
-multiplications.
+zero; beside it one with warm starts. Methods take turns on each split; seconds are medians over repeated fits
+where a fit is short, and of one fit where it is long. Passes are evaluations of loss, gradient or a Hessian
+product over all training data; a Hessian as a matrix counts by its multiplications, and factors do not count.
+LogisticRegressionCV has its 10 values and as many shuffled folds, and chooses by accuracy; RidgeCV has the
+21 values and leaves one out. Intervals are paired bootstraps over test examples of all splits, and over sets.
 """
 
 from __future__ import annotations
@@ -26,15 +28,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ARDRegression, BayesianRidge, LinearRegression, LogisticRegressionCV, RidgeCV
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, write
 from structune import Classifier, Regressor
 from structune.datasets import UCI_SETS, load_uci
+from structune.metrics.bootstrap import paired_difference
 from structune.plots import plot_sensitivity
 from structune.tuning import GridTuner, MajorizeTuner
 
@@ -42,7 +44,7 @@ NAME = "flat_tables"
 SEEDS, N_LARGEST = 5, 10
 QUICK = ("housing", "heart", "wine", "pyrim")
 REPEAT_BELOW, MOST_REPEATS = 0.3, 5  # seconds in all
-SKLEARN_SLOW = {"letter", "shuttle", "usps"}
+NOT_IN_SENSITIVITY = {"letter", "shuttle", "usps"}
 POWERS = tuple(2.0**k for k in range(-10, 11))
 SENSITIVITY = tuple(2.0**k for k in range(-7, 12, 2))
 # table 1: mean squared error; tables 2 and 3: accuracy in per cent
@@ -78,6 +80,16 @@ PUBLISHED: dict[str, dict[str, float]] = {
     "vowel": {"grid": 40.48, "implicit": 48.70, "direct": 40.91, "majorize_all": 48.27},
     "wine": {"grid": 98.11, "implicit": 98.11, "direct": 98.11, "majorize_all": 98.11},
 }
+PUBLISHED_PENALTY = {  # table 1: that of the grid, and of majorize
+    "abalone": (1.0, 0.109),
+    "bodyfat": (0.0625, 0.06),
+    "cpusmall": (0.5, 0.16),
+    "housing": (2.0, 1.04),
+    "mpg": (1.0, 0.951),
+    "pyrim": (8.0, 1.137),
+    "space_ga": (0.00391, 0.00503),
+    "triazines": (2.0, 26.579),
+}
 Make = Callable[[int], Any]
 TUNINGS: dict[str, Any] = {
     "grid": GridTuner(POWERS),
@@ -93,7 +105,11 @@ CLASSIFIERS: dict[str, Make] = {
         for name, tuning in TUNINGS.items()
     },
     "LogisticRegressionCV": lambda seed: LogisticRegressionCV(
-        Cs=10, cv=5, l1_ratios=(0,), use_legacy_attributes=False, scoring="accuracy"
+        Cs=10,
+        cv=StratifiedKFold(5, shuffle=True, random_state=seed),
+        l1_ratios=(0,),
+        use_legacy_attributes=False,
+        scoring="accuracy",
     ),
 }
 REGRESSORS: dict[str, Make] = {
@@ -139,16 +155,16 @@ def timed(make: Make, seed: int, x: Any, y: Any) -> tuple[Any, float]:
     return model, float(np.median(seconds))
 
 
-def measure(make: Make, seed: int, parts: tuple[Any, Any, Any, Any]) -> dict[str, Any]:
-    """What a method reaches on a split, and what it costs."""
+def measure(make: Make, seed: int, parts: tuple[Any, Any, Any, Any]) -> tuple[dict[str, Any], Any]:
+    """What a method reaches on a split, and what it costs; and the errors of the test examples."""
     x, x_test, y, y_test = parts
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, seconds = timed(make, seed, x, y)
     predicted = model.predict(x_test)
     is_regression = y.dtype.kind == "f"
-    errors = (predicted - y_test) ** 2 if is_regression else predicted != y_test
-    return {
+    errors = ((predicted - y_test) ** 2 if is_regression else predicted != y_test).astype(float)
+    record = {
         "error": float(np.mean(errors)),
         "standard_error": float(np.std(errors) / np.sqrt(len(errors))),
         "seconds": round(seconds, 6),
@@ -157,6 +173,7 @@ def measure(make: Make, seed: int, parts: tuple[Any, Any, Any, Any]) -> dict[str
         "status": getattr(model, "status_", None),
         "warnings": sorted({type(w.message).__name__ for w in caught}),
     }
+    return record, errors
 
 
 def penalty_of(model: Any) -> float | None:
@@ -179,10 +196,13 @@ def run_set(name: str, seeds: int) -> dict[str, Any]:
     methods = REGRESSORS if data.task == "regression" else CLASSIFIERS
     n_splits = seeds if data.test is None else 1
     rows: dict[str, list[dict[str, Any]]] = {method: [] for method in methods}
+    errors: dict[str, list[Any]] = {method: [] for method in methods}
     for seed in range(n_splits):
         parts = split(name, seed)
         for method, make in methods.items():
-            rows[method].append(measure(make, seed, parts))
+            record, of_examples = measure(make, seed, parts)
+            rows[method].append(record)
+            errors[method].append(of_examples)
     record = {
         "task": data.task,
         "n_examples": int(parts[0].shape[0]),
@@ -191,7 +211,12 @@ def run_set(name: str, seeds: int) -> dict[str, Any]:
         "n_classes": None if data.task == "regression" else len(np.unique(data.y)),
         "n_splits": n_splits,
         "methods": {method: describe(found) for method, found in rows.items()},
+        "differences": {
+            f"{method} minus {peer}": difference(errors[peer], errors[method])
+            for method, peer in compared(methods)
+        },
         "published": PUBLISHED.get(name, {}),
+        "published_penalty": PUBLISHED_PENALTY.get(name),
     }
     told = ", ".join(
         f"{method} {row['error']['mean']:.4g} ({row['seconds']['median']:.3g} s)"
@@ -201,12 +226,29 @@ def run_set(name: str, seeds: int) -> dict[str, Any]:
     return record
 
 
+def compared(methods: dict[str, Make]) -> list[tuple[str, str]]:
+    """Majorize and every other method; its one penalty a feature and scikit-learn's."""
+    pairs = [
+        ("majorize", peer) for peer in methods if peer not in ("majorize", "majorize_ard", "ARDRegression")
+    ]
+    return pairs + [("majorize_ard", "ARDRegression")] * ("ARDRegression" in methods)
+
+
+def difference(base: list[Any], other: list[Any]) -> dict[str, Any]:
+    """Mean difference in error over the test examples of all splits, with its interval."""
+    a, b = np.concatenate(base), np.concatenate(other)
+    found = paired_difference(a[:, None], b[:, None], lambda sums: sums[..., 0] / len(a), n=1000)
+    return {**vars(found), "text": str(found)}
+
+
 def describe(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Mean and spread over splits, and the splits themselves."""
     errors, seconds = np.array([row["error"] for row in rows]), [row["seconds"] for row in rows]
+    passes = [row["passes"] for row in rows if row["passes"] is not None]
     return {
-        "error": {"mean": float(errors.mean()), "sd": float(errors.std(ddof=1)) if len(rows) > 1 else 0.0},
+        "error": {"mean": float(errors.mean()), "sd": float(errors.std(ddof=1)) if len(rows) > 1 else None},
         "seconds": {"median": float(np.median(seconds))},
+        "passes": {"median": float(np.median(passes)) if passes else None},
         "splits": rows,
     }
 
@@ -214,54 +256,61 @@ def describe(rows: list[dict[str, Any]]) -> dict[str, Any]:
 # --- what all sets say ------------------------------------------------------------------------------------
 
 
-def times_faster(record: dict[str, Any], slow: str, fast: str = "majorize") -> float:
+def times_faster(record: dict[str, Any], slow: str, fast: str) -> float:
     """Median over splits of the ratio of seconds."""
     a, b = (record["methods"][method]["splits"] for method in (slow, fast))
     return float(np.median([x["seconds"] / y["seconds"] for x, y in zip(a, b, strict=True)]))
 
 
-def excess(record: dict[str, Any], base: str, method: str = "majorize") -> dict[str, float]:
-    """How much higher the error of a method is, and the standard error of the base's on one split."""
-    a, b = (record["methods"][name]["splits"] for name in (base, method))
-    differences = [y["error"] - x["error"] for x, y in zip(a, b, strict=True)]
-    return {
-        "difference": float(np.mean(differences)),
-        "standard_error": float(np.mean([x["standard_error"] for x in a])),
-    }
-
-
 def summary(sets: dict[str, Any]) -> dict[str, Any]:
-    """Medians over the sets of a kind."""
+    """Medians over the sets of a task, and over the largest for classification."""
     found = {}
-    kinds = {"classification": ("binary", "multiclass"), **{task: (task,) for task in UCI_SETS}}
-    for kind, tasks in kinds.items():
-        records = {name: record for name, record in sets.items() if record["task"] in tasks}
-        if not records:
-            continue
-        peers = [m for m in next(iter(records.values()))["methods"] if m not in ("majorize", "plain")]
-        found[kind] = {peer: against(records, peer) for peer in peers}
-    largest = sorted(
-        (name for name, record in sets.items() if record["task"] != "regression"),
-        key=lambda name: sets[name]["n_examples"] * sets[name]["n_features"],
-    )[-N_LARGEST:]
-    if largest:
-        found["largest"] = {
-            "LogisticRegressionCV": against({n: sets[n] for n in largest}, "LogisticRegressionCV")
-        }
+    for task in UCI_SETS:
+        records = {name: record for name, record in sets.items() if record["task"] == task}
+        if records:
+            methods = REGRESSORS if task == "regression" else CLASSIFIERS
+            pairs = compared(methods)
+            found[task] = {f"{method} minus {peer}": against(records, method, peer) for method, peer in pairs}
+            found[task]["implicit_times_faster_than_grid"] = {
+                name: times_faster(record, "grid", "implicit") for name, record in records.items()
+            }
+    flat = {name: record for name, record in sets.items() if record["task"] != "regression"}
+    if flat:
+        names = sorted(flat, key=lambda name: flat[name]["n_examples"] * flat[name]["n_features"])[
+            -N_LARGEST:
+        ]
+        largest = {name: flat[name] for name in names}
+        found["largest"] = against(largest, "majorize", "LogisticRegressionCV")
     return found
 
 
-def against(records: dict[str, Any], peer: str) -> dict[str, Any]:
-    ratios = {name: times_faster(record, peer) for name, record in records.items()}
-    errors = {name: excess(record, peer) for name, record in records.items()}
-    within = [row["difference"] <= row["standard_error"] for row in errors.values()]
+def against(records: dict[str, Any], method: str, peer: str) -> dict[str, Any]:
+    """Costs and errors of a method beside those of another, over some sets."""
+    ratios = {name: times_faster(record, peer, method) for name, record in records.items()}
+    rows = {name: record["differences"][f"{method} minus {peer}"] for name, record in records.items()}
+    excess = np.array([row["value"] for row in rows.values()])
+    mean = paired_difference(
+        np.zeros((len(excess), 1)), excess[:, None], lambda sums: sums[..., 0] / len(excess)
+    )
+    within = [rows[name]["value"] <= standard_error(record, peer) for name, record in records.items()]
+    passes = [
+        record["methods"][peer]["passes"]["median"] / record["methods"][method]["passes"]["median"]
+        for record in records.values()
+        if record["methods"][peer]["passes"]["median"]
+    ]
     return {
         "times_faster": {"median": float(np.median(list(ratios.values()))), "by_set": ratios},
-        "excess_error": errors,
-        "mean_excess_error": float(np.mean([row["difference"] for row in errors.values()])),
+        "times_fewer_passes": float(np.median(passes)) if passes else None,
+        "mean_excess_error": {**vars(mean), "text": str(mean)},
         "within_one_standard_error": f"{sum(within)} of {len(within)}",
-        "implicit_times_faster": {name: times_faster(r, peer, "implicit") for name, r in records.items()},
+        "worse_on": [name for name, row in rows.items() if row["low"] > 0],
+        "better_on": [name for name, row in rows.items() if row["high"] < 0],
     }
+
+
+def standard_error(record: dict[str, Any], method: str) -> float:
+    """Of a method's error on one split, from its test examples."""
+    return float(np.mean([row["standard_error"] for row in record["methods"][method]["splits"]]))
 
 
 # --- alpha and beta ---------------------------------------------------------------------------------------
@@ -303,11 +352,10 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     arguments = parsed()
     folder = Path(tempfile.mkdtemp(prefix=NAME)) if arguments.quick else RESULTS
-    warnings.simplefilter("ignore", ConvergenceWarning)
     Classifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])  # compiles outside the times
     with threadpool_limits(1):
         if arguments.sensitivity:
-            names = arguments.only or [n for n in UCI_SETS["multiclass"] if n not in SKLEARN_SLOW]
+            names = arguments.only or [n for n in UCI_SETS["multiclass"] if n not in NOT_IN_SENSITIVITY]
             found = sensitivity(names)
             write(str(folder / "flat_sensitivity"), found, "scikit-learn")
             plot_sensitivity(found["accuracy"], SENSITIVITY, SENSITIVITY, folder / "flat_sensitivity.png")

@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from common import RESULTS
 
 _DIFFERENCES = (
@@ -182,60 +184,79 @@ def rna_hyperparameters() -> str:
 _FLAT_LABELS = {
     "grid": "grid, 21 values, 5 folds",
     "grid_warm": "the same with warm starts",
-    "implicit": '`tuning="implicit"`',
-    "direct": '`tuning="direct"`',
-    "majorize_all": "majorize as in the paper",
+    "implicit": "implicit",
+    "direct": "direct",
+    "majorize_all": "majorize that counts all weights",
+    "majorize_ard": "majorize, a penalty a feature",
+    "plain": "least squares",
 }
 
 
 def flat_summary() -> str:
-    data = result("flat_tables")["summary"]
-    rows = []
-    for kind in ("binary", "multiclass", "regression"):
-        for peer, row in data[kind].items():
-            ratios = row["times_faster"]["by_set"].values()
-            excess = 100 * row["mean_excess_error"]
+    data, rows = result("flat_tables")["summary"], []
+    for task in ("binary", "multiclass", "regression"):
+        for pair, row in data[task].items():
+            if " minus " not in pair:
+                continue
+            method, peer = pair.split(" minus ")
+            ratios, fewer = row["times_faster"]["by_set"].values(), row["times_fewer_passes"]
+            label = _FLAT_LABELS.get(peer, peer) + (", against one of ours" if method != "majorize" else "")
             rows.append([
-                f"{kind}: {_FLAT_LABELS.get(peer, peer)}",
-                f"{row['times_faster']['median']:.1f}",
-                f"{min(ratios):.1f} to {max(ratios):.1f}",
-                "" if kind == "regression" else f"{excess:+.2f}",
+                f"{task}: {label}",
+                f"{row['times_faster']['median']:.1f} ({min(ratios):.1f} to {max(ratios):.0f})",
+                f"{fewer:.1f}" if fewer else "",
+                "" if task == "regression" else interval(row["mean_excess_error"]),
                 row["within_one_standard_error"],
+                ", ".join(row["worse_on"]),
+                ", ".join(row["better_on"]),
             ])  # fmt: skip
-    large = data["largest"]["LogisticRegressionCV"]
+    large = data["largest"]
     slower = [
         name
-        for kind in ("binary", "multiclass", "regression")
-        for name, ratio in data[kind]["grid"]["implicit_times_faster"].items()
+        for task in ("binary", "multiclass", "regression")
+        for name, ratio in data[task]["implicit_times_faster_than_grid"].items()
+        if ratio < 1
+    ]
+    beaten = [
+        f"{name} ({1 / ratio:.1f} times)"
+        for task in ("binary", "multiclass", "regression")
+        for pair, row in data[task].items()
+        if pair in ("majorize minus LogisticRegressionCV", "majorize minus RidgeCV")
+        for name, ratio in row["times_faster"]["by_set"].items()
         if ratio < 1
     ]
     notes = (
-        f"On the {len(large['times_faster']['by_set'])} largest sets for classification majorize is "
-        f"{large['times_faster']['median']:.0f} times faster than LogisticRegressionCV in the median, with "
-        f"{100 * large['mean_excess_error']:+.2f} points of error. Implicit is slower than the plain grid on "
-        f"{', '.join(slower) if slower else 'no set'}."
+        f"On the {len(large['times_faster']['by_set'])} largest sets for classification (examples x "
+        f"features) majorize is {large['times_faster']['median']:.0f} times faster than LogisticRegressionCV "
+        f"in the median; its error is higher by {interval(large['mean_excess_error'])} points. Implicit is "
+        f"slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV or RidgeCV is "
+        f"faster than majorize on {', '.join(beaten) or 'no set'}."
     )
-    header = ['`tuning="majorize"` against', "times faster, median", "range"]
-    header += ["its mean excess error, points", "error within one standard error"]
+    header = ['`tuning="majorize"` against', "times faster, median (range)", "times fewer passes, median"]
+    header += ["mean excess error, points", "error at most a standard error higher", "worse on", "better on"]
     return f"{table(header, rows)}\n\n{notes}"
+
+
+def spread(row: dict[str, Any], scale: float, digits: int) -> str:
+    """Mean error, and its standard deviation over splits where there are several."""
+    sd = row["error"]["sd"]
+    text = f"{scale * row['error']['mean']:.{digits}f}"
+    return text if sd is None else f"{text} ± {scale * sd:.{digits}f}"
 
 
 def flat_tables() -> str:
     sets, rows = result("flat_tables")["sets"], []
     methods = ("grid", "implicit", "direct", "majorize_all", "majorize", "LogisticRegressionCV")
     for name, record in sets.items():
-        if record["task"] != "regression":
-            found, published = record["methods"], record["published"]
-            accuracies = [f"{100 - 100 * found[m]['error']['mean']:.1f}" for m in methods]
-            papers = " / ".join(
-                f"{published[m]:.1f}" for m in ("grid", "implicit", "direct", "majorize_all") if published
-            )
-            sizes = f"{record['n_examples']} x {record['n_features']}, {record['n_classes']}"
-            seconds = [f"{found[m]['seconds']['median']:.3g}" for m in ("grid", "majorize")]
-            rows.append([f"{name} ({sizes})", *accuracies, papers, *seconds])
-    header = ["accuracy, % (examples x features, classes)", "grid", "implicit", "direct"]
-    header += ["majorize as in the paper", "majorize", "LogisticRegressionCV"]
-    header += ["published: grid / implicit / direct / majorize", "grid, s", "majorize, s"]
+        if record["task"] == "regression":
+            continue
+        found, published = record["methods"], record["published"]
+        papers = " / ".join(f"{100 - published[m]:.1f}" for m in methods[:4] if published)
+        sizes = f"{record['n_examples']} x {record['n_features']}, {record['n_classes']}"
+        seconds = " / ".join(f"{found[m]['seconds']['median']:.2g}" for m in methods)
+        rows.append([f"{name} ({sizes})", *(spread(found[m], 100, 1) for m in methods), papers, seconds])
+    header = ["test error, % (examples x features, classes)", *(_FLAT_LABELS.get(m, m) for m in methods)]
+    header += ["published, the first four", "seconds, in this order"]
     return table(header, rows)
 
 
@@ -244,20 +265,20 @@ def flat_regression() -> str:
     methods = ("plain", "grid", "majorize_all", "majorize", "majorize_ard")
     methods += ("RidgeCV", "BayesianRidge", "ARDRegression")
     for name, record in sets.items():
-        if record["task"] == "regression":
-            found, published = record["methods"], record["published"]
-            errors = [f"{found[m]['error']['mean']:.4g}" for m in methods]
-            papers = " / ".join(f"{published.get(m, float('nan')):.4g}" for m in methods[:3])
-            penalty = [found[m]["splits"][0]["penalty"] for m in ("grid", "majorize_all")]
-            costs = [
-                f"{1000 * found[m]['seconds']['median']:.2g}"
-                for m in ("majorize", "RidgeCV", "BayesianRidge")
-            ]
-            rows.append([name, *errors, papers, " / ".join(f"{p:.3g}" for p in penalty), " / ".join(costs)])
-    header = ["test squared error", "least squares", "grid", "majorize as in the paper", "majorize"]
-    header += ["majorize, ARD", "RidgeCV", "BayesianRidge", "ARDRegression"]
-    header += ["published: least squares / grid / majorize", "penalty: grid / majorize as in the paper"]
-    header += ["ms: majorize / RidgeCV / BayesianRidge"]
+        if record["task"] != "regression":
+            continue
+        found, published = record["methods"], record["published"]
+        papers = " / ".join(f"{published[m]:.4g}" if m in published else "-" for m in methods[:3])
+        ours = " / ".join(
+            f"{np.median([row['penalty'] for row in found[m]['splits']]):.3g}"
+            for m in ("grid", "majorize_all")
+        )
+        theirs = " / ".join(f"{value:.3g}" for value in record["published_penalty"])
+        costs = " / ".join(f"{1000 * found[m]['seconds']['median']:.2g}" for m in methods)
+        errors = [f"{found[m]['error']['mean']:.4g} ± {found[m]['error']['sd']:.2g}" for m in methods]
+        rows.append([name, *errors, papers, ours, theirs, costs])
+    header = ["test squared error", *(_FLAT_LABELS.get(m, m) for m in methods), "published, the first three"]
+    header += ["penalty: grid / counts all", "published penalty", "ms, in this order"]
     return table(header, rows)
 
 
@@ -267,12 +288,18 @@ def flat_groups() -> str:
         for row in found:
             methods = [f"{100 * value['error']:.1f}" for value in row["methods"].values()]
             gains = [
-                interval(row["differences"][f"{method}, grouped minus grid"])
+                interval(row["differences"][f"{method}, grouped minus {base}"])
                 for method in ("majorize", "implicit")
+                for base in (f"{method}, single", "grid")
             ]
             rows.append([f"{problem}, {row['n_noise']} without meaning", *methods, *gains])
     header = ["test error, %", *next(iter(data.values()))[0]["methods"]]
-    return table([*header, "majorize, grouped minus grid", "implicit, grouped minus grid"], rows)
+    header += [
+        f"{method}, grouped minus {base}"
+        for method in ("majorize", "implicit")
+        for base in ("single", "grid")
+    ]
+    return table(header, rows)
 
 
 def main() -> None:

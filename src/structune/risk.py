@@ -38,6 +38,8 @@ class AtZero:
         self._risk, self._w = risk, np.zeros(risk.n_weights)
         self.value, gradient = risk.value_and_gradient(self._w)
         self.gradient_norm = float(np.linalg.norm(gradient))
+        if not np.isfinite(self.value + self.gradient_norm):
+            raise DataError("the loss or its gradient is not finite at w = 0: scale the features and outputs")
 
     @cached_property
     def variance(self) -> FloatArray:

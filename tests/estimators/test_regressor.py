@@ -42,7 +42,7 @@ def regressor(**options):
 # --- scikit-learn's conventions ---------------------------------------------------------------------------
 
 
-@parametrize_with_checks([Regressor(), Regressor(tuning=None), Regressor(groups="feature", hessian="exact")])
+@parametrize_with_checks([Regressor(), Regressor(tuning=None), Regressor(groups="feature")])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -250,7 +250,7 @@ def test_a_large_feature_does_not_spoil_the_others(scale, hessian):
 def test_constant_outputs(tuning, y):
     model = Regressor(tuning=tuning, n_jobs=1).fit(X, np.full(80, y))
     assert_array_equal(model.predict(X), y)
-    assert model.noise_variance_ == 0.0
+    assert 0.0 <= model.noise_variance_ <= 1e-29  # a floor where it is integrated out
     assert np.isfinite(model.penalty_).all()
 
 
@@ -483,7 +483,7 @@ def test_ctrl_c_leaves_a_model(tuning, hessian, n, monkeypatch):
     assert model.status_ == "interrupted" or (tuning is None and model.status_ in ("converged", "stalled"))
     assert np.isfinite(model.predict(X)).all()
     assert np.isfinite(model.penalty_).all()
-    assert model.noise_variance_ <= np.var(Y) * (1 + 1e-9)
+    assert model.noise_variance_ <= np.var(Y) * (1 + 2e-6)  # the floor
 
 
 @pytest.mark.parametrize("tuning", TUNINGS[1:])

@@ -125,12 +125,19 @@ def test_strata_may_be_numbers():
         assert_array_equal(one[1], other[1])
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}])
-def test_strata_too_small_to_share_out_do_not_matter(splits):
+def test_strata_too_small_to_share_out_do_not_matter():
     lonely = np.array(["rare"] + ["common"] * (N - 1))
-    found, plain = sides(build(strata=lonely, **splits)), sides(build(**splits))
-    for one, other in zip(found, plain, strict=True):
-        assert_array_equal(one[1], other[1])
+    (found,), (plain,) = sides(build(strata=lonely, holdout=0.3)), sides(build(holdout=0.3))
+    assert_array_equal(found[1], plain[1])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_rare_stratum_does_not_keep_folds_from_sharing_out_the_others():
+    strata = np.where(np.arange(N) == 0, "rare", np.where(np.arange(N) % 2, "a", "b"))
+    pairs = sides(build(strata=strata, folds=3))
+    assert_array_equal(np.sort(np.concatenate([heldout for _, heldout in pairs])), np.arange(N))
+    for _, heldout in pairs:
+        assert abs(np.sum(strata[heldout] == "a") - np.sum(strata[heldout] == "b")) <= 1
 
 
 def test_more_strata_than_are_held_out():

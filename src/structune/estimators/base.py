@@ -18,6 +18,7 @@ from structune.losses import Loss
 from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
+from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
 from structune.structures.base import FloatArray, Groups, Shard, Structure
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
@@ -81,7 +82,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         if example_groups is not None and len(example_groups) != len(shard):
             raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
-        with Monitor(self.verbose, self.max_seconds) as monitor:
+        with Monitor(self.verbose, self.max_seconds) as monitor, one_thread():
             if self.tuning is None:
                 result = self._fit_fixed(problem(splits=False), start, monitor)
             else:
@@ -94,7 +95,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     "random_state": self.random_state,
                 }
                 result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
-        penalty = np.exp(result.log_precision) * result.noise
+        penalty = np.exp(result.log_precision) * (1.0 if result.noise is None else result.noise)
         if self.tuning is None:
             penalty = self._precisions(groups)  # to the last bit
         self._keep(groups, penalty, result)

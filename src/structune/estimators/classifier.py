@@ -45,9 +45,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Number of stratified folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
-    hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
-        "dense" takes Newton steps with the Hessian as a matrix, "auto" does where that is faster than
-        gradients; the others are ways to multiply with it.
+    hessian : {"auto", "exact", "dense"}
+        "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
     tolerance : float
         A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
         own.
@@ -83,8 +82,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009), "implicit" the gradient of a held-out loss of Do,
-    Foo & Ng (NIPS 2007). Scale features to similar ranges: features of one group share a prior.
+    "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
+    weights as MacKay (1992) does, see `structune.tuning.MajorizeTuner`. "implicit" is the gradient of a
+    held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for numbers of them. Scale features
+    to similar ranges: features of one group share a prior, and large ones may end a fit early.
 
     Examples
     --------

@@ -128,7 +128,10 @@ def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:
         return names
     if isinstance(groups, str) and groups == "prefix":
         if not named:
-            raise DataError("groups='prefix' needs names of the features: fit with a data frame")
+            raise DataError(
+                "groups='prefix' needs names of the features: fit with a data frame "
+                "(a ColumnTransformer makes one after set_output(transform='pandas'))"
+            )
         return [_prefix(name) for name in names]
     if callable(groups):
         return [str(groups(name)) for name in names]

@@ -13,9 +13,9 @@ from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
 from structune.losses import SquaredLoss
 from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.structures.base import FloatArray, Groups
 from structune.structures.linear import Linear
-from structune.tuning.problem import Tuner
+from structune.tuning.problem import Tuner, TuningResult
 
 # standard deviation of the outputs while a model is fitted: the prior's rate, 1, is little beside it
 _SPREAD = 10.0
@@ -42,7 +42,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
-    hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
+    hessian : {"auto", "exact", "dense"}
         "dense" factors the matrix of the normal equations, "exact" multiplies with it in conjugate gradients,
         "auto" does what is faster.
     tolerance : float
@@ -68,7 +68,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     penalty_ : ndarray, shape (n_groups,)
         As `penalty`; what "majorize" learns is the precision of the weights times the variance of the noise.
     noise_variance_ : float
-        Mean square of the residuals in training.
+        As "majorize" and "direct" learn it; else the mean square of the residuals in training.
     group_names_ : tuple of str
     group_sizes_ : ndarray of int, shape (n_groups,)
         Weights in each group.
@@ -84,8 +84,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     Notes
     -----
     "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 10: so
-    their unit does not matter, and the prior's rate of 1 is little beside them. Scale features to similar
-    ranges: features of one group share a prior.
+    their unit does not matter, and the prior's rate is little beside them. With fewer than ten examples a
+    weight it counts weights and noise as MacKay (1992) does, see `structune.tuning.MajorizeTuner`. Weights of
+    examples stand for numbers of them. Scale features to similar ranges: features of one group share a prior,
+    and large ones may end a fit early.
 
     Examples
     --------
@@ -169,7 +171,13 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.intercept_ = float(scale * self.intercept_[0] + offset - self.coef_ @ mean)
         residuals = y - X @ self.coef_ - self.intercept_
         self.noise_variance_ = float(np.average(residuals**2, weights=weights))
+        if self._noise is not None:
+            self.noise_variance_ = scale**2 * self._noise
         return self
+
+    def _keep(self, groups: Groups, penalty: FloatArray, result: TuningResult) -> None:
+        super()._keep(groups, penalty, result)
+        self._noise = result.noise
 
     @property
     def _structure(self) -> Linear:

@@ -24,7 +24,7 @@ class LinearSolution:
     ----------
     x : ndarray, shape (n_weights,)
     n_products : int
-    method : {"cg", "minres"}
+    method : {"cg", "minres", "cholesky"}
     converged : bool
         Whether the residual came down to the tolerance within the products allowed.
     """

@@ -47,20 +47,21 @@ def minimize_newton(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     path = _Path(objective, start, monitor or Monitor())
-    enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
-    residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
     status = "iterations"
     try:
         with one_thread():
+            enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
+            residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
             if not path.norm:
                 return path.solution("converged")
             for _ in range(max_iterations):
                 system = system_at(risk, precision, path.w, path.monitor)
                 share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
-                step = -system.solve(path.gradient, tolerance=share).x
+                solved = system.solve(path.gradient, tolerance=share)
+                step = -solved.x
                 decrement = -float(path.gradient @ step)
                 moved = path.descend(step)
-                if decrement <= enough or (risk.quadratic and moved):
+                if decrement <= enough or (risk.quadratic and moved and solved.converged):
                     return path.solution("converged")
                 if not moved:
                     return path.solution("stalled")

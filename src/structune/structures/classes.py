@@ -74,7 +74,7 @@ class Classes(Structure):
         return [f"{name} : {label}" for name in features for label in self.labels[self.reference :]]
 
     def groups(self) -> Groups:
-        """One group per feature-name prefix, and the biases."""
+        """One group per feature-name prefix, and the biases (estimators leave these free)."""
         prefixes = [template_of(name) for name in self.feature_names] + ["bias"] * self.bias
         return Groups.by_name([prefix for prefix in prefixes for _ in range(self.shape[1])])
 

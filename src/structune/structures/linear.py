@@ -49,7 +49,7 @@ class Linear(Structure):
         return self.feature_names + ["(bias)"] * self.bias
 
     def groups(self) -> Groups:
-        """One group per feature-name prefix, and the bias."""
+        """One group per feature-name prefix, and the bias (estimators leave these free)."""
         return Groups.by_name([template_of(name) for name in self.feature_names] + ["bias"] * self.bias)
 
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> FlatShard:

@@ -65,4 +65,5 @@ class DirectTuner:
                 "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
             )
             noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
-        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, noise)
+        learned = integrated.of_result(noise)
+        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, learned)

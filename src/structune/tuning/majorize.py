@@ -21,7 +21,7 @@ from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 _LOOSE = 3.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
-_LEAST_EFFECTIVE = 1e-6  # of a group
+_MOST_EXACT = 1000  # weights, to count them by a matrix
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 COUNTS = ("auto", "all", "effective")
@@ -42,10 +42,10 @@ class MajorizeTuner:
         weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where the Hessian is a matrix, else by random probes.
-        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight, but not
-        for random probes of fewer than ten weights a group; and where "all" collapses: when the fit has lost
-        half of what the first one gained over w = 0.
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact for up to 1000 weights of flat models, else by random
+        probes. "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight,
+        but not for random probes of fewer than ten weights a group; and where "all" collapses: when the fit
+        has lost half of what the first one gained over w = 0.
     max_iterations : int
     tolerance : float
         Ends when no log precision moves by more than this.
@@ -87,9 +87,11 @@ class _Steps:
         self.passes = PassCount(problem)
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
-        n = self.risk.n_weights
+        n = int(self.groups.sizes.sum())
+        can = "dense_hessian" in self.risk.structure.capabilities
+        self.exact = self.risk.n_weights <= _MOST_EXACT and can
         many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
-        countable = self.risk.dense or n >= _SMALL_GROUPS * len(self.groups)
+        countable = self.exact or n >= _SMALL_GROUPS * len(self.groups)
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         n_probes = 1 if self.risk.n_weights > 10_000 else 8
         signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
@@ -114,7 +116,8 @@ class _Steps:
         except STOPS as stop:
             status = stop_status(stop)
         spent, history = self.passes.spent, self.monitor.history
-        return TuningResult(self.log_precision, self.w, status, None, spent, history, self.noise)
+        noise = self.integrated.of_result(self.noise)
+        return TuningResult(self.log_precision, self.w, status, None, spent, history, noise)
 
     @property
     def penalty(self) -> IntegratedL2:
@@ -165,6 +168,7 @@ class _Steps:
         )
         if self.effective:
             self.log_precision, self.w = np.zeros(len(self.groups)), self.first_w
+            self.loss, self.noise = self.first_loss, self.integrated.variance(self.first_loss)
 
     def _update(self) -> float:
         """New precisions and noise; the largest move of their logarithms."""
@@ -176,16 +180,15 @@ class _Steps:
         return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
 
     def _effective_counts(self) -> FloatArray:
-        """n_j - C_j tr[(C + H)^-1]_jj by Hutchinson's estimator.
+        """n_j - C_j tr[(C + H)^-1]_jj by a matrix, where there are few weights, or by Hutchinson's estimator.
 
         Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
         the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
         the sum of h / (C + h), which keeps the noise of small groups in check.
         """
         precision = self._precision
-        if self.risk.dense:
-            counts = self.groups.sum(FactoredSystem(self.risk, precision, self.w).determined())
-            return np.maximum(counts, _LEAST_EFFECTIVE)
+        if self.exact:
+            return self.groups.sum(FactoredSystem(self.risk, precision, self.w).determined())
         system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
         counts = np.zeros(len(self.groups))
         for p, probe in enumerate(self.probes):
@@ -193,4 +196,4 @@ class _Steps:
             self.solved[p] = x = system.solve(right, self.solved[p], tolerance=self.tuner.cg_tolerance).x
             counts += self.groups.sum(probe * x) / len(self.probes)
         most = self.groups.sum(1.0 - precision / system.diagonal)
-        return np.clip(counts, np.maximum(_LEAST * most, _LEAST_EFFECTIVE), most)
+        return np.clip(counts, _LEAST * most, most)

@@ -31,6 +31,10 @@ class IntegratedNoise:
         self._floor = 2.0 * floor * risk.at_zero.value / self._m if risk.quadratic else 0.0
         self._floor = max(self._floor, _LEAST)  # outputs may be constant
 
+    def of_result(self, variance: float) -> float | None:
+        """The variance for a `TuningResult`: None where none was integrated out."""
+        return variance if self._integrated else None
+
     def variance(self, loss: float, n_determined: float = 0.0) -> float:
         """Where the summed loss is `loss`.
 

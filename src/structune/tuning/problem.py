@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -101,7 +102,9 @@ class TuningProblem:
         if not splits:
             return cls(risk(None), groups)
         try:
-            pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
         except ValueError as error:
             raise DataError(f"cannot split {len(shard)} examples: {error}") from None
         return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
@@ -127,10 +130,10 @@ def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any,
 
 
 def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
-    """Whether every part can have some of each stratum."""
+    """Whether every part can have some of each stratum; of folds, of the largest at least."""
     counts = np.unique(strata, return_counts=True)[1]
     if folds is not None:
-        return bool(counts.min() >= folds)
+        return bool(counts.max() >= folds)
     smaller = min(holdout, 1.0 - holdout) * counts.sum()
     return bool(counts.min() >= 2 and smaller >= counts.size)
 
@@ -152,8 +155,8 @@ class TuningResult:
     passes : float
         Passes over all training data spent (gradient-equivalents), the refit included.
     history : list of dict
-    noise : float
-        Variance that divides the loss beside the precisions; 1 but for regression with integrated noise.
+    noise : float, optional
+        Variance that divides the loss beside the precisions, where it was integrated out.
     """
 
     log_precision: FloatArray
@@ -162,7 +165,7 @@ class TuningResult:
     heldout_loss: float | None = None
     passes: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
-    noise: float = 1.0
+    noise: float | None = None
 
 
 class Tuner(Protocol):
