@@ -10,6 +10,7 @@ of training and of the log loss; they count, like all, in sensitivity and PPV. A
 end: with the methods that a split lacks. Passes are evaluations of the loss, its gradient or a product with
 its Hessian, over the whole training fold; such a product takes as long as three gradients. The grid with cold
 starts, more than half of the time, runs on the first split only: with warm starts it tries the same points.
+What the implicit gradient holds out was chosen by --heldout, on other splits of the same sequences.
 """
 
 from __future__ import annotations

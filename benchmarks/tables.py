@@ -192,18 +192,22 @@ _FLAT_LABELS = {
 }
 
 
+_FLAT_PEERS = ("grid", "grid_warm", "implicit", "LogisticRegressionCV")
+_FLAT_PEERS += ("RidgeCV", "BayesianRidge", "ARDRegression")
+
+
 def flat_summary() -> str:
     data, rows = result("flat_tables")["summary"], []
     for task in ("binary", "multiclass", "regression"):
         for pair, row in data[task].items():
-            if " minus " not in pair:
+            method, _, peer = pair.partition(" minus ")
+            if peer not in _FLAT_PEERS:
                 continue
-            method, peer = pair.split(" minus ")
             ratios, fewer = row["times_faster"]["by_set"].values(), row["times_fewer_passes"]
             label = _FLAT_LABELS.get(peer, peer) + (", against one of ours" if method != "majorize" else "")
             rows.append([
                 f"{task}: {label}",
-                f"{row['times_faster']['median']:.1f} ({min(ratios):.1f} to {max(ratios):.0f})",
+                f"{row['times_faster']['median']:.2g} ({min(ratios):.2g} to {max(ratios):.2g})",
                 f"{fewer:.1f}" if fewer else "",
                 "" if task == "regression" else interval(row["mean_excess_error"]),
                 row["within_one_standard_error"],
@@ -228,7 +232,7 @@ def flat_summary() -> str:
     notes = (
         f"On the {len(large['times_faster']['by_set'])} largest sets for classification (examples x "
         f"features) majorize is {large['times_faster']['median']:.0f} times faster than LogisticRegressionCV "
-        f"in the median; its error is higher by {interval(large['mean_excess_error'])} points. Implicit is "
+        f"in the median; its error is higher by, in points, {interval(large['mean_excess_error'])}. Implicit is "
         f"slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV or RidgeCV is "
         f"faster than majorize on {', '.join(beaten) or 'no set'}."
     )
