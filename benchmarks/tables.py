@@ -232,8 +232,8 @@ def flat_summary() -> str:
     notes = (
         f"On the {len(large['times_faster']['by_set'])} largest sets for classification (examples x "
         f"features) majorize is {large['times_faster']['median']:.0f} times faster than LogisticRegressionCV "
-        f"in the median; its error is higher by, in points, {interval(large['mean_excess_error'])}. Implicit is "
-        f"slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV or RidgeCV is "
+        f"in the median; its error is higher by, in points, {interval(large['mean_excess_error'])}. "
+        f"Implicit is slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV or RidgeCV is "
         f"faster than majorize on {', '.join(beaten) or 'no set'}."
     )
     header = ['`tuning="majorize"` against', "times faster, median (range)", "times fewer passes, median"]
