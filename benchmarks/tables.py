@@ -233,8 +233,8 @@ def flat_summary() -> str:
         f"On the {len(large['times_faster']['by_set'])} largest sets for classification (examples x "
         f"features) majorize is {large['times_faster']['median']:.0f} times faster than LogisticRegressionCV "
         f"in the median; its error is higher by, in points, {interval(large['mean_excess_error'])}. "
-        f"Implicit is slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV or RidgeCV is "
-        f"faster than majorize on {', '.join(beaten) or 'no set'}."
+        f"Implicit is slower than the plain grid on {', '.join(slower) or 'no set'}. LogisticRegressionCV "
+        f"or RidgeCV is faster than majorize on {', '.join(beaten) or 'no set'}."
     )
     header = ['`tuning="majorize"` against', "times faster, median (range)", "times fewer passes, median"]
     header += ["mean excess error, points", "error at most a standard error higher", "worse on", "better on"]
