@@ -1,6 +1,6 @@
 """Figure 3 of Do, Foo & Ng 2007 and tables 3b and 4 of Foo, Do & Ng 2009: hyperparameters of RNA folding.
 
-    python benchmarks/rna_hyperparameters.py --splits 3    # about an hour a split on two cores
+    python benchmarks/rna_hyperparameters.py --splits 3    # over an hour for the first split, then 20 minutes
     python benchmarks/rna_hyperparameters.py --quick       # 20 short sequences, into a temporary folder
     python benchmarks/rna_hyperparameters.py --heldout     # compares what the implicit gradient may hold out
 
