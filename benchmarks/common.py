@@ -9,13 +9,24 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from structune.datasets._files import DataFile, find
+from structune.metrics.bootstrap import paired_difference
 
 RESULTS = Path(__file__).parent / "results"
 
 _CONTRAFOLD = DataFile(
     "rna/contrafold.params.complementary", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c"
 )
+
+
+def mean_difference(base: ArrayLike, other: ArrayLike, n: int = 2000) -> dict[str, Any]:
+    """Mean of other - base with its interval, a paired bootstrap over n resamples."""
+    a, b = np.asarray(base, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    found = paired_difference(a[:, None], b[:, None], lambda sums: sums[..., 0] / len(a), n=n)
+    return {**vars(found), "text": str(found)}
 
 
 def contrafold_parameters() -> Path:

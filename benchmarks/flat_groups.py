@@ -25,10 +25,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, write
+from common import RESULTS, mean_difference, write
 from structune import Classifier
 from structune.datasets import load_uci
-from structune.metrics.bootstrap import paired_difference
 from structune.tuning import GridTuner
 
 NAME = "flat_groups"
@@ -124,15 +123,10 @@ def run(problem: str, n_noise: int, n_draws: int) -> dict[str, Any]:
             for name, error in errors.items()
         },
         "differences": {
-            f"{better} minus {base}": compare(errors[base], errors[better]) for better, base in COMPARED
+            f"{better} minus {base}": mean_difference(errors[base], errors[better])
+            for better, base in COMPARED
         },
     }
-
-
-def compare(base: Any, better: Any) -> dict[str, Any]:
-    """Mean difference in error over draws, with an interval."""
-    found = paired_difference(base[:, None], better[:, None], lambda sums: sums[..., 0] / len(base))
-    return {**vars(found), "text": str(found)}
 
 
 def plot(result: dict[str, Any], path: Path) -> None:

@@ -33,10 +33,9 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, write
+from common import RESULTS, mean_difference, write
 from structune import Classifier, Regressor
 from structune.datasets import UCI_SETS, load_uci
-from structune.metrics.bootstrap import paired_difference
 from structune.plots import plot_sensitivity
 from structune.tuning import GridTuner, MajorizeTuner
 
@@ -203,6 +202,7 @@ def run_set(name: str, seeds: int) -> dict[str, Any]:
             record, of_examples = measure(make, seed, parts)
             rows[method].append(record)
             errors[method].append(of_examples)
+    pooled = {method: np.concatenate(found) for method, found in errors.items()}
     record = {
         "task": data.task,
         "n_examples": int(parts[0].shape[0]),
@@ -212,7 +212,7 @@ def run_set(name: str, seeds: int) -> dict[str, Any]:
         "n_splits": n_splits,
         "methods": {method: describe(found) for method, found in rows.items()},
         "differences": {
-            f"{method} minus {peer}": difference(errors[peer], errors[method])
+            f"{method} minus {peer}": mean_difference(pooled[peer], pooled[method], n=1000)
             for method, peer in compared(methods)
         },
         "published": PUBLISHED.get(name, {}),
@@ -232,13 +232,6 @@ def compared(methods: dict[str, Make]) -> list[tuple[str, str]]:
         ("majorize", peer) for peer in methods if peer not in ("majorize", "majorize_ard", "ARDRegression")
     ]
     return pairs + [("majorize_ard", "ARDRegression")] * ("ARDRegression" in methods)
-
-
-def difference(base: list[Any], other: list[Any]) -> dict[str, Any]:
-    """Mean difference in error over the test examples of all splits, with its interval."""
-    a, b = np.concatenate(base), np.concatenate(other)
-    found = paired_difference(a[:, None], b[:, None], lambda sums: sums[..., 0] / len(a), n=1000)
-    return {**vars(found), "text": str(found)}
 
 
 def describe(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -288,10 +281,7 @@ def against(records: dict[str, Any], method: str, peer: str) -> dict[str, Any]:
     """Costs and errors of a method beside those of another, over some sets."""
     ratios = {name: times_faster(record, peer, method) for name, record in records.items()}
     rows = {name: record["differences"][f"{method} minus {peer}"] for name, record in records.items()}
-    excess = np.array([row["value"] for row in rows.values()])
-    mean = paired_difference(
-        np.zeros((len(excess), 1)), excess[:, None], lambda sums: sums[..., 0] / len(excess)
-    )
+    excess = [row["value"] for row in rows.values()]
     within = [rows[name]["value"] <= standard_error(record, peer) for name, record in records.items()]
     passes = [
         record["methods"][peer]["passes"]["median"] / record["methods"][method]["passes"]["median"]
@@ -301,7 +291,7 @@ def against(records: dict[str, Any], method: str, peer: str) -> dict[str, Any]:
     return {
         "times_faster": {"median": float(np.median(list(ratios.values()))), "by_set": ratios},
         "times_fewer_passes": float(np.median(passes)) if passes else None,
-        "mean_excess_error": {**vars(mean), "text": str(mean)},
+        "mean_excess_error": mean_difference(np.zeros(len(excess)), excess),
         "within_one_standard_error": f"{sum(within)} of {len(within)}",
         "worse_on": [name for name, row in rows.items() if row["low"] > 0],
         "better_on": [name for name, row in rows.items() if row["high"] < 0],

@@ -66,7 +66,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         start: FloatArray | None,
         example_groups: Any,
         strata: Any = None,
-    ) -> None:
+    ) -> TuningResult:
         """Fit, and keep all but the structure, which the caller keeps.
 
         `start` is where a fit without tuning starts; `example_groups` and `strata` say what held-out splits
@@ -95,10 +95,9 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     "random_state": self.random_state,
                 }
                 result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
-        penalty = np.exp(result.log_precision) * (1.0 if result.noise is None else result.noise)
-        if self.tuning is None:
-            penalty = self._precisions(groups)  # to the last bit
+        penalty = self._precisions(groups) if self.tuning is None else result.precision
         self._keep(groups, penalty, result)
+        return result
 
     def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
         risk = problem.full

@@ -48,8 +48,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     hessian : {"auto", "exact", "dense"}
         "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
-        own.
+        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
+        step gains. A tuner object has its own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional

@@ -13,11 +13,11 @@ from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
 from structune.losses import SquaredLoss
 from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray, Groups
+from structune.structures.base import FloatArray
 from structune.structures.linear import Linear
-from structune.tuning.problem import Tuner, TuningResult
+from structune.tuning.problem import Tuner
 
-# standard deviation of the outputs while a model is fitted: the prior's rate, 1, is little beside it
+# standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
 
 
@@ -46,8 +46,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         "dense" factors the matrix of the normal equations, "exact" multiplies with it in conjugate gradients,
         "auto" does what is faster.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
-        own.
+        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
+        step gains. A tuner object has its own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional
@@ -166,18 +166,15 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         if start is not None:
             start /= scale
             start[-1:] -= self.fit_intercept * offset / scale
-        self._learn(structure, SquaredLoss(), shard, start, groups)
+        result = self._learn(structure, SquaredLoss(), shard, start, groups)
         self.coef_ = scale * self.coef_[0]
         self.intercept_ = float(scale * self.intercept_[0] + offset - self.coef_ @ mean)
-        residuals = y - X @ self.coef_ - self.intercept_
-        self.noise_variance_ = float(np.average(residuals**2, weights=weights))
-        if self._noise is not None:
-            self.noise_variance_ = scale**2 * self._noise
+        if result.noise is None:
+            residuals = y - X @ self.coef_ - self.intercept_
+            self.noise_variance_ = float(np.average(residuals**2, weights=weights))
+        else:
+            self.noise_variance_ = scale**2 * result.noise
         return self
-
-    def _keep(self, groups: Groups, penalty: FloatArray, result: TuningResult) -> None:
-        super()._keep(groups, penalty, result)
-        self._noise = result.noise
 
     @property
     def _structure(self) -> Linear:

@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_inside: list[Any] = []  # of the limits in force the first, and None for those within or beside it
+_inside: list[Any] = []  # the limit in force, once for everyone who is inside
 
 
 @cache
@@ -26,14 +26,11 @@ def one_thread() -> Iterator[None]:
     The limit is that of the process, set by the first to enter and lifted by the last to leave.
     """
     with _lock:
-        _inside.append(None if _inside else _controller().limit(limits=1, user_api="blas"))
-        if _inside[0] is not None and len(_inside) == 1:
-            _inside[0].__enter__()
+        _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _lock:
-            if len(_inside) > 1:
-                _inside.pop()
-            else:
-                _inside.pop().__exit__(None, None, None)
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -93,10 +94,7 @@ class _Steps:
         many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
         countable = self.exact or n >= _SMALL_GROUPS * len(self.groups)
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
-        n_probes = 1 if self.risk.n_weights > 10_000 else 8
-        signs = np.random.default_rng(tuner.random_state).integers(0, 2, (n_probes, self.risk.n_weights))
-        self.probes = 2.0 * signs - 1.0
-        self.solved: list[FloatArray | None] = [None] * n_probes
+        self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = np.zeros(len(self.groups))  # C = 1 at t = 0
         self.w = np.zeros(self.risk.n_weights)
         self.first_loss: float | None = None
@@ -180,20 +178,31 @@ class _Steps:
         return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
 
     def _effective_counts(self) -> FloatArray:
-        """n_j - C_j tr[(C + H)^-1]_jj by a matrix, where there are few weights, or by Hutchinson's estimator.
+        """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
+        if self.exact:
+            return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
+        return self._probed_counts()
+
+    @cached_property
+    def _probes(self) -> FloatArray:
+        """Random signs, the same for every update; shape (n_probes, n_weights)."""
+        n = self.risk.n_weights
+        signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (1 if n > 10_000 else 8, n))
+        return np.asarray(2.0 * signs - 1.0)
+
+    def _probed_counts(self) -> FloatArray:
+        """The same by Hutchinson's estimator.
 
         Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
         the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
         the sum of h / (C + h), which keeps the noise of small groups in check.
         """
         precision = self._precision
-        if self.exact:
-            return self.groups.sum(FactoredSystem(self.risk, precision, self.w).determined())
         system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
         counts = np.zeros(len(self.groups))
-        for p, probe in enumerate(self.probes):
+        for p, probe in enumerate(self._probes):
             right = system.hessian_product(probe)
-            self.solved[p] = x = system.solve(right, self.solved[p], tolerance=self.tuner.cg_tolerance).x
-            counts += self.groups.sum(probe * x) / len(self.probes)
+            self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
+            counts += self.groups.sum(probe * x) / len(self._probes)
         most = self.groups.sum(1.0 - precision / system.diagonal)
         return np.clip(counts, _LEAST * most, most)

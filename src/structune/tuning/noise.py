@@ -16,8 +16,8 @@ class IntegratedNoise:
 
     For a squared loss, summed to r / 2 over m examples, Jeffreys' prior of the variance gives
     (m / 2) log(r + m floor), and r / m + floor majorises it (Foo et al. 2009, section 4). Where there are as
-    many weights as examples r may vanish: hence the floor. Other losses are negative
-    log likelihoods already, of variance 1.
+    many weights as examples r may vanish: hence the floor. Other losses are negative log likelihoods already,
+    of variance 1.
 
     Parameters
     ----------

@@ -167,6 +167,11 @@ class TuningResult:
     history: list[dict[str, Any]] = field(default_factory=list)
     noise: float | None = None
 
+    @property
+    def precision(self) -> FloatArray:
+        """Of each group, beside a loss that is not divided by the noise; shape (n_groups,)."""
+        return np.asarray(np.exp(self.log_precision) * (1.0 if self.noise is None else self.noise))
+
 
 class Tuner(Protocol):
     """Chooses the hyperparameters of a `TuningProblem`."""
