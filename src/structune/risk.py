@@ -21,7 +21,7 @@ _MIN_SHARDS, _MAX_SHARDS = 4, 16
 _WEIGHTS_PER_PIECE = 1 << 16
 # measured: a fit takes about ten times as many gradients as Newton steps
 _GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
-_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 4e9, 1.5e-4  # flops a second; seconds an evaluation
+_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; seconds an evaluation
 
 
 class AtZero:

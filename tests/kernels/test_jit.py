@@ -98,9 +98,10 @@ SCRIPT = """
 import sys
 import numpy as np
 from structune.kernels import classes
+from structune.kernels._vectors import lanes_for
 
 p, log_z = np.zeros((1, 2)), np.empty(1)
-classes.softmax(p, log_z)
+classes.softmax(p, log_z, lanes_for(float, 2))
 print(p[0, 0], len(classes.softmax.overloads))
 """
 

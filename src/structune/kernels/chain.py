@@ -48,17 +48,6 @@ def fits_double(offsets, spreads, spread, reach, n_labels, most):
 
 
 @kernel
-def to_potentials(scores, n_tokens, lanes):
-    """exp of the scores of the first `n_tokens`, in place."""
-    c_scores, n = cells(scores), n_tokens * scores.shape[1]
-    whole = n - n % width(lanes)
-    for k in range(0, whole, width(lanes)):
-        store(c_scores, k, np.exp(load(c_scores, k, lanes)))
-    for k in range(whole, n):
-        c_scores[k] = np.exp(c_scores[k])
-
-
-@kernel
 def _product(row, start, matrix, n, k, lanes):
     """The run from column k on of row @ matrix, (n, n); the row's first cell is `start`."""
     even = splat(row[start], lanes) * load(matrix, k, lanes)

@@ -4,6 +4,7 @@ import numpy as np
 
 from structune.kernels import chain, sparse
 from structune.kernels._jit import kernel
+from structune.kernels.exponentials import to_exponentials
 
 
 @kernel
@@ -70,7 +71,7 @@ def expectations(
         fits[b] = chain.fits_double(local, spreads, spread, reach, n, most)
         if not fits[b]:
             continue
-        chain.to_potentials(emission, last - first, lanes)
+        to_exponentials(emission, (last - first) * n, lanes)
         chain.forward(local, emission, transition, start, end, lanes, alpha, scale, log_z[one:other])
         if not with_counts:
             continue

@@ -3,23 +3,30 @@
 import numpy as np
 
 from structune.kernels._jit import kernel
+from structune.kernels.exponentials import to_exponentials
 
 
 @kernel
-def softmax(scores, log_z):
+def softmax(scores, log_z, lanes):
     """Turn each row of scores into probabilities; ``log_z`` gets the log of the row's sum of exponentials."""
     for i in range(scores.shape[0]):
         row = scores[i]
         high = -np.inf
         for y in range(row.size):
             high = max(high, row[y].real)
+        for y in range(row.size):
+            row[y] -= high
+        log_z[i] = high
+    to_exponentials(scores, scores.size, lanes)
+    for i in range(scores.shape[0]):
+        row = scores[i]
         total = row[0] * 0.0
         for y in range(row.size):
-            row[y] = np.exp(row[y] - high)
             total += row[y]
+        share = 1.0 / total
         for y in range(row.size):
-            row[y] /= total
-        log_z[i] = high + np.log(total)
+            row[y] *= share
+        log_z[i] += np.log(total)
 
 
 @kernel

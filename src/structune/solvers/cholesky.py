@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
 
 from structune.monitor import Monitor
 from structune.risk import Risk
@@ -19,11 +20,11 @@ class FactoredSystem:
     """(C + H) x = b at one w, by a Cholesky factor."""
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
-        self._hessian = risk.hessian_matrix(w)
-        diagonal = np.diag(self._hessian) + precision
+        hessian, self._precision = risk.hessian_matrix(w), precision
+        diagonal = np.diag(hessian) + precision
         self._scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5  # a unit diagonal
         with one_thread():
-            self._factor = _factor(self._hessian, precision, self._scale)
+            self._factor = _factor(hessian, precision, self._scale)
 
     def solve(
         self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
@@ -33,10 +34,11 @@ class FactoredSystem:
         return LinearSolution(x, 0, "cholesky", True)
 
     def determined(self) -> FloatArray:
-        """diag[(C + H)^-1 H], what the data determine of each weight; shape (n_weights,)."""
-        scaled = self._scale[:, None] * self._hessian * self._scale
+        """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
         with one_thread():
-            return np.diag(cho_solve(self._factor, scaled, overwrite_b=True, check_finite=False)).copy()
+            inverse, _ = dtrtri(self._factor[0], lower=1)
+        rows = np.tril(inverse) * self._scale  # of (C + H)^-1, the sum of their outer products
+        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
 
 
 def system_at(

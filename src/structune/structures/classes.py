@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.features.attributes import template_of
 from structune.kernels import classes as kernels
+from structune.kernels._vectors import lanes_for
 from structune.structures.base import (
     Array,
     FloatArray,
@@ -133,9 +134,13 @@ class Classes(Structure):
 
     def marginals(self, w: FloatArray, shard: FlatShard) -> FloatArray:
         """Probability of each class, shape (n_examples, n_classes)."""
-        p = self.scores(w, shard)
-        kernels.softmax(p, np.empty(len(shard)))
-        return np.asarray(p)
+        return np.asarray(self._softmax(w, shard)[0])
+
+    def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
+        """Probabilities, and log-partitions."""
+        p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
+        kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
+        return p, log_z
 
     def log_partition(
         self,
@@ -146,8 +151,7 @@ class Classes(Structure):
         within: bool = False,
     ) -> Array:
         self._refuse_partial(within)
-        p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
-        kernels.softmax(p, log_z)
+        p, log_z = self._softmax(w, shard)
         if expected is not None:
             self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
         return log_z
@@ -184,11 +188,18 @@ class Classes(Structure):
         return shard.design.squares_adjoint(shard.weights[:, None] * p * (1.0 - p)).ravel()
 
     def hessian(self, w: FloatArray, shard: FlatShard) -> FloatArray:
-        p, (n_columns, n_scores) = self.marginals(w, shard)[:, self.reference :], self.shape
-        out = np.empty((n_columns, n_scores, n_columns, n_scores))
-        for a in range(n_scores):
-            out[:, a, :, a] = shard.design.gram(shard.weights * p[:, a] * (1.0 - p[:, a]))
-            for b in range(a):
-                out[:, a, :, b] = -shard.design.gram(shard.weights * p[:, a] * p[:, b])
-                out[:, b, :, a] = out[:, a, :, b]
-        return out.reshape(self.n_weights, self.n_weights)
+        p, n_columns = self.marginals(w, shard), self.shape[0]
+        if self.shape[1] == 1:
+            return shard.design.gram(shard.weights * p[:, -1] * (1.0 - p[:, -1]))
+        roots = np.ascontiguousarray((np.sqrt(shard.weights)[:, None] * p).T)
+        products = np.zeros((n_columns * self.n_labels, n_columns * self.n_labels))
+        for rows, x in shard.design.transposed_blocks(len(products)):
+            outer = (roots[:, None, rows] * x).reshape(len(products), x.shape[1])
+            products -= outer @ outer.T  # one operand twice: BLAS does half of the work
+        blocks = products.reshape(self.n_labels, n_columns, self.n_labels, n_columns)
+        for a in range(self.n_labels):
+            blocks[a, :, a, :] = 0.0
+            others = blocks[a].sum(axis=1)  # p (1 - p), with no difference that loses digits
+            blocks[a, :, a, :] = -0.5 * (others + others.T)
+        blocks = blocks[self.reference :, :, self.reference :, :]
+        return blocks.transpose(1, 0, 3, 2).reshape(self.n_weights, self.n_weights)

@@ -58,4 +58,6 @@ class FlatShard(Shard):
     @property
     def hessian_flops(self) -> float:
         """Of the products of all two columns, for all two scores."""
-        return 0.5 * self.n_scores * (self.n_scores + 1) * self.design.gram_flops
+        if self.n_scores == 1:
+            return self.design.gram_flops
+        return 0.5 * len(self) * (self.design.n_columns * self.n_scores) ** 2

@@ -19,12 +19,13 @@ from structune.structures.base import FloatArray
 from structune.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
-_LOOSE = 3.0
+_LOOSE = 10.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
 _MOST_EXACT = 1000  # weights, to count them by a matrix
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
+_MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 COUNTS = ("auto", "all", "effective")
 
 
@@ -51,7 +52,7 @@ class MajorizeTuner:
     tolerance : float
         Ends when no log precision moves by more than this.
     fit_tolerance : float
-        Of the last fit. Those before are three times looser: any progress on the majorising objective lowers
+        Of the last fit. Those before are ten times looser: any progress on the majorising objective lowers
         the integrated one.
     cg_tolerance : float
         Of the linear systems for the effective number of weights.
@@ -187,7 +188,8 @@ class _Steps:
     def _probes(self) -> FloatArray:
         """Random signs, the same for every update; shape (n_probes, n_weights)."""
         n = self.risk.n_weights
-        signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (1 if n > 10_000 else 8, n))
+        small = n <= min(_MOST_OF_SMALL, _LARGE_GROUPS * len(self.groups))
+        signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (8 if small else 1, n))
         return np.asarray(2.0 * signs - 1.0)
 
     def _probed_counts(self) -> FloatArray:
