@@ -48,6 +48,8 @@ class Problem:
         The output that the shard holds for each example; None if it holds none, or partial ones.
     costs : list of ndarray, or None
         Cost of each output relative to the example's own.
+    equivalent : list of ndarray of bool, or None
+        Which outputs are as good as the example's own: any cost is the same relative to them.
     """
 
     structure: Structure
@@ -58,6 +60,7 @@ class Problem:
     agree: list[np.ndarray] | None = field(default=None, repr=False)
     own: list[int] | None = None
     costs: list[np.ndarray] | None = field(default=None, repr=False)
+    equivalent: list[np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -72,7 +75,11 @@ class Problem:
     @property
     def kept(self) -> Problem:
         """The same problem with only the outputs that agree with the partial labels."""
-        chosen = [np.flatnonzero(agree) for agree in self.agree]
+        return self.only(self.agree)
+
+    def only(self, marked: list[np.ndarray]) -> Problem:
+        """The same problem with only the outputs that are marked."""
+        chosen = [np.flatnonzero(marks) for marks in marked]
         return replace(
             self,
             outputs=[[ys[k] for k in keep] for ys, keep in zip(self.outputs, chosen, strict=True)],
@@ -296,9 +303,14 @@ def best_is_the_enumerated_maximum(problem):
     outputs, best = problem.structure.best(problem.w, problem.shard)
     assert_allclose(best, [scores.max() for scores in problem.scores], rtol=1e-10, atol=1e-10)
     assert_allclose(problem.structure.score(problem.w, problem.shard, outputs), best, rtol=1e-10, atol=1e-10)
+    check_outputs(problem, outputs)
+
+
+def check_outputs(problem, outputs):
+    """They are among those of the problem, as far as their features tell."""
     found = problem.structure.feature_rows(problem.shard, outputs).toarray()
     for row, features in zip(found, problem.features, strict=True):
-        assert np.abs(features - row).max(axis=1, initial=0.0).min() < 1e-9  # an output of the space
+        assert np.abs(features - row).max(axis=1, initial=0.0).min() < 1e-9
 
 
 @needs("cost")
@@ -319,6 +331,41 @@ def best_with_cost_is_the_enumerated_maximum(problem):
         score = problem.structure.score(problem.w, problem.shard, outputs)
         cost = problem.structure.cost(problem.shard, outputs)
         assert_allclose(score + rate * cost, best, rtol=1e-10, atol=1e-10)
+
+
+@needs("rescaled", "cost")
+def best_rescaled_is_the_enumerated_maximum(problem):
+    if problem.own is not None and problem.costs is not None:
+        rates = problem.rng.uniform(0.0, 3.0, len(problem.shard))
+        rates[problem.rng.random(rates.size) < 0.3] = 0.0
+        check_rescaled(problem, np.zeros_like(rates), None)
+        check_rescaled(problem, rates, rates)
+
+
+def check_rescaled(problem, rates, cost):
+    structure, shard, w = problem.structure, problem.shard, problem.w
+    terms = max((np.abs(features) @ np.abs(w)).max() for features in problem.features)
+    tolerance = 1e-12 * (1.0 + terms)  # margins are differences of scores
+    own, margins = problem.pick(problem.scores, problem.own), []
+    for scores, of_own, rate, costs in zip(problem.scores, own, rates, problem.costs, strict=True):
+        margins.append(costs * (scores - of_own + rate))
+    outputs, values = structure.best_rescaled(w, shard, cost)
+    assert_allclose(values, [each.max() for each in margins], rtol=1e-10, atol=tolerance)
+    margin = structure.score(w, shard, outputs) - own
+    attained = structure.cost(shard, outputs) * (margin + rates)
+    assert_allclose(attained, values, rtol=1e-10, atol=tolerance)
+    check_outputs(problem, outputs)
+
+
+@needs("equivalent")
+def best_equivalent_is_the_enumerated_maximum(problem):
+    if problem.equivalent is not None:
+        outputs, best = problem.structure.best_equivalent(problem.w, problem.shard)
+        same = problem.only(problem.equivalent)
+        assert_allclose(best, [scores.max() for scores in same.scores], rtol=1e-10, atol=1e-10)
+        score = problem.structure.score(problem.w, problem.shard, outputs)
+        assert_allclose(score, best, rtol=1e-10, atol=1e-10)
+        check_outputs(same, outputs)
 
 
 @needs("n_best")
@@ -386,6 +433,10 @@ def per_example(problem, shard):
         values["within"] = structure.log_partition(problem.w, shard, within=True)
     if "best" in structure.capabilities:
         values["best"] = structure.best(problem.w, shard)[1]
+    if "rescaled" in structure.capabilities and problem.own is not None:
+        values["rescaled"] = structure.best_rescaled(problem.w, shard)[1]
+    if "equivalent" in structure.capabilities and problem.own is not None:
+        values["equivalent"] = structure.best_equivalent(problem.w, shard)[1]
     if problem.own is not None:
         values["features"] = structure.feature_rows(shard).toarray()
     return values
@@ -404,7 +455,12 @@ def weights_have_names_and_groups(problem):
 
 def arguments_stay_as_they_are(problem):
     w, shard = problem.w.copy(), pickle.dumps(problem.shard)
-    for law in (hessian_products_are_covariances, best_with_cost_is_the_enumerated_maximum):
+    for law in (
+        hessian_products_are_covariances,
+        best_with_cost_is_the_enumerated_maximum,
+        best_rescaled_is_the_enumerated_maximum,
+        best_equivalent_is_the_enumerated_maximum,
+    ):
         law(problem)
     assert_array_equal(problem.w, w)
     assert pickle.dumps(problem.shard) == shard
@@ -421,6 +477,8 @@ def missing_abilities_are_refused(problem):
         "squared_error": lambda: structure.squared_error(w, shard),
         "best": lambda: structure.best(w, shard),
         "cost": lambda: structure.best(w, shard, np.ones(len(shard))),
+        "rescaled": lambda: structure.best_rescaled(w, shard),
+        "equivalent": lambda: structure.best_equivalent(w, shard),
     }
     for ability, question in questions.items():
         if ability not in structure.capabilities:
@@ -450,6 +508,8 @@ LAWS: list[Law] = [
     best_is_the_enumerated_maximum,
     costs_follow_the_definition,
     best_with_cost_is_the_enumerated_maximum,
+    best_rescaled_is_the_enumerated_maximum,
+    best_equivalent_is_the_enumerated_maximum,
     n_best_are_the_enumerated_top,
     shards_slice,
     shards_add_up,

@@ -395,6 +395,54 @@ def test_variance_counts_example_weights():
     assert_allclose(one, both, rtol=1e-12)
 
 
+# --- the best labelling of each cost ----------------------------------------------------------------------
+
+
+def best_per_cost(scores, transition, start, end, own):
+    """The highest score of the labellings with 0, 1, ... wrong tokens, one token after the other."""
+    n, n_labels = scores.shape
+    table = np.full((n_labels, n + 1), -np.inf)
+    table[np.arange(n_labels), (np.arange(n_labels) != own[0]).astype(int)] = start + scores[0]
+    for t in range(1, n):
+        before, table = table, np.full_like(table, -np.inf)
+        for y in range(n_labels):
+            best = (before + transition[:, [y]]).max(axis=0) + scores[t, y]
+            table[y, int(y != own[t]) :] = best[: n + 1 - int(y != own[t])]
+    return (table + end[:, None]).max(axis=0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+@pytest.mark.parametrize("left_to_right", [False, True])
+@pytest.mark.parametrize(("n_labels", "length"), [(5, 30), (3, 64), (2, 65), (3, 128), (2, 130), (9, 70)])
+def test_rescaled_by_hand(n_labels, length, left_to_right, scale):
+    rng = np.random.default_rng(length)
+    rules = [(f"y{a}", f"y{b}") for a in range(n_labels) for b in range(a)] if left_to_right else None
+    chain, inputs = positional_chain(n_labels, length, rules)
+    own = rng.integers(n_labels, size=length)
+    own = np.sort(own) if left_to_right else own
+    shard = chain.encode(inputs, [[f"y{y}" for y in own]])
+    for _ in range(5):
+        w = rng.normal(scale=scale, size=chain.n_weights)
+        scores = best_per_cost(*hand_scores(chain, w, length), own)
+        for rate in (0.0, rng.uniform(0.0, 3.0)):
+            expected = [c * (scores[c] - scores[0] + rate) for c in range(1, length + 1)]
+            labels, values = chain.best_rescaled(w, shard, np.array([rate]))
+            assert_allclose(values, max(0.0, *expected), rtol=1e-10, atol=1e-9)
+            cost, margin = chain.cost(shard, labels), chain.score(w, shard, labels) - chain.score(w, shard)
+            assert_allclose(cost * (margin + rate), values, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize(("gain", "value"), [(-1.0, 0.0), (1.0, 9.0), (0.0, 0.0)])
+def test_costs_that_no_labelling_has(gain, value):
+    """All tokens are wrong, or none."""
+    inputs, rules = table([[[("a", 1.0)]] * 3]), [("A", "B"), ("B", "A")]
+    chain = Chain.build(inputs, [["A"] * 3], labels=["A", "B"], states="all", forbidden=rules)
+    w = gain * np.array([name == "a : B" for name in chain.weight_names()], float)
+    labels, values = chain.best_rescaled(w, chain.encode(inputs, [["A"] * 3]))
+    assert_array_equal(labels, [int(value > 0)] * 3)
+    assert_allclose(values, [value])
+
+
 # --- vocabulary -------------------------------------------------------------------------------------------
 
 
@@ -594,6 +642,8 @@ def test_scores_of_unknown_outputs():
             chain.features(bare, w)
         with pytest.raises(DataError, match="no complete labels"):
             chain.best(w, bare, np.ones(1))
+        with pytest.raises(DataError, match="no complete labels"):
+            chain.best_rescaled(w, bare)
 
 
 @pytest.mark.parametrize(
@@ -625,6 +675,7 @@ def test_no_sequences():
     assert not gradient.any()
     assert not chain.linearize(w, shard)(w).any()
     assert [a.size for a in chain.best(w, shard)] == [0, 0]
+    assert [a.size for a in chain.best_rescaled(w, shard)] == [0, 0]
     assert chain.marginals(w, shard).shape == (0, 3)
 
 

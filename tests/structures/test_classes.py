@@ -85,6 +85,18 @@ def test_marginals_and_variance(problem):
     assert_allclose(problem.structure.variance(problem.w, problem.shard), diagonal, rtol=1e-9, atol=1e-12)
 
 
+def test_rescaling_by_a_cost_of_zero_or_one_is_the_margin():
+    rng = np.random.default_rng(0)
+    structure = Classes(list("abc"), ["x", "y"])
+    shard, w = structure.encode(rng.normal(size=(20, 2)), list("abca") * 5), rng.normal(size=9)
+    outputs, values = structure.best_rescaled(w, shard, np.ones(20))
+    expected, best = structure.best(w, shard, np.ones(20))
+    assert_array_equal(outputs, expected)
+    assert_allclose(values, best - structure.score(w, shard), rtol=1e-12, atol=1e-12)
+    assert (values == 0.0).any()
+    assert (values > 0.0).any()
+
+
 def test_weights_that_overflow_without_a_shift():
     structure = Classes(["a", "b"], ["x"], bias=False)
     shard = structure.encode([[1.0]], ["a"])
@@ -232,6 +244,7 @@ def test_scores_of_unknown_outputs():
         lambda: structure.features(shard, w),
         lambda: structure.cost(shard, np.array([0])),
         lambda: structure.best(w, shard, np.ones(1)),
+        lambda: structure.best_rescaled(w, shard),
     ):
         with pytest.raises(DataError, match="no labels"):
             question()

@@ -3,6 +3,7 @@
 from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
+from structune.datasets.ohsumed import OhsumedData, load_ohsumed
 from structune.datasets.rna import RNAData, load_rna
 from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 
@@ -10,10 +11,12 @@ __all__ = [
     "UCI_SETS",
     "DatasetUnavailable",
     "FlatData",
+    "OhsumedData",
     "RNAData",
     "hmm_attributes",
     "hmm_groups",
     "load_conll2000",
+    "load_ohsumed",
     "load_rna",
     "load_uci",
     "simulate_hmm",

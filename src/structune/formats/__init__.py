@@ -13,12 +13,14 @@ from structune.formats.dot_bracket import (
     write_dot_bracket,
 )
 from structune.formats.fasta import read_fasta, write_fasta
+from structune.formats.letor import LetorData, read_letor, write_letor
 from structune.formats.rna_files import read_rna, write_rna
 from structune.formats.rna_record import RNARecord
 from structune.formats.stockholm import read_stockholm
 
 __all__ = [
     "ConllData",
+    "LetorData",
     "RNARecord",
     "drop_pseudoknots",
     "largest_nested",
@@ -29,6 +31,7 @@ __all__ = [
     "read_ct",
     "read_dot_bracket",
     "read_fasta",
+    "read_letor",
     "read_rna",
     "read_stockholm",
     "to_dot_bracket",
@@ -38,5 +41,6 @@ __all__ = [
     "write_ct",
     "write_dot_bracket",
     "write_fasta",
+    "write_letor",
     "write_rna",
 ]

@@ -11,6 +11,7 @@ from structune.metrics.base_pairs import (
     sensitivity_ppv_curve,
 )
 from structune.metrics.bootstrap import Difference, paired_difference
+from structune.metrics.ndcg import ndcg
 from structune.metrics.segments import (
     Score,
     Scores,
@@ -31,6 +32,7 @@ __all__ = [
     "SensitivityCurve",
     "base_pair_bootstrap",
     "base_pair_scores",
+    "ndcg",
     "paired_bootstrap",
     "paired_difference",
     "roc_area",

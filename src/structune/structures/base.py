@@ -117,12 +117,14 @@ class Structure(ABC):
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``within`` (partial labels), ``complex`` (complex-step gradients),
-    ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that are numbers).
+    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
+    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
+    matrix), ``squared_error`` (of outputs that are numbers).
     """
 
     capabilities: frozenset[str]
     kind: str
+    decoding_is_costly = False  # beside scores of outputs seen before: solvers then keep those
 
     @property
     @abstractmethod
@@ -192,6 +194,28 @@ class Structure(ABC):
     def cost(self, shard: Any, outputs: Any) -> FloatArray:
         """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
         raise self._cannot("cost")
+
+    def best_rescaled(
+        self, w: FloatArray, shard: Any, cost: FloatArray | None = None
+    ) -> tuple[Any, FloatArray]:
+        """Outputs of the largest margin times cost, and its value, shape (n_examples,).
+
+        The margin is that over the shard's own outputs: the maximum over y' of
+        ``Delta(y, y') (f(x, y') - f(x, y))``, 0 for y itself; capability ``rescaled``.
+
+        Parameters
+        ----------
+        cost : ndarray, shape (n_examples,), optional
+            This much times Delta(y, y') is added, and is part of the value.
+        """
+        raise self._cannot("rescaled")
+
+    def best_equivalent(self, w: FloatArray, shard: Any) -> tuple[Any, FloatArray]:
+        """Highest-scoring outputs among those that are as good as the shard's own, and their scores.
+
+        As good: every output costs the same relative to either. Capability ``equivalent``.
+        """
+        raise self._cannot("equivalent")
 
     def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
         """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""

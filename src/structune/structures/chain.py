@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from structune.errors import CapabilityError, DataError
 from structune.features.attributes import AttributeTable, template_of
 from structune.kernels import chain as kernels
-from structune.kernels._vectors import lanes_for
+from structune.kernels import chain_costs
+from structune.kernels._vectors import all_lanes, lanes_for
 from structune.kernels.chain_shard import expectations
 from structune.structures.attribute_weights import (
     AttributeRows,
@@ -64,7 +65,7 @@ class Chain(Structure):
 
     kind = "chain"
     capabilities = frozenset(
-        {"log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals"}
+        {"log_partition", "hessian", "best", "cost", "rescaled", "within", "complex", "n_best", "marginals"}
     )
 
     def __init__(
@@ -521,6 +522,33 @@ class Chain(Structure):
             (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
         )
 
+    def best_rescaled(
+        self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Labels of the largest Hamming cost times margin, shape (n_tokens,), and values, (n_sequences,).
+
+        The time for a sequence grows as (tokens x labels)^2.
+
+        Raises
+        ------
+        DataError
+            Some labels of the shard are unknown.
+        """
+        moves, pairs, own = self._move_scores(w), self.pairs.open(w), self._labels_of(shard, None)
+        transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
+        rates = np.zeros(len(shard)) if cost is None else cost
+        labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        for block in self._blocks(shard, _BLOCK_CELLS):
+            first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+            offsets = shard.offsets[block.start : block.stop + 1] - first
+            scores = self.pairs.scores(pairs, shard.rows, first, last)
+            _subtract_own(scores, moves, offsets, own[first:last])
+            chain_costs.best_rescaled(
+                offsets, scores, transition_t, own[first:last], rates[block], lanes,
+                labels[first:last], values[block],
+            )  # fmt: skip
+        return labels, values
+
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
         if n < 1:
@@ -567,6 +595,17 @@ class Chain(Structure):
             allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
         restricted = self.log_partition(w, one.with_allowed(allowed), within=True)
         return float(np.exp(restricted - self.log_partition(w, one))[0])
+
+
+def _subtract_own(scores: FloatArray, moves: MoveScores, offsets: IntArray, own: IntArray) -> None:
+    """Add starts and ends to the scores of tokens, and take off what each token's own label scores."""
+    firsts, lasts = offsets[:-1], offsets[1:] - 1
+    scores[firsts] += moves.start
+    scores[lasts] += moves.end
+    of_own = scores[np.arange(own.size), own]
+    later = np.delete(np.arange(own.size), firsts)
+    of_own[later] += moves.transition[own[later - 1], own[later]]
+    scores -= of_own[:, None]
 
 
 def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:

@@ -44,7 +44,7 @@ class Classes(Structure):
 
     kind = "classes"
     capabilities = frozenset(
-        {"log_partition", "hessian", "dense_hessian", "best", "cost", "complex", "marginals"}
+        {"log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled", "complex", "marginals"}
     )
 
     def __init__(
@@ -168,6 +168,16 @@ class Classes(Structure):
     def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
         """0/1 cost."""
         return np.asarray(self._labels_of(shard, None) != outputs, dtype=np.float64)
+
+    def best_rescaled(
+        self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        margins, own = self.scores(w, shard), (np.arange(len(shard)), self._labels_of(shard, None))
+        margins -= margins[own][:, None]
+        if cost is not None:
+            margins += cost[:, None]
+            margins[own] = 0.0
+        return margins.argmax(axis=1), margins.max(axis=1)
 
     # --- second derivatives -------------------------------------------------------------------------------
 

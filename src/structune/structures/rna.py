@@ -57,6 +57,7 @@ class RNA(Structure):
 
     kind = "rna"
     capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
+    decoding_is_costly = True
 
     def __init__(
         self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"

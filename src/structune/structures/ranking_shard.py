@@ -1,0 +1,68 @@
+"""Encoded queries of a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structune.features.attributes import segment_indices
+from structune.structures.base import FloatArray, IntArray, Shard
+from structune.structures.design import Design
+
+_CELLS_PER_PART = 10  # document-position pairs of an assignment that cost as much as a part of a chain
+
+
+@dataclass(frozen=True)
+class RankingShard(Shard):
+    """Encoded queries; each is an example.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Documents of query q are ``offsets[q]:offsets[q + 1]``.
+    design : Design
+        The features of each document.
+    gains : ndarray, shape (n_documents,) or (0,)
+        Gain of each document's relevance; empty if relevances are not known, as are the next two.
+    ideal : ndarray, shape (n_queries,) or (0,)
+        DCG of documents sorted by relevance.
+    outputs : ndarray of int64, shape (n_documents,) or (0,)
+        Position of each document, from 0, when they are sorted by relevance.
+    """
+
+    offsets: IntArray
+    design: Design
+    gains: FloatArray
+    ideal: FloatArray
+    outputs: IntArray
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.design)
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    def work(self) -> IntArray:
+        return 1 + self.sizes() ** 2 // _CELLS_PER_PART
+
+    def take(self, indices: Any) -> RankingShard:
+        chosen = np.arange(len(self))[indices]
+        documents = self._documents(chosen)
+        known = self.outputs.size > 0
+        return RankingShard(
+            self.weights[chosen],
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            self.design.take(documents),
+            self.gains[documents] if known else self.gains,
+            self.ideal[chosen] if known else self.ideal,
+            self.outputs[documents] if known else self.outputs,
+        )
+
+    def _documents(self, chosen: IntArray) -> IntArray | slice:
+        """Those of the chosen queries; as a slice, which shares memory, where these follow one another."""
+        if chosen.size and np.all(np.diff(chosen) == 1):
+            return slice(int(self.offsets[chosen[0]]), int(self.offsets[chosen[-1] + 1]))
+        return segment_indices(self.offsets, chosen)
