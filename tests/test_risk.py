@@ -286,7 +286,7 @@ def test_passes_of_a_matrix_are_its_multiplications():
     assert shard.hessian_flops == 50 * 5 * 5
     more = flat_risk(50, 4, "dense", labels=3)
     assert more.shards[0].gradient_flops == 4 * 50 * 5 * 3
-    assert more.shards[0].hessian_flops == 50 * 5 * 5 * 6  # of 3 x 3 blocks, those on one side
+    assert more.shards[0].hessian_flops == 50 * 15 * 15 / 2  # what lies on one side
 
 
 def test_the_matrix_of_a_quadratic_is_made_once():

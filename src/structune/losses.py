@@ -17,6 +17,8 @@ class Loss(Protocol):
 
     needs: frozenset[str]
     quadratic: bool  # its Hessian is the same everywhere
+    smooth: bool  # it has a gradient everywhere
+    convex: bool  # at least where all outputs are known
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         """The linear part's coefficients, shape (n_weights,), or None for none."""
@@ -43,6 +45,7 @@ class LogLoss:
 
     needs = frozenset({"log_partition"})
     quadratic = False
+    smooth = convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         if shard.partial:
@@ -78,7 +81,7 @@ class SquaredLoss:
     """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
 
     needs = frozenset({"squared_error"})
-    quadratic = True
+    quadratic = smooth = convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -64,6 +65,8 @@ class Risk:
 
     Attributes
     ----------
+    linear : ndarray, shape (n_weights,)
+        Of the loss: its linear part.
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
@@ -84,19 +87,18 @@ class Risk:
         if not shards:
             raise DataError("found no shards, expected at least one")
         structure.require(loss.needs, type(loss).__name__)
-        self.structure, self.loss, self.shards, self.hessian = structure, loss, list(shards), hessian
+        self.structure, self.shards, self.hessian = structure, list(shards), hessian
+        self.loss: Any = loss
         self.executor = executor or ThreadExecutor(1)
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
+        self.smooth, self.convex = loss.smooth, loss.convex
         self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
         self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
         self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
-        self.passes: float = 0
-        self._linear = np.zeros(self.n_weights)
-        for part in self._map(lambda shard: loss.linear(structure, shard)):
-            if part is not None:
-                self._linear += part
+        self._passes = [0.0]  # shared with the bounds of this risk
+        self._set_linear()
 
     @classmethod
     def over(
@@ -119,6 +121,20 @@ class Risk:
         shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
         return cls(structure, loss, shards, executor, hessian)
 
+    def _set_linear(self) -> None:
+        self.linear = np.zeros(self.n_weights)
+        for part in self._map(lambda shard: self.loss.linear(self.structure, shard)):
+            if part is not None:
+                self.linear += part
+
+    @property
+    def passes(self) -> float:
+        return self._passes[0]
+
+    @passes.setter
+    def passes(self, passes: float) -> None:
+        self._passes[0] = passes
+
     def _map(self, function: Callable[[Any], Any]) -> Any:
         return self.executor.map(function, self.shards)
 
@@ -130,18 +146,24 @@ class Risk:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
-        value, gradient = self._nonlinear(w)
-        gradient += self._linear
+        value, gradient = self.nonlinear(w)
+        gradient += self.linear
         return float(value + self._linear_value(w)), gradient
 
     def _linear_value(self, w: FloatArray) -> float:
         # not `@`: the threads of BLAS would go on spinning, and take the cores from those of the executor
-        return float(np.einsum("i,i", self._linear, w))
+        return float(np.einsum("i,i", self.linear, w))
 
-    def _nonlinear(self, w: Any) -> tuple[Any, Any]:
+    def nonlinear(self, w: Any) -> tuple[Any, Any]:
+        """Value and gradient of the loss without its linear part."""
+        return self._sums(self.loss.nonlinear, w)
+
+    def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
+        """Value and gradient of a function of shards."""
+
         def on_shard(shard: Any) -> tuple[Any, Any]:
             gradient = np.zeros_like(w)
-            return self.loss.nonlinear(self.structure, shard, w, gradient), gradient
+            return function(self.structure, shard, w, gradient), gradient
 
         self.passes += 1
         values, gradients = zip(*self._map(on_shard), strict=True)
@@ -163,11 +185,44 @@ class Risk:
         list(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
         return total
 
+    # --- losses that are maxima ---------------------------------------------------------------------------
+
+    def bound(self, slope: FloatArray | None = None) -> Risk:
+        """A convex risk above one that is a difference of convex functions.
+
+        With `slope`, a subgradient of `concave`, the function that is subtracted is replaced by its tangent
+        (Yuille & Rangarajan 2003); without, this is the margin loss.
+        """
+        bound = copy(self)
+        bound.loss = self.loss.bound
+        bound.convex = True
+        if slope is None:
+            bound._set_linear()
+        else:
+            bound.linear = -slope
+        return bound
+
+    def concave(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The convex function that a difference of convex functions subtracts, and a subgradient."""
+        return self._sums(self.loss.concave, w)
+
+    def task_cost(self, w: FloatArray) -> float:
+        """Weighted sum of the costs of the best outputs."""
+        self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
+        self.passes += 1
+
+        def on_shard(shard: Any) -> float:
+            return float(shard.weights @ self.structure.cost(shard, self.structure.best(w, shard)[0]))
+
+        return float(sum(self._map(on_shard)))
+
+    # --- second derivatives -------------------------------------------------------------------------------
+
     def linearize(self, w: FloatArray) -> HessianProduct:
         """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
         if self.hessian == "complex-step":
             self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
-            return lambda v: self._nonlinear(w + 1j * _COMPLEX_STEP * v)[1].imag / _COMPLEX_STEP
+            return lambda v: self.nonlinear(w + 1j * _COMPLEX_STEP * v)[1].imag / _COMPLEX_STEP
         if self.hessian == "finite-difference":
             return lambda v: self._central_difference(w, v)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
@@ -208,7 +263,7 @@ class Risk:
             return np.zeros_like(v)
         # cube root of the machine precision: truncation and rounding errors balance
         step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
-        difference = self._nonlinear(w + step * v)[1] - self._nonlinear(w - step * v)[1]
+        difference = self.nonlinear(w + step * v)[1] - self.nonlinear(w - step * v)[1]
         return np.asarray(difference / (2 * step))
 
     @cached_property

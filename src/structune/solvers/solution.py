@@ -28,6 +28,8 @@ class Solution:
     n_evaluations : int
     status : {"converged", "stalled", "iterations", "budget", "interrupted"}
         "stalled": the line search found nothing lower, as it does where rounding hides the rest.
+    lower_bound : float
+        Of the minimum, from solvers that know one.
     """
 
     w: FloatArray
@@ -35,6 +37,7 @@ class Solution:
     gradient: FloatArray
     n_evaluations: int
     status: str
+    lower_bound: float = -np.inf
 
     @property
     def gradient_norm(self) -> float:

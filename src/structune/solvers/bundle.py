@@ -1,0 +1,191 @@
+"""Bundle methods: minimise a convex risk that has kinks, plus a Gaussian prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.monitor import STOPS, FitStopped, Monitor, stop_status
+from structune.risk import Risk
+from structune.solvers.blas import one_thread
+from structune.solvers.cutting_planes import CuttingPlanes
+from structune.solvers.seen_outputs import SeenOutputs
+from structune.solvers.solution import Solution
+from structune.structures.base import FloatArray
+
+GAP = 1e-3  # of the objective
+_THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
+_SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
+_LEAST_TRUST = 0.1
+_LONGEST, _BISECTIONS = 2.0, 14
+_MOST_INNER = 1000
+
+Convex = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights, the objective there, and a subgradient of it without the prior."""
+
+    w: FloatArray
+    objective: float
+    gradient: FloatArray
+
+
+class Bundle:
+    """The planes and the outputs that a minimisation leaves behind, for another of the same loss."""
+
+    def __init__(
+        self,
+        risk: Risk,
+        precision: FloatArray,
+        center: FloatArray | None = None,
+        *,
+        keep_outputs: bool | None = None,
+        most_planes: int | None = None,
+    ) -> None:
+        keep = risk.structure.decoding_is_costly if keep_outputs is None else keep_outputs
+        self.planes = CuttingPlanes(precision, center, most_planes)
+        self.seen = SeenOutputs(risk) if keep and hasattr(risk.loss, "planes") else None
+
+
+def minimize_bundle(
+    risk: Risk,
+    precision: FloatArray,
+    start: FloatArray | None = None,
+    *,
+    bundle: Bundle | None = None,
+    tolerance: float = GAP,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 by cutting planes.
+
+    Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1.
+    Planes touch near the best point so far and not at the minimum of those there are, which may lie far away.
+    Where decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone
+    give, with a line search.
+
+    Parameters
+    ----------
+    risk : Risk
+        Convex.
+    precision : ndarray, shape (n_weights,)
+        Positive.
+    start : ndarray, shape (n_weights,), optional
+        The center by default.
+    bundle : Bundle, optional
+        That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
+        have been others; it has the center.
+    tolerance : float
+        Ends when the gap between the objective and its lower bound is at most this times the objective.
+    max_iterations : int
+        Passes over the data.
+    monitor : Monitor, optional
+        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    """
+    bundle = bundle or Bundle(risk, precision)
+    bundle.planes.change(risk.linear, precision)
+    search = _Search(risk, bundle, tolerance, monitor or Monitor())
+    w = bundle.planes.center if start is None else start
+    with one_thread():
+        return search.run(w, max_iterations)
+
+
+class _Search:
+    """The best point, the lower bound, and the way from one pass to the next."""
+
+    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor) -> None:
+        self.risk, self.planes, self.seen = risk, bundle.planes, bundle.seen
+        self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
+        self.tolerance, self.monitor = tolerance, monitor
+        self.best: Point | None = None
+        self.lower, self.trust, self.n = -np.inf, 1.0, 0
+
+    def run(self, w: FloatArray, max_iterations: int) -> Solution:
+        status = "iterations"
+        try:
+            self._look(w)
+            while self.n < max_iterations:
+                aim = self._aim()
+                if self._gap <= self._enough:
+                    status = "converged"
+                    break
+                self._look(aim)
+        except STOPS as stop:
+            if self.best is None:
+                raise FitStopped(stop_status(stop), w) from None
+            status = stop_status(stop)
+        assert self.best is not None
+        pull = self.planes.precision * (self.best.w - self.planes.center)
+        gradient = self.best.gradient + pull
+        return Solution(self.best.w, self.best.objective, gradient, self.n, status, self.lower)
+
+    @property
+    def _gap(self) -> float:
+        assert self.best is not None
+        return self.best.objective - self.lower
+
+    @property
+    def _enough(self) -> float:
+        assert self.best is not None
+        return self.tolerance * abs(self.best.objective)
+
+    def _point(self, function: Convex, w: FloatArray) -> Point:
+        """Evaluate, and keep the plane."""
+        value, gradient = function(w)
+        self.planes.add(w, value, gradient)
+        objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
+        return Point(w, objective, gradient + self.planes.linear)
+
+    def _look(self, w: FloatArray) -> None:
+        """A pass over the data at `w`."""
+        point = self._point(self.function, w)
+        self.n += 1
+        if self.best is None or point.objective < self.best.objective:
+            self.best, self.trust = point, min(1.0, 2.0 * self.trust)
+        else:
+            self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
+        self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, bound=self.lower)
+        self.monitor.check()
+
+    def _aim(self) -> FloatArray:
+        """Where to look next."""
+        assert self.best is not None
+        if self.seen is None:
+            aim, self.lower = self.planes.minimum()
+            return self.best.w + _THETA * (aim - self.best.w)
+        gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
+        aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._enough))
+        return self.best.w + self.trust * (aim - self.best.w)
+
+    def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:
+        """Where the objective of the outputs seen has its minimum, up to a gap of `enough`."""
+        assert self.best is not None
+        point = self._point(seen.estimate, self.best.w)
+        for _ in range(_MOST_INNER):
+            aim, self.lower = self.planes.minimum()
+            if point.objective - self.lower <= enough:
+                break
+            turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)
+            value, gradient = seen.estimate(turn)
+            objective = value + float(self.planes.linear @ turn) + self.planes.prior(turn)
+            ahead = self._point(seen.estimate, turn + _THETA * (aim - turn))
+            point = min(point, Point(turn, objective, gradient), ahead, key=lambda p: p.objective)
+            self.monitor.check()
+        return point.w
+
+    def _line_minimum(self, seen: SeenOutputs, w: FloatArray, step: FloatArray) -> float:
+        """The t >= 0 that minimises the estimated objective at ``w + t step``, by bisection of its slope."""
+        line, pull = seen.along(w, step), self.planes.precision * step
+        slope, rise = float(self.planes.linear @ step + pull @ (w - self.planes.center)), float(pull @ step)
+        low, high = 0.0, _LONGEST
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if line(middle)[1] + slope + rise * middle <= 0.0:
+                low = middle
+            else:
+                high = middle
+        return 0.5 * (low + high)

@@ -1,0 +1,102 @@
+"""Cutting planes of a convex risk, and where risk and prior together have their minimum if they were all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.solvers.simplex_qp import maximize_on_simplex
+from structune.structures.base import FloatArray
+
+_CELLS, _LEAST, _MOST = 1 << 25, 10, 100  # doubles that the planes may take, and how many they may be
+
+
+class CuttingPlanes:
+    """A bounded set of planes ``a . w + b`` below a convex function, beside a prior and a linear function.
+
+    One more plane than there is room for takes the place of one that does not count in the minimum, or else
+    the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
+    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower
+    bound never falls.
+
+    Parameters
+    ----------
+    precision : ndarray, shape (n_weights,)
+        C of the prior 1/2 (w - center)' C (w - center), positive.
+    center : ndarray, shape (n_weights,), optional
+        Zero by default.
+    most : int, optional
+        Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 100.
+    """
+
+    def __init__(
+        self, precision: FloatArray, center: FloatArray | None = None, most: int | None = None
+    ) -> None:
+        n = precision.size
+        if not np.all(precision > 0):
+            raise DataError("a bundle method needs a positive precision for every weight")
+        most = most or int(np.clip(_CELLS // max(n, 1), _LEAST, _MOST))
+        if most < 2:
+            raise DataError(f"most={most}: expected room for 2 planes at least")
+        self.precision, self.center = precision, np.zeros(n) if center is None else center
+        self.linear = np.zeros(n)
+        self._rows, self._offsets, self._n = np.zeros((most, n)), np.zeros(most), 0
+        self._gram = np.zeros((most, most))
+        self._alpha = np.zeros(0)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def prior(self, w: FloatArray) -> float:
+        """1/2 (w - center)' C (w - center)."""
+        away = w - self.center
+        return 0.5 * float(np.einsum("i,i,i", self.precision, away, away))
+
+    def change(self, linear: FloatArray, precision: FloatArray | None = None) -> None:
+        """Another linear function beside the planes, or another prior; the planes stay."""
+        self._rows[: self._n] += linear - self.linear
+        self.linear = linear
+        if precision is not None:
+            self.precision = precision
+        rows = self._rows[: self._n]
+        self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
+
+    def add(self, w: FloatArray, value: float, gradient: FloatArray) -> None:
+        """The plane that touches at `w`: value and subgradient of the function, without the linear one."""
+        if self._n == self._offsets.size:
+            self._make_room()
+        self._append(gradient + self.linear, value - float(gradient @ w))
+
+    def _append(self, row: FloatArray, offset: float) -> None:
+        k = self._n
+        self._rows[k], self._offsets[k], self._n = row, offset, k + 1
+        self._gram[k, : k + 1] = self._gram[: k + 1, k] = self._rows[: k + 1] @ (row / self.precision)
+
+    def _make_room(self) -> None:
+        shares = np.append(self._alpha, np.ones(self._n - self._alpha.size))  # new ones have none yet
+        idle = int(np.argmin(shares))
+        if shares[idle] <= 1e-9:
+            self._drop(idle)
+            return
+        row, offset = (
+            self._alpha @ self._rows[: self._alpha.size],
+            self._alpha @ self._offsets[: self._alpha.size],
+        )
+        self._drop(0)
+        self._drop(0)
+        self._append(row, float(offset))
+
+    def _drop(self, k: int) -> None:
+        keep = np.delete(np.arange(self._n), k)
+        self._n -= 1
+        self._rows[: self._n], self._offsets[: self._n] = self._rows[keep], self._offsets[keep]
+        self._gram[: self._n, : self._n] = self._gram[np.ix_(keep, keep)]
+        self._alpha = np.delete(self._alpha, k) if k < self._alpha.size else self._alpha
+
+    def minimum(self) -> tuple[FloatArray, float]:
+        """Where prior and planes have their minimum, and a lower bound of it: the value of the dual."""
+        rows, gram = self._rows[: self._n], self._gram[: self._n, : self._n]
+        slope = rows @ self.center + self._offsets[: self._n]
+        self._alpha = alpha = maximize_on_simplex(gram, slope)
+        bound = float(slope @ alpha - 0.5 * alpha @ gram @ alpha)
+        return self.center - (alpha @ rows) / self.precision, bound

@@ -1,0 +1,102 @@
+"""The outputs that a loss has met so far, and the loss if there were no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.risk import Risk
+from structune.structures.base import FloatArray, IntArray
+
+_NEWS = 1e-9  # of a maximum: what an output must add to be kept
+
+
+class SeenOutputs:
+    """The nonlinear part of a maximum loss, and an estimate from below that needs no decoding.
+
+    The sets Gamma_i of Gornitz et al. 2011, algorithm 1: for every example the outputs that attained its
+    maximum somewhere, as planes ``row . w + offset`` relative to its own output.
+    """
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk, self._loss = risk, risk.loss
+        self._weights = np.concatenate([shard.weights for shard in risk.shards])
+        own = risk.executor.map(risk.structure.feature_rows, risk.shards)
+        self._own = sp.csr_array(sp.vstack(list(own), format="csr"))
+        self._linear = self._own.T @ self._weights if self._loss.separate else np.zeros(risk.n_weights)
+        self._rows: Any = sp.csr_array((0, risk.n_weights))
+        self._offsets, self._example = np.zeros(0), np.zeros(0, np.int64)
+        self._starts = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return self._offsets.size
+
+    # --- the function itself ------------------------------------------------------------------------------
+
+    def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
+        seen, scores = self._maxima(self._rows @ w + self._offsets), self._own @ w
+        bounds = np.cumsum([0, *map(len, self._risk.shards)])
+        self._risk.passes += 1
+        news = self._risk.executor.map(
+            lambda s: self._decode_shard(s, w, slice(bounds[s], bounds[s + 1]), seen, scores),
+            range(len(self._risk.shards)),
+        )
+        self._keep(*zip(*news, strict=True))
+        return self.estimate(w)
+
+    def _decode_shard(
+        self, s: int, w: FloatArray, examples: slice, seen: FloatArray, scores: FloatArray
+    ) -> tuple[sp.csr_array, FloatArray, IntArray]:
+        shard, structure = self._risk.shards[s], self._risk.structure
+        found = self._loss.violations(structure, shard, w)
+        value = found.value - scores[examples] if self._loss.separate else found.value
+        new = np.flatnonzero(value > seen[examples] + _NEWS * np.maximum(1.0, np.abs(value)))
+        rows, offsets = self._loss.planes(structure, shard, found, self._own[examples])
+        return rows[new], offsets[new], new + examples.start
+
+    def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
+        example = np.concatenate((self._example, *examples))
+        order = np.argsort(example, kind="stable")
+        stacked: Any = sp.vstack([self._rows, *rows], format="csr")
+        self._rows = stacked[order]
+        self._offsets, self._example = np.concatenate((self._offsets, *offsets))[order], example[order]
+        self._starts = np.flatnonzero(np.diff(self._example, prepend=-1))
+
+    # --- the estimate -------------------------------------------------------------------------------------
+
+    def _maxima(self, values: FloatArray) -> FloatArray:
+        """The largest value of each example; -inf where nothing has been seen."""
+        out = np.full(self._weights.size, -np.inf)
+        if values.size:
+            out[self._example[self._starts]] = np.maximum.reduceat(values, self._starts)
+        return out
+
+    def _attained(self, values: FloatArray) -> tuple[float, FloatArray, IntArray]:
+        """The function for these values of the planes; its slopes, and the planes that have them."""
+        maxima = self._maxima(values)
+        hits = np.flatnonzero(values >= maxima[self._example])
+        hits = hits[np.flatnonzero(np.diff(self._example[hits], prepend=-1))]  # one an example
+        value, slope = self._loss.outer_value(maxima)
+        return float(self._weights @ value), self._weights * slope, hits
+
+    def estimate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Value and subgradient of the estimate."""
+        value, slopes, hits = self._attained(self._rows @ w + self._offsets)
+        weights = np.zeros(len(self))
+        weights[hits] = slopes
+        return value + float(self._linear @ w), self._rows.T @ weights + self._linear
+
+    def along(self, w: FloatArray, step: FloatArray) -> Callable[[float], tuple[float, float]]:
+        """The estimate and its slope at ``w + t step``, as a function of t."""
+        start, rise = self._rows @ w + self._offsets, self._rows @ step
+        base, incline = float(self._linear @ w), float(self._linear @ step)
+
+        def at(t: float) -> tuple[float, float]:
+            value, slopes, hits = self._attained(start + t * rise)
+            return value + base + t * incline, float(slopes @ rise[hits]) + incline
+
+        return at
