@@ -15,6 +15,7 @@ class Loss(Protocol):
     Products with the Hessian and variances are new arrays each time: the caller adds to them.
     """
 
+    name: str  # by which estimators know it
     needs: frozenset[str]
     quadratic: bool  # its Hessian is the same everywhere
     smooth: bool  # it has a gradient everywhere
@@ -43,6 +44,7 @@ class LogLoss:
     convex, and its Hessian, a difference of covariances, may be indefinite.
     """
 
+    name = "log"
     needs = frozenset({"log_partition"})
     quadratic = False
     smooth = convex = True
@@ -80,6 +82,7 @@ class LogLoss:
 class SquaredLoss:
     """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
 
+    name = "squared"
     needs = frozenset({"squared_error"})
     quadratic = smooth = convex = True
 

@@ -75,8 +75,8 @@ class MaximumLoss:
         Gornitz et al. 2011, section 2.2. The maximum is never negative: the hinge is the identity.
     """
 
-    quadratic = False
-    smooth = False
+    name: str
+    quadratic = smooth = False
     convex = True
 
     def __init__(self, rescaling: str = "margin", outer: str = "hinge") -> None:
@@ -157,9 +157,11 @@ class MaximumLoss:
 class MarginLoss(MaximumLoss):
     """outer(max over y' of Gamma(Delta) (f(x, y') - f(x, y)) + Delta): convex.
 
-    At least the cost of the best output, with the hinge. Taskar et al. 2004 (margin rescaling), Tsochantaridis et al. 2005 (slack rescaling); lemma 1 of Chapelle
-    et al. 2008.
+    With the hinge, at least the cost of the best output. Taskar et al. 2004 (margin rescaling),
+    Tsochantaridis et al. 2005 (slack rescaling); lemma 1 of Chapelle et al. 2008.
     """
+
+    name = "margin"
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         return self.maximum(structure, shard, w, gradient)
@@ -203,6 +205,8 @@ class RampLoss(DifferenceLoss):
         With "margin" the example's own output leaves the loss but for its costs.
     """
 
+    name = "ramp"
+
     def __init__(self, rescaling: str = "margin") -> None:
         super().__init__(rescaling)
 
@@ -218,6 +222,8 @@ class EquivalentMarginLoss(DifferenceLoss):
 
     max(f + Delta) over all outputs, minus max f over the equivalent ones; margin rescaling.
     """
+
+    name = "equivalent"
 
     def __init__(self) -> None:
         super().__init__()

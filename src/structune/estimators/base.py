@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from structune.errors import DataError
 from structune.estimators.base_file import Arrays, pack_fit
 from structune.executors import make_executor
-from structune.losses import Loss
+from structune.losses import LogLoss, Loss
+from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
@@ -23,6 +24,13 @@ from structune.solvers.l2 import fit_l2
 from structune.structures.base import FloatArray, Groups, Shard, Structure
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "log": LogLoss,
+    "margin": MarginLoss,
+    "ramp": RampLoss,
+    "equivalent": EquivalentMarginLoss,
+}
+
 
 class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
@@ -30,6 +38,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     A subclass documents and sets the parameters below in its own constructor, as scikit-learn wants it.
     """
 
+    loss: str | Loss
     penalty: float | Mapping[str, float]
     tuning: str | Tuner | None
     groups: Any
@@ -98,6 +107,21 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         penalty = self._precisions(groups) if self.tuning is None else result.precision
         self._keep(groups, penalty, result)
         return result
+
+    def _make_loss(self) -> Loss:
+        """The loss that was asked for by name, or given."""
+        if isinstance(self.loss, str):
+            if self.loss not in LOSSES:
+                raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
+            return LOSSES[self.loss]()
+        if not hasattr(self.loss, "nonlinear"):
+            raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
+        return self.loss
+
+    @property
+    def _probabilistic(self) -> bool:
+        """Whether scores are log odds: the weights were fitted by their likelihood."""
+        return isinstance(self._make_loss(), LogLoss)
 
     def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
         risk = problem.full

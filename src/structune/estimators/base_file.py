@@ -78,6 +78,8 @@ def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
     found = {}
     for name, value in estimator.get_params(deep=False).items():
         plain = value.item() if isinstance(value, np.generic) else value
+        if name == "loss" and not isinstance(plain, str):
+            plain = value.name  # of a loss that was given as an object: what kind it is
         if _comes_back(plain):
             found[name] = plain
     return found

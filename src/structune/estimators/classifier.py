@@ -10,16 +10,23 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
 from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
-from structune.losses import LogLoss
+from structune.losses import Loss
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
 from structune.structures.classes import Classes
 from structune.tuning.problem import Tuner
+
+
+def _has_probabilities(model: Classifier) -> bool:
+    if not model._probabilistic:
+        raise AttributeError(f"a model fitted with loss={model.loss!r} has no probabilities, only scores")
+    return True
 
 
 class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
@@ -27,9 +34,12 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"log"}
+    loss : {"log", "margin", "ramp"}, or a loss
+        Logistic; that of the multiclass support vector machine of Crammer & Singer; or the ramp loss, which
+        gives up on examples that are far off, as wrong labels are (Chapelle et al. 2008).
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`.
+        How to choose the precisions of the prior; None fits with `penalty`. "implicit" and "direct" need
+        the log loss.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). It is the inverse of scikit-learn's C. Ignored under `tuning`.
@@ -38,7 +48,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
         feature's name to its group's; or one group name a feature.
     fit_intercept : bool
-        Intercepts have no penalty.
+        Intercepts have no penalty; a hundredth of that of the others with losses other than "log".
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
     folds : int, optional
@@ -101,7 +111,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        loss: str = "log",
+        loss: str | Loss = "log",
         tuning: str | Tuner | None = "majorize",
         penalty: float | Mapping[str, float] = 1.0,
         groups: Any = "single",
@@ -153,8 +163,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         ValueError
             Input as scikit-learn refuses it; fewer than two classes.
         """
-        if self.loss != "log":
-            raise DataError(f"loss={self.loss!r}: expected 'log'")
+        loss = self._make_loss()
         before = self._before()
         X, y = self._check_fit(X, y)
         check_classification_targets(y)
@@ -166,7 +175,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         centred, mean = self._centred(X, weights)
         structure = self._structure
         shard = structure.encode(centred, y.tolist(), weights)
-        self._learn(structure, LogLoss(), shard, self._start_at(before, mean), groups, strata=codes)
+        self._learn(structure, loss, shard, self._start_at(before, mean), groups, strata=codes)
         self.intercept_ -= self.coef_ @ mean
         if self._n_scores > 1:
             self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
@@ -201,6 +210,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class, shape (n_examples, n_classes)."""
         scores = self.decision_function(X)
@@ -208,6 +218,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
             return np.column_stack((expit(-scores), expit(scores)))
         return np.asarray(softmax(scores, axis=1))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`, also where that is 0."""
         scores = self.decision_function(X)

@@ -17,7 +17,7 @@ from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpac
 from structune.estimators.folder_space import fit_into_space
 from structune.executors import make_executor
 from structune.formats.contrafold import read_contrafold, write_contrafold
-from structune.losses import LogLoss, Loss
+from structune.losses import Loss
 from structune.metrics import base_pair_scores
 from structune.model_files import load
 from structune.solvers.solution import TOLERANCE
@@ -28,7 +28,6 @@ from structune.structures.rna_shard import RNAShard
 from structune.tuning.problem import Tuner, TuningResult
 
 T = TypeVar("T")
-_LOSSES: dict[str, Callable[[], Loss]] = {"log": LogLoss}
 _PIECES_PER_THREAD = 4
 
 
@@ -46,8 +45,10 @@ class RNAFolder(StructuredEstimator):
         Which weights share a precision: those of one kind of feature, the 15 groups of Do, Foo & Ng 2007
         (helix stacking, hairpin lengths, dangles, ...); all; none; or by a function from a weight's name to
         its group's (names look like ``helix_stacking_ACGU``).
-    loss : "log"
-        What is minimised: the negative log-probability of the training structures.
+    loss : {"log", "margin", "ramp"}, or a loss
+        What is minimised: the negative log-probability of the training structures; the margin loss with 1 -
+        recall of base pairs as cost; or the ramp loss, which gives up on sequences that are far off
+        (Chapelle et al. 2008).
     gamma : float
         Of predictions: how much a right pair counts beside two right unpaired bases. More predicts more
         pairs.
@@ -123,7 +124,7 @@ class RNAFolder(StructuredEstimator):
         penalty: float | Mapping[str, float] = 1.0,
         tuning: str | Tuner | None = None,
         groups: Any = "kind",
-        loss: str = "log",
+        loss: str | Loss = "log",
         gamma: float = 4.0,
         min_hairpin: int = 3,
         noncanonical: bool = False,
@@ -185,7 +186,7 @@ class RNAFolder(StructuredEstimator):
         OutsideSpaceWarning
             Some structures were left out or lost pairs, see `outside`.
         """
-        rna, loss = self._rna(), self._loss()
+        rna, loss = self._rna(), self._make_loss()
         sequences, structures = _strings(X, "sequence"), _strings(y, "structure")
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")
@@ -206,15 +207,13 @@ class RNAFolder(StructuredEstimator):
     def _rna(self) -> RNA:
         return RNA(self.min_hairpin, self.noncanonical, self.features)
 
-    def _loss(self) -> Loss:
-        if self.loss not in _LOSSES:
-            raise DataError(f"loss={self.loss!r}: expected one of {list(_LOSSES)}")
-        return _LOSSES[self.loss]()
-
     # --- prediction ---------------------------------------------------------------------------------------
 
     def predict(self, X: Any, gamma: float | None = None, constraints: Any = None) -> list[str]:
         """The structure of maximum expected accuracy of each sequence, in dot-bracket notation.
+
+        Of a model that was not fitted by log loss, whose scores give no probabilities, the structure of the
+        highest score; `gamma` is of no account then.
 
         Parameters
         ----------
@@ -225,6 +224,8 @@ class RNAFolder(StructuredEstimator):
             For each sequence what is known of its structure: `Constraints`, their notation, or None. They
             shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
         """
+        if not self._probabilistic:
+            return self.predict_viterbi(X, constraints)
         return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
 
     def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:

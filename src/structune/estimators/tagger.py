@@ -15,7 +15,7 @@ from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, unpack_fit
 from structune.estimators.tagger_file import pack_chain, unpack_chain
 from structune.features.attributes import AttributeTable
-from structune.losses import LogLoss
+from structune.losses import Loss
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import check_weights
 from structune.structures.chain import Chain
@@ -30,11 +30,16 @@ class SequenceTagger(StructuredEstimator):
 
     Parameters
     ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
+        (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
+        off. Others are objects of `structune.margin_losses`.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). CRFsuite's c2 is half of it. Ignored under `tuning`.
+        named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
+        Ignored under `tuning`.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`.
+        How to choose the precisions; None fits with `penalty`. "implicit" and "direct" need the log loss.
     groups : "template", "single", "separate", or callable
         Which weights share a precision: those of one feature template (the text before ``=`` in an
         attribute's name) and the transitions; all; none; or by a function from a weight's name to its
@@ -101,6 +106,7 @@ class SequenceTagger(StructuredEstimator):
     def __init__(
         self,
         *,
+        loss: str | Loss = "log",
         penalty: float | Mapping[str, float] = 1.0,
         tuning: str | Tuner | None = None,
         groups: Any = "template",
@@ -119,6 +125,7 @@ class SequenceTagger(StructuredEstimator):
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
+        self.loss = loss
         self.penalty = penalty
         self.tuning = tuning
         self.groups = groups
@@ -167,7 +174,7 @@ class SequenceTagger(StructuredEstimator):
             forbidden=self.forbidden,
         )
         shard = chain.encode(table, y, sample_weight)
-        self._learn(chain, LogLoss(), shard, self._start(chain), groups)
+        self._learn(chain, self._make_loss(), shard, self._start(chain), groups)
         self._keep_chain(chain)
         return self
 

@@ -8,10 +8,15 @@ import numpy as np
 
 from structune.monitor import Monitor
 from structune.risk import Risk
+from structune.solvers.bundle import minimize_bundle
+from structune.solvers.cccp import minimize_cccp
 from structune.solvers.lbfgs import minimize_smooth
 from structune.solvers.newton import minimize_newton
 from structune.solvers.solution import TOLERANCE, Solution
 from structune.structures.base import FloatArray
+
+_GAP = 10.0
+_FREE = 0.01
 
 
 def fit_l2(
@@ -25,7 +30,8 @@ def fit_l2(
 ) -> Solution:
     """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 (OPT1 of Do et al. 2007).
 
-    By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS.
+    By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
+    with kinks by a bundle method, or by the convex-concave procedure.
 
     Parameters
     ----------
@@ -36,13 +42,22 @@ def fit_l2(
         Zero by default.
     tolerance : float
         L-BFGS ends when the norm of the gradient is at most this times its norm at w = 0, Newton's method as
-        `minimize_newton` says.
+        `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective.
 
     Notes
     -----
     L-BFGS scales variables by the square root of what a Newton step on the diagonal would use, at the start.
     The full power begins faster and ends slower: features that occur together share their curvature.
+
+    Bundle methods need some precision everywhere: with them, weights that have none get a hundredth of the
+    mean of the others.
     """
+
+    ends: dict[str, Any]
+    if not risk.smooth:
+        minimize = minimize_bundle if risk.convex else minimize_cccp
+        ends = {"tolerance": _GAP * tolerance, "max_iterations": max_iterations, "monitor": monitor}
+        return minimize(risk, _positive(precision), start, **ends)
 
     def objective(w: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = risk.value_and_gradient(w)
@@ -52,7 +67,7 @@ def fit_l2(
 
     w = np.zeros(risk.n_weights) if start is None else start
     gradient_tolerance = tolerance * risk.at_zero.gradient_norm
-    ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
+    ends = {"max_iterations": max_iterations, "monitor": monitor}
     if risk.dense or risk.quadratic:
         fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
         if fit.status != "stalled":
@@ -61,3 +76,10 @@ def fit_l2(
     variance = risk.at_zero.variance if start is None else risk.variance(start)
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)  # a weight that nothing moves
     return minimize_smooth(objective, w, scale=diagonal**-0.25, gradient_tolerance=gradient_tolerance, **ends)
+
+
+def _positive(precision: FloatArray) -> FloatArray:
+    has = precision > 0
+    return (
+        precision if has.all() or not has.any() else np.where(has, precision, _FREE * precision[has].mean())
+    )

@@ -40,6 +40,7 @@ class DirectTuner:
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Fit on all data; the precisions are those of the majorising quadratic at the end."""
+        problem.require_smooth("the direct tuner")
         risk = problem.full
         penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
         passes = PassCount(problem)

@@ -117,6 +117,7 @@ class ImplicitTuner:
         """Choose the precisions of `problem.groups`, and fit with them."""
         if not problem.splits:
             raise DataError("the implicit tuner needs held-out data: found a problem without splits")
+        problem.require_smooth("the implicit tuner")
         if not self.start > 0:
             raise DataError(f"start={self.start!r}: expected a precision > 0")
         with monitor or Monitor() as monitor:

@@ -47,7 +47,7 @@ class MajorizeTuner:
         n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact for up to 1000 weights of flat models, else by random
         probes. "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight,
         but not for random probes of fewer than ten weights a group; and where "all" collapses: when the fit
-        has lost half of what the first one gained over w = 0.
+        has lost half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
     max_iterations : int
     tolerance : float
         Ends when no log precision moves by more than this.
@@ -90,10 +90,12 @@ class _Steps:
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
         n = int(self.groups.sizes.sum())
+        if tuner.count == "effective":
+            problem.require_smooth("count='effective'")
         can = "dense_hessian" in self.risk.structure.capabilities
         self.exact = self.risk.n_weights <= _MOST_EXACT and can
         many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
-        countable = self.exact or n >= _SMALL_GROUPS * len(self.groups)
+        countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = np.zeros(len(self.groups))  # C = 1 at t = 0
@@ -156,12 +158,14 @@ class _Steps:
         kept = at_zero - self.loss >= 0.5 * (at_zero - self.first_loss)
         if kept or self.effective or self.collapsed:
             return
-        self.collapsed, self.effective = True, self.tuner.count == "auto"
-        remedy = "going on with" if self.effective else "count='effective' goes on with"
+        self.collapsed, self.effective = True, self.tuner.count == "auto" and self.risk.smooth
+        remedy = "going on with the effective number of weights"
+        if not self.effective:
+            remedy = "count='effective' would go on" if self.risk.smooth else "tuning='grid' may do better"
         warnings.warn(
             f"the precisions grow and the weights collapse to zero: the training loss rose from "
             f"{self.first_loss:.6g} to {self.loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than "
-            f"the data determine; {remedy} the effective number of weights",
+            f"the data determine; {remedy}",
             CollapseWarning,
             stacklevel=4,
         )

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 from structune.executors import ThreadExecutor
 from structune.losses import Loss
 from structune.monitor import Monitor
@@ -54,6 +54,14 @@ class TuningProblem:
         if self.groups.index.size != self.full.n_weights:
             raise DataError(
                 f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
+            )
+
+    def require_smooth(self, who: str) -> None:
+        """Raise `CapabilityError` if the loss has kinks."""
+        if not self.full.smooth:
+            raise CapabilityError(
+                f"{who} needs a smooth loss, found {type(self.full.loss).__name__}: expected tuning='grid', "
+                "'majorize' or None"
             )
 
     @classmethod
