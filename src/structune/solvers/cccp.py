@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from structune.monitor import Monitor
+from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.solvers.solution import Solution
@@ -43,34 +43,50 @@ def minimize_cccp(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    bound = risk.bound()
-    bundle = Bundle(bound, precision)
+    limits = {"tolerance": tolerance, "max_iterations": max_iterations}
+    rounds = _Rounds(risk, precision, limits, monitor)
+    status = "iterations"
+    try:
+        rounds.run(risk.bound(), start)
+        for _ in range(_MOST_ROUNDS):
+            before = rounds.objective
+            rounds.run(risk.bound(rounds.slope), rounds.fit.w)
+            if before - rounds.objective <= tolerance * abs(before):
+                status = "converged"
+                break
+    except STOPS as stop:
+        if not rounds.n:
+            raise
+        status = stop_status(stop)
+    return rounds.solution(status)
 
-    def minimize(convex: Risk, w: FloatArray | None) -> Solution:
-        return minimize_bundle(
-            convex,
-            precision,
-            w,
-            bundle=bundle,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            monitor=monitor,
+
+class _Rounds:
+    """The convex minimisations, each of which starts with the planes and outputs of those before."""
+
+    fit: Solution
+    objective: float
+    slope: FloatArray
+
+    def __init__(self, risk: Risk, precision: FloatArray, limits: dict[str, Any], monitor: Monitor) -> None:
+        self.risk, self.precision, self.limits, self.monitor = risk, precision, limits, monitor
+        self.bundle = Bundle(risk.bound(), precision)
+        self.n = 0
+
+    def run(self, convex: Risk, start: FloatArray | None) -> None:
+        self.fit = minimize_bundle(
+            convex, self.precision, start, bundle=self.bundle, monitor=self.monitor, **self.limits
+        )
+        self.n += self.fit.n_evaluations
+        self.fit.check()
+        value, self.slope = self.risk.concave(self.fit.w)
+        self.objective = self.fit.objective - float(convex.linear @ self.fit.w) - value
+        self.monitor.record(
+            "cccp", objective=self.objective, bound=self.fit.objective, passes=self.risk.passes
         )
 
-    fit = minimize(bound, start)
-    value, slope = risk.concave(fit.w)
-    objective, n, rounds = fit.objective - float(bound.linear @ fit.w) - value, fit.n_evaluations, 0
-    monitor.record("convex", objective=fit.objective, ramp=objective, passes=risk.passes)
-    status = fit.status
-    while status == "converged":
-        rounds += 1
-        tangent = risk.bound(slope)
-        fit = minimize(tangent, fit.w)
-        n += fit.n_evaluations
-        value, slope = risk.concave(fit.w)
-        before, objective = objective, fit.objective - float(tangent.linear @ fit.w) - value
-        monitor.record("cccp", objective=objective, passes=risk.passes)
-        if before - objective <= tolerance * abs(before):
-            break
-        status = fit.status if rounds < _MOST_ROUNDS else "iterations"
-    return Solution(fit.w, objective, np.zeros_like(fit.w), n, status)
+    def solution(self, status: str) -> Solution:
+        w = self.fit.w
+        value, gradient = self.risk.value_and_gradient(w)
+        pull = self.precision * w
+        return Solution(w, value + 0.5 * float(pull @ w), gradient + pull, self.n, status)

@@ -27,8 +27,8 @@ def minimize_subgradient(
     """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 by Polyak's step towards a level that adapts.
 
     The step would reach the level ``best - hope`` if the objective were linear; hope grows where the level
-    was reached and shrinks where it was not (the dynamic rule of Nedic & Bertsekas 2001, section 2.2, with all
-    examples at once). There is no bound of the minimum.
+    was reached and shrinks where it was not (the dynamic rule of Nedic & Bertsekas 2001, section 2.2, with
+    all examples at once). There is no bound of the minimum.
 
     Parameters
     ----------
