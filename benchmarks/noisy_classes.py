@@ -4,13 +4,13 @@
     python benchmarks/noisy_classes.py --quick           # two small sets, two folds, into a temporary folder
     python benchmarks/noisy_classes.py --only segment    # these sets anew, the others as they are
 
-A fraction of the examples of every class have their labels shuffled, before anything is split: test labels are
-wrong, too, as the published accuracies under noise suggest; beside them the accuracy on the true labels of the
-same test examples. Ten folds; in each the penalty is chosen by the accuracy on a fifth of the training part,
-held out once, along a path from the strongest penalty on that starts every fit at the one before and ends when
-two penalties in turn were no better; then a path on all of the training part ends at the best. At most 4000
-examples of a set, drawn at random, stratified. Features are standardised on the training part. Intervals are
-paired bootstraps over the test examples of all folds.
+A fraction of the examples of every class have their labels shuffled, before anything is split: test labels
+are wrong, too, as the published accuracies under noise suggest; beside them the accuracy on the true labels
+of the same test examples. Ten folds; in each the penalty is chosen by the accuracy on a fifth of the training
+part, held out once, along a path from the strongest penalty on that starts every fit at the one before and
+ends when two penalties in turn were no better; then a path on all of the training part ends at the best. At
+most 4000 examples of a set, drawn at random, stratified. Features are standardised on the training part.
+Intervals are paired bootstraps over the test examples of all folds.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import piqp
 
 from structune.errors import DataError
-from structune.monitor import Monitor
+from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.bundle import GAP
@@ -49,20 +51,31 @@ def minimize_n_slack(
     if not risk.convex or getattr(risk.loss, "outer", None) != "hinge":
         raise DataError("the n-slack method needs a margin loss with the hinge")
     monitor, seen = monitor or Monitor(), SeenOutputs(risk)
-    w, lower, best = np.zeros(risk.n_weights), -np.inf, None
-    with one_thread():
-        for n in range(1, max_iterations + 1):
-            value, gradient = seen.decode(w)
-            objective = value + float(risk.linear @ w) + 0.5 * float(precision @ (w * w))
-            if best is None or objective < best.objective:
-                best = Solution(w, objective, gradient + risk.linear + precision * w, n, "iterations")
-            monitor.show("n-slack", evaluation=n, objective=best.objective, bound=lower)
-            monitor.check()
-            if best.objective - lower <= tolerance * best.objective:
-                return Solution(best.w, best.objective, best.gradient, n, "converged", lower)
-            w, lower = _minimum(seen, risk.linear, precision)
-    assert best is not None
-    return Solution(best.w, best.objective, best.gradient, max_iterations, "iterations", lower)
+    w, lower, best, status = np.zeros(risk.n_weights), -np.inf, None, "iterations"
+    try:
+        with one_thread():
+            for n in range(1, max_iterations + 1):
+                point = _point(seen, risk.linear, precision, w, n)
+                best = point if best is None or point.objective < best.objective else best
+                monitor.show("n-slack", evaluation=n, objective=best.objective, bound=lower)
+                monitor.check()
+                if best.objective - lower <= tolerance * best.objective:
+                    status = "converged"
+                    break
+                w, lower = _minimum(seen, risk.linear, precision)
+    except STOPS as stop:
+        if best is None:
+            raise
+        status = stop_status(stop)
+    if best is None:
+        raise DataError(f"max_iterations={max_iterations}: expected 1 at least")
+    return replace(best, n_evaluations=n, status=status, lower_bound=lower)
+
+
+def _point(seen: SeenOutputs, linear: FloatArray, precision: FloatArray, w: FloatArray, n: int) -> Solution:
+    value, gradient = seen.decode(w)
+    objective = value + float(linear @ w) + 0.5 * float(precision @ (w * w))
+    return Solution(w, objective, gradient + linear + precision * w, n, "iterations")
 
 
 def _minimum(seen: SeenOutputs, linear: FloatArray, precision: FloatArray) -> tuple[FloatArray, float]:
