@@ -16,6 +16,14 @@ class Method(StrEnum):
     grid = "grid"
 
 
+class Loss(StrEnum):
+    """What is minimised."""
+
+    log = "log"
+    margin = "margin"
+    ramp = "ramp"
+
+
 class Groups(StrEnum):
     """Which weights share a precision."""
 
@@ -89,6 +97,21 @@ MethodOption = Annotated[
         help="implicit: descend the held-out loss along its gradient in the precisions. majorize: no "
         "held-out data, the precisions are integrated out. direct: the same objective at once (a "
         "baseline). grid: try 2^-10 .. 2^10, one for all (a baseline)."
+    ),
+]
+LossOption = Annotated[
+    Loss,
+    typer.Option(
+        help="log: the negative log-probability. margin: that of structured support vector machines. ramp: "
+        "the same, but examples that are far off count no more than their cost. The last two have no "
+        "probabilities."
+    ),
+]
+TunedLoss = Annotated[
+    Loss,
+    typer.Option(
+        help="As in train. margin and ramp go with --method majorize, or grid, which holds out the cost of "
+        "predictions."
     ),
 ]
 Holdout = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the examples to hold out.")]

@@ -23,6 +23,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    loss: opt.LossOption = opt.Loss.log,
     features: rna.Features = rna.FeatureSet.contrafold,
     groups: rna.GroupsOption = rna.Groups.kind,
     outside: rna.OutsideOption = rna.Outside.skip,
@@ -36,8 +37,8 @@ def train(
 ) -> None:
     """Learn to fold RNA, with a regularisation that you give.
 
-    The loss is the negative log-probability of the structures. Pairs of pseudoknots are not learned from.
-    Shows which sequences were left out.
+    Pairs of pseudoknots are not learned from. Shows which sequences were left out. The cost of margin and
+    ramp losses is 1 - recall of base pairs.
 
     Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
 
@@ -48,6 +49,7 @@ def train(
     from structune.cli.rna_training import Request, penalties, run
 
     settings = {
+        "loss": loss.value,
         **_space(features, groups, outside, min_hairpin, noncanonical),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
@@ -59,6 +61,7 @@ def tune(
     train: rna.TrainFiles,
     model: opt.ModelOption,
     method: opt.MethodOption = opt.Method.implicit,
+    loss: opt.TunedLoss = opt.Loss.log,
     features: rna.Features = rna.FeatureSet.contrafold,
     groups: rna.GroupsOption = rna.Groups.kind,
     outside: rna.OutsideOption = rna.Outside.skip,
@@ -102,6 +105,7 @@ def tune(
         **_space(features, groups, outside, min_hairpin, noncanonical),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
         "tuning": method.value,
+        "loss": loss.value,
         "holdout": holdout,
         "folds": folds,
         "random_state": seed,

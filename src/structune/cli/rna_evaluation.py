@@ -17,6 +17,7 @@ from structune.cli.reports import check_targets
 from structune.cli.rna_batches import Progress, in_order
 from structune.cli.rna_data import Example, open_folder, read_with_structures
 from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.errors import DataError
 from structune.estimators.folder import RNAFolder
 from structune.formats import largest_nested, partners
 from structune.metrics import (
@@ -36,13 +37,15 @@ class Evaluation:
 
     Attributes
     ----------
+    gamma : float, optional
+        None for a model without probabilities, whose structures are those of the highest score.
     knots : dict of int to int
         Number of pairs in pseudoknots of those known structures that have some.
     curve : SensitivityCurve, optional
         For all of `ROC_GAMMAS`.
     """
 
-    gamma: float
+    gamma: float | None
     n_bases: int
     exact: BasePairScores
     slipped: BasePairScores
@@ -58,7 +61,8 @@ class Evaluation:
         """Print it as tables."""
         rows = [(name, accuracy) for name, accuracy in self._accuracies().items()]
         columns = ["sensitivity", "PPV", "F1"]
-        tables = [numbers_table(f"Base pairs, gamma {self.gamma:g}", "", columns, rows)]
+        how = "Viterbi" if self.gamma is None else f"gamma {self.gamma:g}"
+        tables = [numbers_table(f"Base pairs, {how}", "", columns, rows)]
         if self.curve is not None:
             points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
             title = f"Sensitivity and PPV, area {self.area:.4f}"
@@ -136,7 +140,11 @@ def evaluate(
     quiet: bool = False,
 ) -> Evaluation:
     """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
-    gamma = folder.gamma if gamma is None else gamma
+    if not folder.has_probabilities and (gamma is not None or with_curve):
+        raise DataError(
+            f"a model fitted with loss={folder.loss!r} has no probabilities, and no use for gamma"
+        )
+    gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
     gammas = [gamma, *(ROC_GAMMAS if with_curve else ())]
     known = [example.structure for example in examples]
     predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
@@ -152,13 +160,15 @@ def evaluate(
 
 
 def _predict(
-    folder: RNAFolder, examples: Sequence[Example], gammas: list[float], n_jobs: int, quiet: bool
+    folder: RNAFolder, examples: Sequence[Example], gammas: list[Any], n_jobs: int, quiet: bool
 ) -> list[list[str]]:
-    """The structures of all sequences, for each gamma."""
+    """The structures of all sequences, for each gamma; None is for those of the highest score."""
 
     def work(batch: list[Example]) -> list[tuple[str, ...]]:
-        found = folder.predict_mea([example.record.sequence for example in batch], gammas)
-        return list(zip(*found, strict=True))
+        sequences = [example.record.sequence for example in batch]
+        if gammas == [None]:
+            return [(structure,) for structure in folder.predict_viterbi(sequences)]
+        return list(zip(*folder.predict_mea(sequences, gammas), strict=True))
 
     rows = []
     with closing(in_order(examples, work, n_jobs)) as results, Progress(not quiet, len(examples)) as progress:

@@ -16,6 +16,7 @@ def train(
     columns: opt.Columns = None,
     templates: opt.Templates = None,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    loss: opt.LossOption = opt.Loss.log,
     forbidden: opt.Forbidden = None,
     states: opt.StatesOption = opt.States.seen,
     test: opt.TestFile = None,
@@ -36,6 +37,7 @@ def train(
 
     settings = {
         "penalty": penalty,
+        "loss": loss.value,
         **_rules(forbidden, states),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
@@ -46,6 +48,7 @@ def tune(
     train: opt.TrainFile,
     model: opt.ModelOption,
     method: opt.MethodOption = opt.Method.implicit,
+    loss: opt.TunedLoss = opt.Loss.log,
     groups: Annotated[
         opt.Groups,
         typer.Option(help="Weights that share a precision: those of one template, all, or none."),
@@ -78,6 +81,7 @@ def tune(
 
     settings = {
         "tuning": method.value,
+        "loss": loss.value,
         "groups": groups.value,
         "holdout": holdout,
         "folds": folds,

@@ -119,7 +119,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.loss
 
     @property
-    def _probabilistic(self) -> bool:
+    def has_probabilities(self) -> bool:
         """Whether scores are log odds: the weights were fitted by their likelihood."""
         return isinstance(self._make_loss(), LogLoss)
 

@@ -24,7 +24,7 @@ from structune.tuning.problem import Tuner
 
 
 def _has_probabilities(model: Classifier) -> bool:
-    if not model._probabilistic:
+    if not model.has_probabilities:
         raise AttributeError(f"a model fitted with loss={model.loss!r} has no probabilities, only scores")
     return True
 

@@ -224,7 +224,7 @@ class RNAFolder(StructuredEstimator):
             For each sequence what is known of its structure: `Constraints`, their notation, or None. They
             shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
         """
-        if not self._probabilistic:
+        if not self.has_probabilities:
             return self.predict_viterbi(X, constraints)
         return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
 
