@@ -8,7 +8,7 @@ from structune.errors import DataError
 from structune.solvers.simplex_qp import maximize_on_simplex
 from structune.structures.base import FloatArray
 
-_CELLS, _LEAST, _MOST = 1 << 25, 10, 100  # doubles that the planes may take, and how many they may be
+_CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
 
 
 class CuttingPlanes:
@@ -26,7 +26,7 @@ class CuttingPlanes:
     center : ndarray, shape (n_weights,), optional
         Zero by default.
     most : int, optional
-        Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 100.
+        Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 60.
     """
 
     def __init__(

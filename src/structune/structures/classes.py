@@ -159,11 +159,12 @@ class Classes(Structure):
     def best(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        scores = self.scores(w, shard)
+        scores, every = self.scores(w, shard), np.arange(len(shard))
         if cost is not None:
             scores += cost[:, None]
-            scores[np.arange(len(shard)), self._labels_of(shard, None)] -= cost
-        return scores.argmax(axis=1), scores.max(axis=1)
+            scores[every, self._labels_of(shard, None)] -= cost
+        labels = scores.argmax(axis=1)
+        return labels, scores[every, labels]
 
     def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
         """0/1 cost."""
