@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.bundle import GAP, Bundle, minimize_bundle
@@ -11,6 +9,7 @@ from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray
 
 _MOST_ROUNDS = 50
+_LOOSEST, _SHARE = 0.01, 0.1  # gap of a round, and as a share of what the one before gained
 
 
 def minimize_cccp(
@@ -36,24 +35,25 @@ def minimize_cccp(
     start : ndarray, shape (n_weights,), optional
         Where the first, convex minimisation starts; zero by default.
     tolerance : float
-        Relative, of the objective and of the gap of every round.
+        Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
     max_iterations : int
         Passes of one round.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    limits = {"tolerance": tolerance, "max_iterations": max_iterations}
-    rounds = _Rounds(risk, precision, limits, monitor)
-    status = "iterations"
+    rounds = _Rounds(risk, precision, max_iterations, monitor)
+    status, gap = "iterations", max(_LOOSEST, tolerance)
     try:
-        rounds.run(risk.bound(), start)
+        rounds.run(risk.bound(), start, tolerance)
         for _ in range(_MOST_ROUNDS):
             before = rounds.objective
-            rounds.run(risk.bound(rounds.slope), rounds.fit.w)
-            if before - rounds.objective <= tolerance * abs(before):
+            rounds.run(risk.bound(rounds.slope), rounds.fit.w, gap)
+            gain = (before - rounds.objective) / max(abs(before), 1e-300)
+            if gain <= tolerance and gap <= tolerance:
                 status = "converged"
                 break
+            gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
     except STOPS as stop:
         if not rounds.n:
             raise
@@ -68,14 +68,21 @@ class _Rounds:
     objective: float
     slope: FloatArray
 
-    def __init__(self, risk: Risk, precision: FloatArray, limits: dict[str, Any], monitor: Monitor) -> None:
-        self.risk, self.precision, self.limits, self.monitor = risk, precision, limits, monitor
+    def __init__(self, risk: Risk, precision: FloatArray, max_iterations: int, monitor: Monitor) -> None:
+        self.risk, self.precision, self.monitor = risk, precision, monitor
+        self.max_iterations = max_iterations
         self.bundle = Bundle(risk.bound(), precision)
         self.n = 0
 
-    def run(self, convex: Risk, start: FloatArray | None) -> None:
+    def run(self, convex: Risk, start: FloatArray | None, gap: float) -> None:
         self.fit = minimize_bundle(
-            convex, self.precision, start, bundle=self.bundle, monitor=self.monitor, **self.limits
+            convex,
+            self.precision,
+            start,
+            bundle=self.bundle,
+            tolerance=gap,
+            max_iterations=self.max_iterations,
+            monitor=self.monitor,
         )
         self.n += self.fit.n_evaluations
         self.fit.check()
