@@ -306,6 +306,44 @@ def flat_groups() -> str:
     return table(header, rows)
 
 
+def noisy_classes() -> str:
+    data, rows = result("noisy_classes"), []
+    for name, levels in data["sets"].items():
+        for k, (noise, record) in enumerate(levels.items()):
+            given, true = record["right"], record["truly_right"]
+            rows.append(
+                [
+                    f"{name} ({record['n']}), {100 * float(noise):.0f} %",
+                    *(f"{given[loss]['mean']:.1f} ± {given[loss]['sd']:.1f}" for loss in ("convex", "ramp")),
+                    interval(given["ramp minus convex"], 1.0),
+                    *(
+                        "{:.1f} ± {:.1f}".format(*data["published"][name][loss][k])
+                        for loss in ("convex", "ramp")
+                    ),
+                    *(f"{true[loss]['mean']:.1f}" for loss in ("convex", "ramp")),
+                    interval(true["ramp minus convex"], 1.0),
+                ]
+            )
+    header = ["accuracy, % (examples), labels shuffled", "convex", "ramp", "ramp minus convex"]
+    header += ["convex, published", "ramp, published"]
+    header += ["convex, true labels", "ramp, true labels", "ramp minus convex, true labels"]
+    return table(header, rows)
+
+
+def solvers() -> str:
+    rows = []
+    for name, problem in result("solvers")["problems"].items():
+        for solver, row in problem["solvers"].items():
+            reached = row["reached"].values()
+            cells = [
+                "not reached" if each["seconds"] is None else f"{each['seconds']:.2g} / {each['passes']:.0f}"
+                for each in reached
+            ]
+            rows.append([f"{name}, {solver}", *cells])
+    gaps = [f"gap {float(gap):g}, seconds / passes" for gap in result("solvers")["gaps"]]
+    return table(["solver", *gaps], rows)
+
+
 def main() -> None:
     text = README.read_text()
     makers = {
@@ -319,6 +357,8 @@ def main() -> None:
         "flat-tables": flat_tables,
         "flat-regression": flat_regression,
         "flat-groups": flat_groups,
+        "noisy-classes": noisy_classes,
+        "solvers": solvers,
     }
     for name, make in makers.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"

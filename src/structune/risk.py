@@ -194,6 +194,7 @@ class Risk:
         (Yuille & Rangarajan 2003); without, this is the margin loss.
         """
         bound = copy(self)
+        bound.__dict__.pop("at_zero", None)  # that of the other loss
         bound.loss = self.loss.bound
         bound.convex = True
         if slope is None:

@@ -114,7 +114,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if self.loss not in LOSSES:
                 raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
             return LOSSES[self.loss]()
-        if not hasattr(self.loss, "nonlinear"):
+        if isinstance(self.loss, type) or not hasattr(self.loss, "nonlinear"):
             raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
         return self.loss
 

@@ -16,6 +16,7 @@ from structune.estimators.base_file import Arrays, unpack_fit
 from structune.estimators.tagger_file import pack_chain, unpack_chain
 from structune.features.attributes import AttributeTable
 from structune.losses import Loss
+from structune.margin_losses import MaximumLoss
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import check_weights
 from structune.structures.chain import Chain
@@ -173,8 +174,10 @@ class SequenceTagger(StructuredEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
-        shard = chain.encode(table, y, sample_weight)
-        self._learn(chain, self._make_loss(), shard, self._start(chain), groups)
+        shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
+        if isinstance(loss, MaximumLoss):
+            _check_known(shard)
+        self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
         return self
 
@@ -253,6 +256,16 @@ class SequenceTagger(StructuredEstimator):
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
         tagger._keep_chain(chain)
         return tagger
+
+
+def _check_known(shard: ChainShard) -> None:
+    """Raise a `DataError` for a label that is unknown, or one of several."""
+    for token in np.flatnonzero(shard.labels < 0)[:1]:
+        sequence = int(np.searchsorted(shard.offsets, token, side="right")) - 1
+        raise DataError(
+            f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
+            "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
+        )
 
 
 def as_table(X: Any) -> AttributeTable:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structune.monitor import STOPS, FitStopped, Monitor, stop_status
+from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.cutting_planes import CuttingPlanes
@@ -19,6 +19,7 @@ GAP = 1e-3  # of the objective
 _THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
 _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
+_LEAST_SCALE = 1e-6  # of the objective at the start
 _LONGEST, _BISECTIONS = 2.0, 14
 _MOST_INNER = 1000
 
@@ -102,6 +103,7 @@ class _Search:
         self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
+        self.least = 0.0  # scale of a gap, should the minimum be zero
         self.lower, self.trust, self.n = -np.inf, 1.0, 0
 
     def run(self, w: FloatArray, max_iterations: int) -> Solution:
@@ -116,7 +118,7 @@ class _Search:
                 self._look(aim)
         except STOPS as stop:
             if self.best is None:
-                raise FitStopped(stop_status(stop), w) from None
+                raise
             status = stop_status(stop)
         assert self.best is not None
         pull = self.planes.precision * (self.best.w - self.planes.center)
@@ -131,7 +133,7 @@ class _Search:
     @property
     def _enough(self) -> float:
         assert self.best is not None
-        return self.tolerance * abs(self.best.objective)
+        return self.tolerance * max(abs(self.best.objective), self.least)
 
     def _point(self, function: Convex, w: FloatArray) -> Point:
         """Evaluate, and keep the plane."""
@@ -144,6 +146,7 @@ class _Search:
         """A pass over the data at `w`."""
         point = self._point(self.function, w)
         self.n += 1
+        self.least = self.least or _LEAST_SCALE * abs(point.objective)
         if self.best is None or point.objective < self.best.objective:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:

@@ -50,7 +50,7 @@ def minimize_cccp(
             before = rounds.objective
             rounds.run(risk.bound(rounds.slope), rounds.fit.w, gap)
             gain = (before - rounds.objective) / max(abs(before), 1e-300)
-            if gain <= tolerance and gap <= tolerance:
+            if gain <= tolerance and gap <= tolerance and rounds.fit.status == "converged":
                 status = "converged"
                 break
             gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
@@ -66,6 +66,7 @@ class _Rounds:
 
     fit: Solution
     objective: float
+    gradient: FloatArray
     slope: FloatArray
 
     def __init__(self, risk: Risk, precision: FloatArray, max_iterations: int, monitor: Monitor) -> None:
@@ -88,12 +89,17 @@ class _Rounds:
         self.fit.check()
         value, self.slope = self.risk.concave(self.fit.w)
         self.objective = self.fit.objective - float(convex.linear @ self.fit.w) - value
+        self.gradient = self.fit.gradient - convex.linear - self.slope
         self.monitor.record(
             "cccp", objective=self.objective, bound=self.fit.objective, passes=self.risk.passes
         )
 
     def solution(self, status: str) -> Solution:
-        w = self.fit.w
-        value, gradient = self.risk.value_and_gradient(w)
-        pull = self.precision * w
-        return Solution(w, value + 0.5 * float(pull @ w), gradient + pull, self.n, status)
+        if status in ("budget", "interrupted"):  # in a round, whose objective is another
+            self._evaluate()
+        return Solution(self.fit.w, self.objective, self.gradient, self.n, status)
+
+    def _evaluate(self) -> None:
+        value, gradient = self.risk.value_and_gradient(self.fit.w)
+        pull = self.precision * self.fit.w
+        self.objective, self.gradient = value + 0.5 * float(pull @ self.fit.w), gradient + pull

@@ -8,6 +8,7 @@ from structune.errors import DataError
 from structune.solvers.simplex_qp import maximize_on_simplex
 from structune.structures.base import FloatArray
 
+_IDLE = 1e-9  # dual weight
 _CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
 
 
@@ -33,8 +34,7 @@ class CuttingPlanes:
         self, precision: FloatArray, center: FloatArray | None = None, most: int | None = None
     ) -> None:
         n = precision.size
-        if not np.all(precision > 0):
-            raise DataError("a bundle method needs a positive precision for every weight")
+        _check(precision)
         most = most or int(np.clip(_CELLS // max(n, 1), _LEAST, _MOST))
         if most < 2:
             raise DataError(f"most={most}: expected room for 2 planes at least")
@@ -55,8 +55,9 @@ class CuttingPlanes:
     def change(self, linear: FloatArray, precision: FloatArray | None = None) -> None:
         """Another linear function beside the planes, or another prior; the planes stay."""
         self._rows[: self._n] += linear - self.linear
-        self.linear = linear
+        self.linear, self._alpha = linear, np.zeros(0)
         if precision is not None:
+            _check(precision)
             self.precision = precision
         rows = self._rows[: self._n]
         self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
@@ -73,25 +74,23 @@ class CuttingPlanes:
         self._gram[k, : k + 1] = self._gram[: k + 1, k] = self._rows[: k + 1] @ (row / self.precision)
 
     def _make_room(self) -> None:
-        shares = np.append(self._alpha, np.ones(self._n - self._alpha.size))  # new ones have none yet
-        idle = int(np.argmin(shares))
-        if shares[idle] <= 1e-9:
+        if self._alpha.size < self._n:  # planes are new since the last minimum
+            self.minimum()
+        idle = int(np.argmin(self._alpha))
+        if self._alpha[idle] <= _IDLE:
             self._drop(idle)
             return
-        row, offset = (
-            self._alpha @ self._rows[: self._alpha.size],
-            self._alpha @ self._offsets[: self._alpha.size],
-        )
+        row, offset = self._alpha @ self._rows[: self._n], float(self._alpha @ self._offsets[: self._n])
         self._drop(0)
         self._drop(0)
-        self._append(row, float(offset))
+        self._append(row, offset)
 
     def _drop(self, k: int) -> None:
         keep = np.delete(np.arange(self._n), k)
         self._n -= 1
         self._rows[: self._n], self._offsets[: self._n] = self._rows[keep], self._offsets[keep]
         self._gram[: self._n, : self._n] = self._gram[np.ix_(keep, keep)]
-        self._alpha = np.delete(self._alpha, k) if k < self._alpha.size else self._alpha
+        self._alpha = np.delete(self._alpha, k)
 
     def minimum(self) -> tuple[FloatArray, float]:
         """Where prior and planes have their minimum, and a lower bound of it: the value of the dual."""
@@ -100,3 +99,8 @@ class CuttingPlanes:
         self._alpha = alpha = maximize_on_simplex(gram, slope)
         bound = float(slope @ alpha - 0.5 * alpha @ gram @ alpha)
         return self.center - (alpha @ rows) / self.precision, bound
+
+
+def _check(precision: FloatArray) -> None:
+    if not np.all(precision > 0):
+        raise DataError("a bundle method needs a positive precision for every weight")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,9 @@ def fit_l2(
     if not risk.smooth:
         minimize = minimize_bundle if risk.convex else minimize_cccp
         ends = {"tolerance": _GAP * tolerance, "max_iterations": max_iterations, "monitor": monitor}
-        return minimize(risk, _positive(precision), start, **ends)
+        lifted = _positive(precision)
+        fit = minimize(risk, lifted, start, **ends)
+        return replace(fit, objective=fit.objective - 0.5 * float((lifted - precision) @ (fit.w * fit.w)))
 
     def objective(w: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = risk.value_and_gradient(w)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structune.errors import DataError
-from structune.monitor import STOPS, FitStopped, Monitor, stop_status
+from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.solution import Solution
@@ -70,7 +70,7 @@ def minimize_subgradient(
                 w = w - (value - level) / norm * (gradient / precision)
     except STOPS as stop:
         if best is None:
-            raise FitStopped(stop_status(stop), w) from None
+            raise
         status = stop_status(stop)
     if best is None:
         raise DataError(f"max_iterations={max_iterations}: expected 1 at least")

@@ -159,9 +159,10 @@ class _Steps:
         if kept or self.effective or self.collapsed:
             return
         self.collapsed, self.effective = True, self.tuner.count == "auto" and self.risk.smooth
-        remedy = "going on with the effective number of weights"
-        if not self.effective:
-            remedy = "count='effective' would go on" if self.risk.smooth else "tuning='grid' may do better"
+        remedy = "going on with" if self.effective else "count='effective' goes on with"
+        remedy += " the effective number of weights"
+        if not self.risk.smooth:
+            remedy = "tuning='grid' may do better"
         warnings.warn(
             f"the precisions grow and the weights collapse to zero: the training loss rose from "
             f"{self.first_loss:.6g} to {self.loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than "
