@@ -187,7 +187,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
             seconds, passes, gaps = (np.array(values) for values in zip(*solver["trace"], strict=True))
             shown = np.maximum(gaps, 1e-5)
             for axes, x in zip(panels[:, column], (seconds, passes), strict=True):
-                axes.plot(np.maximum(x, 1e-3), shown, label=name)
+                axes.plot(np.maximum(x, 1e-3), shown, color=f"C{list(SOLVERS).index(name)}", label=name)
         for axes, label in zip(panels[:, column], ("seconds", "passes"), strict=True):
             axes.set(xscale="log", yscale="log", xlabel=label, ylim=(1e-4, 2.0))
             axes.axhline(GAPS[-1], color="0.7", linewidth=0.8)

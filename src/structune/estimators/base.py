@@ -85,9 +85,10 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         def problem(**options: Any) -> TuningProblem:
             executor = make_executor(self.n_jobs)
-            return TuningProblem.build(
+            built = TuningProblem.build(
                 structure, loss, shard, groups, executor=executor, hessian=self.hessian, **options
             )
+            return self._prepared(built)
 
         if example_groups is not None and len(example_groups) != len(shard):
             raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
@@ -107,6 +108,10 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         penalty = self._precisions(groups) if self.tuning is None else result.precision
         self._keep(groups, penalty, result)
         return result
+
+    def _prepared(self, problem: TuningProblem) -> TuningProblem:
+        """The problem as the tuner or the fit gets it; a subclass may change what does not change optima."""
+        return problem
 
     def _make_loss(self) -> Loss:
         """The loss that was asked for by name, or given."""

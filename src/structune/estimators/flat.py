@@ -1,8 +1,7 @@
-"""What classifiers and regressors share: matrices of features, groups of features, an intercept."""
+"""What models of features share: matrices, groups of features, and of most of them an intercept."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,22 +16,21 @@ from structune.structures.base import FloatArray, Groups, Structure, check_weigh
 GROUPS = ("single", "feature", "prefix")
 
 
-class FlatEstimator(StructuredEstimator):
-    """A model of one row of features an example.
+class FeatureEstimator(StructuredEstimator):
+    """A model with weights of named features, which come as matrices or data frames."""
 
-    Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
-    changes nothing but how fast that is.
-    """
-
-    fit_intercept: bool
     n_features_in_: int
     coef_: Any
-    intercept_: Any
 
     @property
-    @abstractmethod
     def _n_scores(self) -> int:
         """Scores of an example that have weights."""
+        return 1
+
+    @property
+    def _n_free(self) -> int:
+        """Weights in model files that have no penalty."""
+        return 0
 
     @property
     def _names(self) -> list[str]:
@@ -50,6 +48,51 @@ class FlatEstimator(StructuredEstimator):
     def _check_fit(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
         return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, **checks)  # type: ignore[no-any-return]
 
+    def _check_features(self, X: Any) -> Any:
+        """The features of a prediction, dense or CSR."""
+        check_is_fitted(self, "coef_")
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _weight_groups(self, structure: Structure) -> Groups:
+        named = hasattr(self, "feature_names_in_")
+        labels = _feature_groups(self.groups, self._names, named)
+        groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
+        free = np.full(structure.n_weights - groups.index.size, -1)
+        return Groups(np.concatenate((groups.index, free)), groups.names)
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        names = getattr(self, "feature_names_in_", None)
+        header = {"n_features": self.n_features_in_, "named": names is not None}
+        return header, pack_names("feature", [] if names is None else self._names)
+
+    def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
+        n = header["n_features"]
+        names = unpack_names("feature", arrays)
+        if type(n) is not int or n < 0 or len(names) != n * bool(header["named"]):
+            raise ModelFileError(f"found {n!r} features with {len(names)} names")
+        self.n_features_in_ = n
+        if header["named"]:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        n_free = self._n_free
+        unpack_fit(self, n * self._n_scores + n_free, header, arrays, n_free)
+
+
+class FlatEstimator(FeatureEstimator):
+    """A model of one row of features an example.
+
+    Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
+    changes nothing but how fast that is.
+    """
+
+    fit_intercept: bool
+    intercept_: Any
+
+    @property
+    def _n_free(self) -> int:
+        return self._n_scores
+
     def _check_weights(self, sample_weight: Any, n_examples: int) -> FloatArray:
         weights = check_weights(sample_weight, n_examples)
         if not weights.any():
@@ -58,8 +101,7 @@ class FlatEstimator(StructuredEstimator):
 
     def _scores(self, X: Any) -> FloatArray:
         """coef_ . x + intercept_, shape (n_examples, n_scores)."""
-        check_is_fitted(self, "coef_")
-        matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        matrix = self._check_features(X)
         return np.asarray(matrix @ np.atleast_2d(self.coef_).T + self.intercept_)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -85,13 +127,6 @@ class FlatEstimator(StructuredEstimator):
         mean = np.average(X, axis=0, weights=weights)
         return X - mean, mean
 
-    def _weight_groups(self, structure: Structure) -> Groups:
-        named = hasattr(self, "feature_names_in_")
-        labels = _feature_groups(self.groups, self._names, named)
-        groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
-        free = np.full(structure.n_weights - groups.index.size, -1)
-        return Groups(np.concatenate((groups.index, free)), groups.names)
-
     @property
     def _weights(self) -> FloatArray:
         """Coefficients, and intercepts, which are 0 where there are none."""
@@ -101,23 +136,6 @@ class FlatEstimator(StructuredEstimator):
         n_coefs = self.n_features_in_ * self._n_scores
         self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
         self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)
-
-    # --- files --------------------------------------------------------------------------------------------
-
-    def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        names = getattr(self, "feature_names_in_", None)
-        header = {"n_features": self.n_features_in_, "named": names is not None}
-        return header, pack_names("feature", [] if names is None else self._names)
-
-    def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
-        n, k = header["n_features"], self._n_scores
-        names = unpack_names("feature", arrays)
-        if type(n) is not int or n < 0 or len(names) != n * bool(header["named"]):
-            raise ModelFileError(f"found {n!r} features with {len(names)} names")
-        self.n_features_in_ = n
-        if header["named"]:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        unpack_fit(self, (n + 1) * k, header, arrays, n_free=k)
 
 
 def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:

@@ -154,11 +154,16 @@ class _Search:
         self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, bound=self.lower)
         self.monitor.check()
 
+    def _minimum_of_planes(self) -> FloatArray:
+        aim, bound = self.planes.minimum()
+        self.lower = max(self.lower, bound)  # rounding may lower it
+        return aim
+
     def _aim(self) -> FloatArray:
         """Where to look next."""
         assert self.best is not None
         if self.seen is None:
-            aim, self.lower = self.planes.minimum()
+            aim = self._minimum_of_planes()
             return self.best.w + _THETA * (aim - self.best.w)
         gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
         aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._enough))
@@ -169,7 +174,7 @@ class _Search:
         assert self.best is not None
         point = self._point(seen.estimate, self.best.w)
         for _ in range(_MOST_INNER):
-            aim, self.lower = self.planes.minimum()
+            aim = self._minimum_of_planes()
             if point.objective - self.lower <= enough:
                 break
             turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)

@@ -25,11 +25,7 @@ def check_queries(queries: Any) -> tuple[Array, IntArray]:
     DataError
         No documents, an id that is not a number, or a query that comes back after another.
     """
-    ids = np.asarray(queries)
-    if ids.ndim != 1 or not ids.size:
-        raise DataError(f"found query ids of shape {ids.shape}, expected one a document, and a document")
-    for j in np.flatnonzero(ids != ids)[:1]:
-        raise DataError(f"document {j}: found the query {ids[j]}, expected an id")
+    ids = _ids(queries)
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     first: dict[Any, int] = {}
     for start in starts.tolist():
@@ -39,6 +35,31 @@ def check_queries(queries: Any) -> tuple[Array, IntArray]:
                 "expected the documents of a query together"
             )
     return ids, np.append(starts, ids.size)
+
+
+def brought_together(queries: Any) -> tuple[Array, IntArray]:
+    """Query ids as an array, and the documents in an order in which those of a query lie together.
+
+    Queries come in the order of their first documents, and the documents of each in the order given.
+
+    Raises
+    ------
+    DataError
+        No documents, or an id that is not a number.
+    """
+    ids = _ids(queries)
+    numbers: dict[Any, int] = {}
+    codes = [numbers.setdefault(query, len(numbers)) for query in ids.tolist()]
+    return ids, np.argsort(codes, kind="stable")
+
+
+def _ids(queries: Any) -> Array:
+    ids = np.asarray(queries)
+    if ids.ndim != 1 or not ids.size:
+        raise DataError(f"found query ids of shape {ids.shape}, expected one a document, and a document")
+    for j in np.flatnonzero(ids != ids)[:1]:
+        raise DataError(f"document {j}: found the query {ids[j]}, expected an id")
+    return ids
 
 
 def sorted_documents(offsets: IntArray, *keys: Array) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from structune.features.attributes import segment_indices
 from structune.structures.base import FloatArray, IntArray, Shard
 from structune.structures.design import Design
+from structune.structures.ranking_queries import sorted_documents, sorted_positions
 
 _CELLS_PER_PART = 10  # document-position pairs of an assignment that cost as much as a part of a chain
 
@@ -60,6 +61,16 @@ class RankingShard(Shard):
             self.ideal[chosen] if known else self.ideal,
             self.outputs[documents] if known else self.outputs,
         )
+
+    def sorted_by(self, scores: FloatArray) -> RankingShard:
+        """The same queries with known relevances, the documents of each by falling score.
+
+        Where weights or relevances leave a tie, documents stay in the order given: this one from now on.
+        """
+        documents = sorted_documents(self.offsets, -scores)
+        gains = self.gains[documents]
+        own = sorted_positions(self.offsets, -gains)
+        return replace(self, design=self.design.take(documents), gains=gains, outputs=own)
 
     def _documents(self, chosen: IntArray) -> IntArray | slice:
         """Those of the chosen queries; as a slice, which shares memory, where these follow one another."""

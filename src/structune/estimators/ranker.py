@@ -1,0 +1,267 @@
+"""Linear ranking by NDCG, with scikit-learn's face."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.estimators.base_file import Arrays
+from structune.estimators.flat import FeatureEstimator
+from structune.estimators.regressor import Regressor
+from structune.losses import Loss
+from structune.metrics.ndcg import ndcg
+from structune.risk import Risk
+from structune.solvers.solution import TOLERANCE
+from structune.structures.base import FloatArray, IntArray
+from structune.structures.ranking import Ranking
+from structune.structures.ranking_gain import Ndcg
+from structune.structures.ranking_queries import brought_together, check_queries, sorted_positions
+from structune.structures.ranking_shard import RankingShard
+from structune.tuning.grid import GridTuner
+from structune.tuning.problem import Tuner, TuningProblem
+
+_GRID = tuple(4.0**k for k in range(-5, 6))  # costs of a few queries tell no finer steps apart
+
+
+class ZeroWeightsWarning(UserWarning):
+    """The weights are all zero: the model ranks documents as they are given."""
+
+
+class Ranker(FeatureEstimator):
+    """Documents of a query ranked by a linear score, learned from the NDCG@k of the training queries.
+
+    Parameters
+    ----------
+    loss : {"ramp", "equivalent", "margin"}, or a loss
+        A bound on 1 - NDCG@k, summed over queries: the ramp loss (Chapelle et al. 2008); the margin loss
+        relative to the best order that sorts by relevance; or that relative to one such order, in which equal
+        relevances stay in the order given. The last is convex, and the first two are minimised by a
+        convex-concave procedure. Often no weights lower the last two, and all are 0 then.
+    tuning : None, "grid", "majorize", or a tuner
+        How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 4^-5 .. 4^5, and
+        keeps the one of the highest NDCG@k on held-out queries.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+    k : int, optional
+        Of the NDCG: only the first k positions count; None counts all.
+    convention : {"letor", "burges", "scikit-learn"}
+        Gains and discounts of the NDCG, see `structune.metrics.ndcg`. A query without relevant documents has
+        an NDCG of 0 in all three; it has no part in training.
+    folds : int, optional
+        Number of folds of the queries that "grid" holds out in turn; None for one held-out part.
+    holdout : float
+        Share of the queries in that part.
+    tolerance : float
+        A fit ends at a gap of ten times this, relative to the objective; the convex-concave procedure when a
+        round gains less than that. A tuner object has its own.
+    max_iterations : int
+        Of a fit without tuning: passes over the data, of each round of a convex-concave procedure.
+    max_seconds : float, optional
+        Time budget of `fit`; it returns the best it has.
+    warm_start : bool
+        Start at the weights of the fit before. Without `tuning`: tuners start anew.
+    n_jobs : int, optional
+        Threads; -1 takes all cores. The result does not depend on it.
+    random_state : int
+        Of the held-out split.
+    verbose : int
+        1 shows progress bars on a terminal, 2 keeps a line per iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+    penalty_ : ndarray, shape (n_groups,)
+    group_names_ : tuple of str
+    group_sizes_ : ndarray of int, shape (n_groups,)
+        Weights in each group.
+    history_ : list of dict
+    status_ : str
+        "converged", "iterations", "stalled", "budget" or "interrupted".
+    passes_ : float
+        Passes over the training data that the fit took.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    The structure is that of Le & Smola (2007): an order has the features sum_j (p_j + 1)^(-1/4) x_j, with p_j
+    the position of document j from 1. A constant added to a feature of all documents of a query changes
+    nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
+
+    At w = 0 all orders tie, and where the convex bound has its minimum there, the procedure goes on from the
+    order given. Before fits of "ramp" and "equivalent" the training documents of each query are therefore
+    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structune import Ranker
+    >>> X = np.array([[0.9, 0.1], [0.2, 0.3], [0.1, 0.9], [0.7, 0.4], [0.4, 0.2], [0.1, 0.6]])
+    >>> y, queries = [2, 1, 0, 2, 1, 0], ["a", "a", "a", "b", "b", "b"]
+    >>> Ranker(tuning=None).fit(X, y, queries).rank(X, queries).tolist()
+    [1, 2, 3, 1, 2, 3]
+    """
+
+    _kind = "ranker"
+    hessian = "exact"  # no loss of rankings has one
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss = "ramp",
+        tuning: str | Tuner | None = "grid",
+        penalty: float | Mapping[str, float] = 1.0,
+        groups: Any = "single",
+        k: int | None = 10,
+        convention: str = "letor",
+        folds: int | None = 5,
+        holdout: float = 0.2,
+        tolerance: float = TOLERANCE,
+        max_iterations: int = 1000,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.tuning = tuning
+        self.penalty = penalty
+        self.groups = groups
+        self.k = k
+        self.convention = convention
+        self.folds = folds
+        self.holdout = holdout
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, queries: Any) -> Self:
+        """Learn from documents with known relevances.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n_documents, n_features)
+        y : array-like, shape (n_documents,)
+            Relevances, numbers >= 0.
+        queries : array-like, shape (n_documents,)
+            The query of each document, a number or a string; documents may come in any order.
+
+        Raises
+        ------
+        ValueError
+            Input as scikit-learn refuses it; nan, which an imputer may replace.
+        DataError
+            Query ids, or relevances below 0 or too large; fewer queries than parts to hold out.
+        CapabilityError
+            A loss that needs more than the best orders, such as "log".
+
+        Warns
+        -----
+        ZeroWeightsWarning
+        """
+        loss = self._make_loss()
+        Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
+        before = getattr(self, "coef_", None) if self.warm_start else None
+        X, y = self._check_fit(X, y, y_numeric=True)
+        if y.dtype.kind not in "biuf":
+            raise DataError("found relevances that are strings, expected numbers")
+        ids, order = _arranged(queries, X)
+        Ndcg(self.convention, self.k).gains(y, ids)  # names a wrong document by its place in X
+        structure = self._structure
+        shard = structure.encode((X[order], ids[order]), y[order])
+        start = before if before is not None and before.size == X.shape[1] else None
+        self._learn(structure, loss, shard, start, None)
+        if self.status_ == "converged" and not self.coef_.any():
+            warnings.warn(
+                f"all weights are 0, where the bound of loss={self.loss!r} has its minimum",
+                ZeroWeightsWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @property
+    def _structure(self) -> Ranking:
+        return Ranking(self._names, self.k, self.convention)
+
+    def _tuner(self, tuning: str | Tuner) -> Tuner:
+        if tuning == "grid":
+            return GridTuner(_GRID, fit_tolerance=self.tolerance)
+        return super()._tuner(tuning)
+
+    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+        """With the documents of training parts sorted: orders that tie at w = 0 are then good ones."""
+        if problem.full.convex:
+            return problem
+
+        def ordered(risk: Risk) -> Risk:
+            w = _regression(risk.shards) if start is None else start
+            shards = [shard.sorted_by(risk.structure.scores(w, shard)) for shard in risk.shards]
+            return Risk(risk.structure, risk.loss, shards, risk.executor)
+
+        splits = tuple(replace(split, train=ordered(split.train)) for split in problem.splits)
+        return replace(problem, full=ordered(problem.full), splits=splits)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of each document, coef_ . x, shape (n_documents,): higher ones come first."""
+        return np.asarray(self._check_features(X) @ self.coef_)
+
+    def predict(self, X: Any) -> FloatArray:
+        """The same: documents of a query are ranked by falling score."""
+        return self.decision_function(X)
+
+    def rank(self, X: Any, queries: Any) -> IntArray:
+        """Position of each document in the ranking of its query, from 1, shape (n_documents,).
+
+        Documents with equal scores stay in the order given.
+        """
+        scores = self.decision_function(X)
+        ids, order = _arranged(queries, scores)
+        ranks = np.empty_like(order)
+        ranks[order] = 1 + sorted_positions(check_queries(ids[order])[1], -scores[order])
+        return ranks
+
+    def score(self, X: Any, y: Any, queries: Any) -> float:
+        """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents."""
+        scores = self.decision_function(X)
+        ids, order = _arranged(queries, scores)
+        y = np.asarray(y)
+        return float(ndcg(y[order], scores[order], ids[order], self.k, self.convention).mean())
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
+        model = cls()
+        model._unpack(header, arrays)
+        return model
+
+
+def _arranged(queries: Any, rows: Any) -> tuple[Any, IntArray]:
+    """Query ids, and an order of the rows that brings the documents of each query together."""
+    ids, order = brought_together(queries)
+    if ids.size != rows.shape[0]:
+        raise DataError(f"found {ids.size} query ids for {rows.shape[0]} documents")
+    return ids, order
+
+
+def _regression(shards: list[RankingShard]) -> FloatArray:
+    """Weights of a ridge regression of the gains, within queries, on the features."""
