@@ -77,8 +77,13 @@ def load(name: str, noise: float) -> Data:
         y = np.concatenate([y, data.test[1]])
     X = X.toarray() if sp.issparse(X) else X
     if y.size > MOST:
-        X, _, y, _ = train_test_split(X, y, train_size=MOST, stratify=y, random_state=0)
+        X, _, y, _ = train_test_split(X, y, train_size=MOST, stratify=strata(y), random_state=0)
     return X, shuffled(y, noise, np.random.default_rng(0)), y
+
+
+def strata(y: Any) -> Any:
+    """The labels, or nothing where a class has a single example, as one of shuttle has."""
+    return y if np.unique(y, return_counts=True)[1].min() > 1 else None
 
 
 def shuffled(y: Any, noise: float, rng: np.random.Generator) -> Any:
@@ -103,7 +108,9 @@ def path(loss: str, X: Any, y: Any, penalties: tuple[float, ...]) -> Any:
 
 def chosen_penalty(loss: str, X: Any, y: Any, fold: int) -> float:
     """The penalty of the best accuracy on a held-out part; the strongest of several."""
-    X_fit, X_held, y_fit, y_held = train_test_split(X, y, test_size=HOLDOUT, stratify=y, random_state=fold)
+    X_fit, X_held, y_fit, y_held = train_test_split(
+        X, y, test_size=HOLDOUT, stratify=strata(y), random_state=fold
+    )
     scores: list[float] = []
     for model in path(loss, X_fit, y_fit, PENALTIES):
         scores.append(model.score(X_held, y_held))
