@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.metadata
 import json
 import os
 import platform
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from structune.datasets._files import DataFile, find
 from structune.metrics.bootstrap import paired_difference
@@ -27,6 +29,16 @@ def mean_difference(base: ArrayLike, other: ArrayLike, n: int = 2000) -> dict[st
     a, b = np.asarray(base, dtype=np.float64), np.asarray(other, dtype=np.float64)
     found = paired_difference(a[:, None], b[:, None], lambda sums: sums[..., 0] / len(a), n=n)
     return {**vars(found), "text": str(found)}
+
+
+def pack(values: NDArray[Any]) -> str:
+    """Numbers of each example, in few characters."""
+    return base64.b85encode(zlib.compress(values.tobytes(), 9)).decode()
+
+
+def unpack(text: str, like: str, n: int) -> NDArray[Any]:
+    """What was packed, with a row for each of n examples."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(text)), like).reshape(n, -1)
 
 
 def contrafold_parameters() -> Path:

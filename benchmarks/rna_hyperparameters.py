@@ -16,13 +16,11 @@ What the implicit gradient holds out was chosen by --heldout, on other splits of
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import sys
 import tempfile
 import time
 import warnings
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import RESULTS, contrafold_parameters, write
+from common import RESULTS, contrafold_parameters, pack, unpack, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
 from structune.estimators.folder_space import OutsideSpaceWarning
@@ -216,16 +214,6 @@ def fold_record(folder: RNAFolder, seconds: float, losses: Array) -> dict[str, A
         "test_log_loss": round(float(losses[np.isfinite(losses)].sum()), 3),
         "precision": precisions(folder),
     }
-
-
-def pack(values: Array) -> str:
-    """Numbers of each sequence, for intervals over several splits, in few characters."""
-    return base64.b85encode(zlib.compress(values.tobytes(), 9)).decode()
-
-
-def unpack(text: str, like: str, n: int) -> Array:
-    """What was packed, with a row for each of n sequences."""
-    return np.frombuffer(zlib.decompress(base64.b85decode(text)), like).reshape(n, -1)
 
 
 # --- what all splits say ----------------------------------------------------------------------------------

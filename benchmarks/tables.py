@@ -181,6 +181,38 @@ def rna_hyperparameters() -> str:
     return f"{table(header, rows)}\n\nPaired differences: {notes}."
 
 
+def rna_ramp() -> str:
+    data, rows = result("rna_ramp"), []
+    found, published = data["summary"], data["published"]
+    losses = tuple(published["losses"])
+
+    def both(row: dict[str, Any], how: str) -> list[str]:
+        values = (row["losses"][loss] for loss in losses)
+        return [f"{value['sensitivity'][how]:.3f} / {value['ppv'][how]:.3f}" for value in values]
+
+    def gains(row: dict[str, Any], how: str, pair: str) -> list[str]:
+        return [interval(row["differences"][pair][key][how]) for key in ("sensitivity", "ppv")]
+
+    for k, (name, row) in enumerate(found["recall"].items()):
+        sizes = f"{found['sequences'][name]} ({published['sequences'][name]})"
+        papers = ["{:.3f} / {:.3f}".format(*published["losses"][loss][k]) for loss in losses]
+        rows.append([name, sizes, *both(row, "pooled"), *papers, *gains(row, "pooled", "ramp minus convex")])
+    whole = found["recall"]["all"]
+    more = {"all, means over sequences": (whole, "mean"), "all, F1 chooses": (found["f1"]["all"], "pooled")}
+    for name, (row, how) in more.items():
+        rows.append([name, "", *both(row, how), "", "", "", *gains(row, how, "ramp minus convex")])
+    others = {
+        pair: gains(whole, "pooled", pair) for pair in whole["differences"] if pair != "ramp minus convex"
+    }
+    notes = "; ".join(f"{pair}: sensitivity {values[0]}, PPV {values[1]}" for pair, values in others.items())
+    chosen = {loss: [f"{fold[loss]['penalty']['recall']:g}" for fold in data["folds"]] for loss in losses}
+    penalties = ", ".join(f"{loss} {' and '.join(values)}" for loss, values in chosen.items())
+    header = ["sensitivity / PPV by bases", "sequences (the paper's)", *losses]
+    header += [f"{loss}, published" for loss in losses]
+    header += [f"ramp - convex: {what}, points" for what in ("sensitivity", "PPV")]
+    return f"{table(header, rows)}\n\nAll lengths, points: {notes}. Penalties of the two folds: {penalties}."
+
+
 _FLAT_LABELS = {
     "grid": "grid, 21 values, 5 folds",
     "grid_warm": "the same with warm starts",
@@ -353,6 +385,7 @@ def main() -> None:
         "rna-speed": rna_speed,
         "rna-accuracy": rna_accuracy,
         "rna-hyperparameters": rna_hyperparameters,
+        "rna-ramp": rna_ramp,
         "flat-summary": flat_summary,
         "flat-tables": flat_tables,
         "flat-regression": flat_regression,

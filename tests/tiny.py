@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss, SquaredLoss
+from structune.margin_losses import MaximumLoss
 from structune.monitor import BudgetExhausted, Monitor
 from structune.risk import Risk
 from structune.solvers.l2 import fit_l2
@@ -133,6 +134,18 @@ class OneCtrlC(Fuse):
         return ThreadExecutor.map(self, function, items)
 
 
+def press_ctrl_c(monkeypatch, n=0):
+    """Once, instead of decoding a shard for a margin or ramp loss after the first `n` times."""
+    whole, left = MaximumLoss.violations, iter([*[False] * n, True])
+
+    def violations(*args, **options):
+        if next(left, False):
+            raise KeyboardInterrupt
+        return whole(*args, **options)
+
+    monkeypatch.setattr(MaximumLoss, "violations", violations)
+
+
 class Budget(Monitor):
     """A monitor whose time is up after `n` checks."""
 
@@ -152,6 +165,12 @@ def tuning_problem(kind="chain", which="grouped", seed=0, hessian="exact", execu
     return TuningProblem.build(
         structure, loss_of(structure), shard, groups, hessian=hessian, executor=executor, **options
     )
+
+
+def margin_problem(kind, loss, which="grouped", **options):
+    """The same with a margin or ramp loss."""
+    structure, shard = small(kind)
+    return TuningProblem.build(structure, loss, shard, group(structure, which), **options)
 
 
 def hmm_tuning_problem(n_sequences=60, n_relevant=4, n_features=12, seed=0, which="grouped", **options):

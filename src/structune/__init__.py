@@ -11,12 +11,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Classifier": "structune.estimators.classifier",
     "RNAFolder": "structune.estimators.folder",
+    "Ranker": "structune.estimators.ranker",
     "Regressor": "structune.estimators.regressor",
     "SequenceTagger": "structune.estimators.tagger",
     "load": "structune.model_files",
 }
 
-__all__ = ["Classifier", "RNAFolder", "Regressor", "SequenceTagger", "__version__", "load"]
+__all__ = ["Classifier", "RNAFolder", "Ranker", "Regressor", "SequenceTagger", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
 _LOADERS = {
     "classifier": ("structune.estimators.classifier", "Classifier"),
+    "ranker": ("structune.estimators.ranker", "Ranker"),
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),

@@ -233,7 +233,10 @@ def test_other_features_are_refused_in_prediction():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "margin"}, "loss='margin': expected 'log'"),
+        (
+            {"loss": "hinge"},
+            re.escape("loss='hinge': expected one of ['log', 'margin', 'ramp', 'equiv"),
+        ),
         ({"tuning": "bayes"}, "tuning='bayes': expected one of"),
         ({"hessian": "newton"}, "hessian='newton': expected one of"),
         ({"penalty": 0.0}, "penalty=0.0: expected finite numbers > 0"),

@@ -105,7 +105,10 @@ def test_training_data_that_is_refused(x, y, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "margin"}, re.escape("loss='margin': expected one of ['log']")),
+        (
+            {"loss": "hinge"},
+            re.escape("loss='hinge': expected one of ['log', 'margin', 'ramp', 'equiv"),
+        ),
         ({"groups": "template"}, "groups='template': expected 'kind', 'single', 'separate'"),
         ({"outside": "drop"}, "outside='drop': expected one of .*'skip', 'trim', 'error'"),
         ({"penalty": {"dangle": 1.0}}, re.escape("groups ['dangle'], expected some of [")),

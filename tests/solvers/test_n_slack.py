@@ -17,7 +17,7 @@ def test_scipy_agrees(kind):
     precision = np.geomspace(0.3, 3.0, problem.w.size)
     for rescaling in rescalings(problem):
         loss = MarginLoss(rescaling)
-        value, w = minimum(problem, precision, rescaling=rescaling)
+        value, _ = minimum(problem, precision, rescaling=rescaling)
         fit = minimize_n_slack(risk_of(problem, loss), precision, tolerance=1e-7)
         assert fit.status == "converged"
         assert fit.lower_bound <= value * (1 + 5e-7)

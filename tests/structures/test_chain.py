@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 import laws
+import loss_laws
 from chains import blur, chain_problems, draw_rules, draw_sequences, table
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
@@ -100,6 +101,18 @@ def test_laws_in_other_circumstances(circumstance, but, problem):
 @given(problem=chain_problems(scale=1e3))
 def test_laws_under_huge_weights(problem):
     laws.hold(problem, COMPLEX + DIFFERENCES)
+
+
+@settings(max_examples=30)
+@given(problem=chain_problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=10)
+@given(problem=chain_problems(scale=300.0))
+def test_laws_of_losses_under_huge_weights(problem):
+    loss_laws.hold(problem)
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain])

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logsumexp, softmax
 
 import laws
+import loss_laws
 from laws import Problem
 from structune.errors import CapabilityError, DataError
 from structune.structures.classes import Classes
@@ -73,6 +74,18 @@ def test_laws(problem):
 @given(problem=classes_problems(scale=1e3))
 def test_laws_under_huge_weights(problem):
     laws.hold(problem, (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences))
+
+
+@settings(max_examples=30)
+@given(problem=classes_problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=10)
+@given(problem=classes_problems(scale=1e3))
+def test_laws_of_losses_under_huge_weights(problem):
+    loss_laws.hold(problem)
 
 
 @settings(max_examples=20)

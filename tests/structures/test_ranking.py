@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
 
 import laws
+import loss_laws
 from laws import Problem
 from structune.errors import DataError
 from structune.structures.ranking import Ranking
@@ -106,6 +107,18 @@ def test_laws(problem):
 @given(problem=ranking_problems(scale=1e4))
 def test_laws_under_huge_weights(problem):
     laws.hold(problem)
+
+
+@settings(max_examples=30)
+@given(problem=ranking_problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=10)
+@given(problem=ranking_problems(scale=1e4))
+def test_laws_of_losses_under_huge_weights(problem):
+    loss_laws.hold(problem)
 
 
 def encoded(rng, sizes, k=10, n_features=3):

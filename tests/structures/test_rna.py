@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import laws
+import loss_laws
 from rnas import problem_of, problems
 from structune.errors import DataError
 from structune.losses import LogLoss
@@ -35,6 +36,18 @@ def test_laws(options, data):
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
+
+
+@settings(max_examples=15)
+@given(problem=problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=5)
+@given(problem=problems(max_length=11, scale=50.0, spread=True, features="extended"))
+def test_laws_of_losses_with_extreme_weights(problem):
+    loss_laws.hold(problem)
 
 
 SIDES = [(0, 30), (30, 0), (31, 0), (0, 31), (15, 15), (16, 15), (1, 29), (30, 1), (28, 2), (10, 11), (8, 8)]

@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
+from structune.errors import CapabilityError
+from structune.margin_losses import MarginLoss, RampLoss
 from structune.penalties import IntegratedL2
 from structune.tuning import DirectTuner, MajorizeTuner
-from tiny import KINDS, Budget, Fuse, tuning_problem
+from tiny import KINDS, Budget, Fuse, margin_problem, tuning_problem
 
 
 def objective(problem, w, **prior):
@@ -47,3 +49,12 @@ def test_cut_short():
     fuse = Fuse(10)
     assert DirectTuner().tune(tuning_problem(executor=fuse, splits=False)).status == "interrupted"
     assert DirectTuner(max_iterations=2).tune(problem).status == "iterations"
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_losses_with_kinks_are_refused(loss):
+    problem = margin_problem("classes", loss, splits=False)
+    found = type(loss).__name__
+    with pytest.raises(CapabilityError, match=f"the direct tuner needs a smooth loss, found {found}"):
+        DirectTuner().tune(problem)
+    assert problem.full.passes == 0

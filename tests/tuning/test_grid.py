@@ -7,9 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
+from structune.margin_losses import MarginLoss, RampLoss
+from structune.risk import Risk
 from structune.solvers.l2 import fit_l2
-from structune.tuning import GridTuner
-from tiny import Budget, Fuse, exact_fit, tuning_problem
+from structune.structures.base import Groups
+from structune.structures.classes import Classes
+from structune.tuning import GridTuner, TuningProblem
+from structune.tuning.problem import Split
+from tiny import Budget, Fuse, exact_fit, margin_problem, press_ctrl_c, tuning_problem
 
 VALUES = (0.1, 1.0, 10.0)
 
@@ -122,3 +127,62 @@ def test_a_spent_budget_leaves_the_best():
     first_fit = GridTuner().tune(problem, Budget(4))
     assert first_fit.heldout_loss is None
     assert problem.full.value(first_fit.w) < problem.full.at_zero.value
+
+
+# --- losses with kinks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_the_cost_of_predictions_is_held_out(loss):
+    problem = margin_problem("classes", loss, folds=2)
+    result = GridTuner(VALUES).tune(problem)
+    costs = []
+    for value in VALUES:
+        precision = np.full(problem.full.n_weights, value)
+        fits = [(fit_l2(split.train, precision).w, split.heldout) for split in problem.splits]
+        costs.append(sum(cost_by_hand(heldout, w) for w, heldout in fits))
+    assert_allclose([r["heldout_loss"] for r in grid_records(result)], costs)
+    assert_allclose(np.exp(result.log_precision), VALUES[int(np.argmin(costs))])
+    assert result.heldout_loss == pytest.approx(min(costs))
+    assert result.status == "converged"
+
+
+def cost_by_hand(risk, w):
+    """Weighted sum of the examples whose label is not that of the highest score."""
+    (shard,), structure = risk.shards, risk.structure
+    return shard.weights @ (structure.scores(w, shard).argmax(axis=1) != shard.outputs)
+
+
+def far_out():
+    """Two classes, and held out with others an example on the wrong side, so far that no loss bears it."""
+    structure = Classes([False, True], ["x"], bias=False, reference=True)
+    x = np.array([[-1.0], [1.0]] * 10)
+    parts = [(x, x[:, 0] > 0), (np.append(x, [[200.0]], axis=0), np.append(x[:, 0] > 0, False))]
+    risks = [Risk(structure, MarginLoss(), [structure.encode(a, b.tolist())]) for a, b in parts]
+    return TuningProblem(risks[0], Groups.single(1), (Split(*risks),))
+
+
+def test_the_cost_decides_and_not_the_loss():
+    problem, values = far_out(), (1e12, 1.0)
+    (split,) = problem.splits
+    fits = [fit_l2(split.train, np.array([value])).w for value in values]
+    assert [split.heldout.value(w) for w in fits] == pytest.approx([21.0, 201.0], rel=1e-2)
+    result = GridTuner(values).tune(problem)
+    assert [r["heldout_loss"] for r in grid_records(result)] == [10.0, 1.0]
+    assert_allclose(np.exp(result.log_precision), 1.0)
+
+
+def test_of_equal_costs_the_first_is_kept():
+    result = GridTuner((1.0, 1e-3, 100.0)).tune(far_out())
+    assert [r["heldout_loss"] for r in grid_records(result)] == [1.0, 1.0, 1.0]
+    assert_allclose(np.exp(result.log_precision), 1.0)
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_ctrl_c_with_kinks_leaves_the_best(loss, monkeypatch):
+    press_ctrl_c(monkeypatch, 70)
+    result = GridTuner(VALUES).tune(margin_problem("classes", loss, folds=2))
+    costs = [r["heldout_loss"] for r in grid_records(result)]
+    assert result.status == "interrupted"
+    assert result.heldout_loss == min(costs, default=None)
+    assert np.isfinite(result.w).all()

@@ -6,12 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
+from structune.margin_losses import MarginLoss, RampLoss
 from structune.monitor import Monitor
 from structune.solvers.l2 import fit_l2
 from structune.tuning import ImplicitTuner
 from structune.tuning.implicit import BOUNDS, hypergradient
-from tiny import KINDS, PRODUCTS, Budget, Fuse, exact_fit, hmm_tuning_problem, tuning_problem
+from tiny import (
+    KINDS,
+    PRODUCTS,
+    Budget,
+    Fuse,
+    exact_fit,
+    hmm_tuning_problem,
+    margin_problem,
+    tuning_problem,
+)
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
@@ -261,3 +271,12 @@ def test_a_spent_budget_leaves_the_best(n):
 def test_it_needs_heldout_data():
     with pytest.raises(DataError, match="needs held-out data"):
         ImplicitTuner().tune(tuning_problem(splits=False))
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_losses_with_kinks_are_refused(loss):
+    problem = margin_problem("classes", loss)
+    found = type(loss).__name__
+    with pytest.raises(CapabilityError, match=f"the implicit tuner needs a smooth loss, found {found}"):
+        ImplicitTuner().tune(problem)
+    assert problem.full.passes == 0

@@ -7,16 +7,29 @@ import pytest
 from numpy.testing import assert_allclose
 
 from structune.datasets import simulate_hmm
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 from structune.features.attributes import AttributeTable
 from structune.losses import LogLoss
+from structune.margin_losses import MarginLoss, RampLoss
 from structune.monitor import Monitor
+from structune.solvers.l2 import fit_l2
 from structune.structures.base import Groups
 from structune.structures.chain import Chain
+from structune.structures.classes import Classes
 from structune.tuning import MajorizeTuner, TuningProblem
 from structune.tuning import majorize as module
 from structune.tuning.majorize import CollapseWarning
-from tiny import KINDS, Budget, Fuse, dense_hessian, exact_fit, hmm_tuning_problem, tuning_problem
+from tiny import (
+    KINDS,
+    Budget,
+    Fuse,
+    dense_hessian,
+    exact_fit,
+    hmm_tuning_problem,
+    margin_problem,
+    press_ctrl_c,
+    tuning_problem,
+)
 
 TIGHT = {"tolerance": 1e-5, "fit_tolerance": 1e-8, "max_iterations": 500}
 WHICH = ["single", "grouped", "separate"]
@@ -248,3 +261,80 @@ def test_a_spent_budget_leaves_the_last_fit():
     result = MajorizeTuner().tune(problem, Budget(4))
     assert result.status == "budget"
     assert problem.full.value(result.w) < problem.full.at_zero.value
+
+
+# --- losses with kinks ------------------------------------------------------------------------------------
+
+
+KINKS = pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
+
+
+@pytest.mark.filterwarnings("ignore::structune.tuning.majorize.CollapseWarning")
+@KINKS
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_the_objective_never_rises_with_kinks(kind, loss):
+    """But for the gaps that fits leave, and the other optima that ramp losses have."""
+    problem = margin_problem(kind, loss, splits=False)
+    result = MajorizeTuner(tolerance=1e-2, fit_tolerance=1e-6).tune(problem)
+    objectives = [r["objective"] for r in records(result)]
+    slack = 2e-4 if loss.convex else 0.05
+    assert len(objectives) > 2
+    assert np.all(np.diff(objectives) <= slack * np.abs(objectives[:-1]))
+    assert not any(r["effective"] for r in records(result))
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_it_ends_at_the_fixed_point_with_kinks(kind):
+    problem = margin_problem(kind, MarginLoss(), splits=False)
+    tuner = MajorizeTuner(alpha=0.5, beta=2.0, tolerance=1e-2, fit_tolerance=1e-6, max_iterations=100)
+    result = tuner.tune(problem)
+    assert result.status == "converged"
+    expected = (problem.groups.sizes / 2 + 0.5) / (energy(problem, result) + 2.0)
+    assert_allclose(np.exp(result.log_precision), expected, rtol=0.02)
+    precision = weight_precision(problem, result)
+    value = fit_l2(problem.full, precision, tolerance=1e-6).objective
+    assert problem.full.value(result.w) + 0.5 * precision @ result.w**2 == pytest.approx(value, rel=2e-5)
+
+
+@KINKS
+def test_all_weights_count_where_there_is_no_hessian(loss):
+    problem = margin_problem("classes", loss, splits=False)
+    assert problem.full.n_weights * 10 > problem.full.n_parts
+    assert not MajorizeTuner().tune(problem).history[-1]["effective"]
+    found = type(loss).__name__
+    with pytest.raises(CapabilityError, match=f"count='effective' needs a smooth loss, found {found}"):
+        MajorizeTuner(count="effective").tune(problem)
+
+
+@KINKS
+def test_a_collapse_with_kinks_points_to_the_grid(loss):
+    """Every example has ten features of its own."""
+    structure = Classes([0, 1], [f"x{k}" for k in range(200)], bias=False, reference=True)
+    shard = structure.encode(np.kron(np.eye(20), np.ones(10)), [0, 1] * 10)
+    problem = TuningProblem.build(structure, loss, shard, Groups.single(200), splits=False)
+    with pytest.warns(CollapseWarning, match="the data determine; tuning='grid' may do better") as caught:
+        MajorizeTuner().tune(problem)
+    assert len(caught) == 1
+
+
+def test_the_loss_that_is_told_with_free_weights():
+    problem = margin_problem("binary", MarginLoss(), "free", splits=False)
+    result = MajorizeTuner().tune(problem)
+    assert result.history[-1]["loss"] == pytest.approx(problem.full.value(result.w), rel=1e-6)
+
+
+def test_the_loss_that_is_told():
+    for loss in (MarginLoss(), RampLoss()):
+        problem = margin_problem("classes", loss, splits=False)
+        result = MajorizeTuner().tune(problem)
+        assert result.history[-1]["loss"] == pytest.approx(problem.full.value(result.w), rel=1e-6)
+
+
+@KINKS
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_ctrl_c_with_kinks_leaves_the_last_fit(loss, n, monkeypatch):
+    problem = margin_problem("classes", loss, splits=False)
+    press_ctrl_c(monkeypatch, n)
+    result = MajorizeTuner(tolerance=1e-3).tune(problem)
+    assert result.status == "interrupted"
+    assert problem.full.value(result.w) <= problem.full.at_zero.value

@@ -1,4 +1,4 @@
-"""The command line: ``structune train | tune | predict | fold | evaluate``."""
+"""The command line: ``structune train | tune | predict | fold | rank | evaluate``."""
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     if not isinstance(model, SequenceTagger):
         raise ModelFileError(
             f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
-            "(for RNA see structune evaluate rna and structune fold)"
+            "(for others see structune evaluate rna, evaluate rank, fold and rank)"
         )
     extra: Any = getattr(model, "extra_", None)
     try:

@@ -88,7 +88,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             built = TuningProblem.build(
                 structure, loss, shard, groups, executor=executor, hessian=self.hessian, **options
             )
-            return self._prepared(built)
+            return self._prepared(built, start if self.tuning is None else None)
 
         if example_groups is not None and len(example_groups) != len(shard):
             raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
@@ -109,8 +109,8 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._keep(groups, penalty, result)
         return result
 
-    def _prepared(self, problem: TuningProblem) -> TuningProblem:
-        """The problem as the tuner or the fit gets it; a subclass may change what does not change optima."""
+    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+        """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
         return problem
 
     def _make_loss(self) -> Loss:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.estimators.base_file import Arrays
@@ -17,15 +18,15 @@ from structune.losses import Loss
 from structune.metrics.ndcg import ndcg
 from structune.risk import Risk
 from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray, IntArray
+from structune.structures.base import Array, FloatArray, IntArray
 from structune.structures.ranking import Ranking
-from structune.structures.ranking_gain import Ndcg
+from structune.structures.ranking_gain import Ndcg, ratio
 from structune.structures.ranking_queries import brought_together, check_queries, sorted_positions
 from structune.structures.ranking_shard import RankingShard
 from structune.tuning.grid import GridTuner
 from structune.tuning.problem import Tuner, TuningProblem
 
-_GRID = tuple(4.0**k for k in range(-5, 6))  # costs of a few queries tell no finer steps apart
+_GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
 
 
 class ZeroWeightsWarning(UserWarning):
@@ -43,7 +44,7 @@ class Ranker(FeatureEstimator):
         relevances stay in the order given. The last is convex, and the first two are minimised by a
         convex-concave procedure. Often no weights lower the last two, and all are 0 then.
     tuning : None, "grid", "majorize", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 4^-5 .. 4^5, and
+        How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 8^-3 .. 8^3, and
         keeps the one of the highest NDCG@k on held-out queries.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
@@ -56,7 +57,7 @@ class Ranker(FeatureEstimator):
         Of the NDCG: only the first k positions count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}
         Gains and discounts of the NDCG, see `structune.metrics.ndcg`. A query without relevant documents has
-        an NDCG of 0 in all three; it has no part in training.
+        an NDCG of 0 in all three.
     folds : int, optional
         Number of folds of the queries that "grid" holds out in turn; None for one held-out part.
     holdout : float
@@ -161,14 +162,16 @@ class Ranker(FeatureEstimator):
         y : array-like, shape (n_documents,)
             Relevances, numbers >= 0.
         queries : array-like, shape (n_documents,)
-            The query of each document, a number or a string; documents may come in any order.
+            The query of each document, a number or a string; documents may come in any order. Queries
+            whose documents are equally relevant are left out.
 
         Raises
         ------
         ValueError
             Input as scikit-learn refuses it; nan, which an imputer may replace.
         DataError
-            Query ids, or relevances below 0 or too large; fewer queries than parts to hold out.
+            Query ids; relevances below 0, too large, or equal within every query; fewer queries than parts
+            to hold out.
         CapabilityError
             A loss that needs more than the best orders, such as "log".
 
@@ -183,18 +186,19 @@ class Ranker(FeatureEstimator):
         if y.dtype.kind not in "biuf":
             raise DataError("found relevances that are strings, expected numbers")
         ids, order = _arranged(queries, X)
-        Ndcg(self.convention, self.k).gains(y, ids)  # names a wrong document by its place in X
+        self._check_relevance(y, ids)
         structure = self._structure
-        shard = structure.encode((X[order], ids[order]), y[order])
+        shard = _uneven(structure.encode((X[order], ids[order]), y[order]))
         start = before if before is not None and before.size == X.shape[1] else None
         self._learn(structure, loss, shard, start, None)
         if self.status_ == "converged" and not self.coef_.any():
-            warnings.warn(
-                f"all weights are 0, where the bound of loss={self.loss!r} has its minimum",
-                ZeroWeightsWarning,
-                stacklevel=2,
-            )
+            message = f"all weights are 0, where the {loss.name} loss has its minimum"
+            warnings.warn(message, ZeroWeightsWarning, stacklevel=2)
         return self
+
+    def _check_relevance(self, y: Any, ids: Array) -> None:
+        """Refuse wrong relevances, by the place of the document in the order given."""
+        Ndcg(self.convention, self.k).gains(y, ids)
 
     @property
     def _structure(self) -> Ranking:
@@ -210,10 +214,12 @@ class Ranker(FeatureEstimator):
         if problem.full.convex:
             return problem
 
+        structure = self._structure
+
         def ordered(risk: Risk) -> Risk:
             w = _regression(risk.shards) if start is None else start
-            shards = [shard.sorted_by(risk.structure.scores(w, shard)) for shard in risk.shards]
-            return Risk(risk.structure, risk.loss, shards, risk.executor)
+            shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
+            return Risk(structure, risk.loss, shards, risk.executor)
 
         splits = tuple(replace(split, train=ordered(split.train)) for split in problem.splits)
         return replace(problem, full=ordered(problem.full), splits=splits)
@@ -243,8 +249,8 @@ class Ranker(FeatureEstimator):
         """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents."""
         scores = self.decision_function(X)
         ids, order = _arranged(queries, scores)
-        y = np.asarray(y)
-        return float(ndcg(y[order], scores[order], ids[order], self.k, self.convention).mean())
+        self._check_relevance(y, ids)
+        return float(ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention).mean())
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -255,7 +261,7 @@ class Ranker(FeatureEstimator):
         return model
 
 
-def _arranged(queries: Any, rows: Any) -> tuple[Any, IntArray]:
+def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
     """Query ids, and an order of the rows that brings the documents of each query together."""
     ids, order = brought_together(queries)
     if ids.size != rows.shape[0]:
@@ -263,5 +269,33 @@ def _arranged(queries: Any, rows: Any) -> tuple[Any, IntArray]:
     return ids, order
 
 
+def _uneven(shard: RankingShard) -> RankingShard:
+    """Queries with documents of different relevance: there is nothing to learn from others."""
+    starts = shard.offsets[:-1]
+    low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
+    if not np.any(low < high):
+        raise DataError("found no query with documents of different relevance, expected at least one")
+    return shard.take(np.flatnonzero(low < high))
+
+
 def _regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the gains, within queries, on the features."""
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
+    sizes = np.concatenate([shard.sizes() for shard in shards])
+    gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
+    matrices = [shard.design.matrix for shard in shards]
+    gains = _centred(gains, sizes)
+    X = (
+        sp.vstack(matrices, format="csr")
+        if sp.issparse(matrices[0])
+        else _centred(np.vstack(matrices), sizes)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
+        return np.asarray(Regressor(fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
+
+
+def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """Values of documents, less the mean of their query."""
+    starts = np.cumsum(sizes) - sizes
+    means = np.add.reduceat(values, starts, axis=0).T / sizes
+    return values - np.repeat(means.T, sizes, axis=0)

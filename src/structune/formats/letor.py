@@ -59,7 +59,7 @@ class LetorData:
 
 
 def read_letor(
-    source: Source, features: Sequence[int] | None = None, missing: float = float("nan")
+    source: Source, features: Sequence[int] | None = None, missing: float | None = float("nan")
 ) -> LetorData:
     """Read a LETOR file, or one of SVMlight with queries, compressed by gzip or not.
 
@@ -72,23 +72,30 @@ def read_letor(
     features : sequence of int, optional
         The numbers of the features to read, rising, such as the `feature_indices` of the training set; by
         default all that the file has.
-    missing : float
-        The value of ``NULL``.
+    missing : float, optional
+        The value of ``NULL``; None refuses it.
 
     Raises
     ------
     DataError
         Names the file and line of a relevance that is no number >= 0, of a document without a query, of a
-        feature without a finite value or out of turn, and of a query that comes back after another; the
-        file holds no documents.
+        feature without a finite value or out of turn, of a query that comes back after another, and of a
+        value that is missing where `missing` is None; the file holds no documents.
     """
     lines = Lines(source)
     documents = list(_documents(lines))
     if not documents:
         raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
     columns = _columns(documents, features)
+    X = _matrix(documents, columns)
+    if missing is None:
+        for j, column in np.argwhere(np.isnan(X))[:1]:
+            what = f"found {_MISSING} for the feature {columns[column]}, expected a number (see 'missing')"
+            raise lines.refuse(documents[j].line, what)
+    else:
+        X[np.isnan(X)] = missing
     return LetorData(
-        _matrix(documents, columns, missing),
+        X,
         np.array([document.relevance for document in documents]),
         [document.query for document in documents],
         columns,
@@ -117,8 +124,9 @@ def write_letor(target: Source, data: LetorData) -> None:
 
 
 class _Document(NamedTuple):
-    """A line; missing values are nan."""
+    """A line, and its number; missing values are nan."""
 
+    line: int
     relevance: float
     query: str
     indices: NDArray[np.int64]
@@ -133,7 +141,7 @@ def _documents(lines: Lines) -> Iterator[_Document]:
         if text.startswith("#"):
             continue
         with lines.at(number):
-            document = _document(text)
+            document = _document(number, text)
         if document.query != previous:
             if document.query in begun:
                 raise lines.refuse(
@@ -145,7 +153,7 @@ def _documents(lines: Lines) -> Iterator[_Document]:
         yield document
 
 
-def _document(text: str) -> _Document:
+def _document(line: int, text: str) -> _Document:
     _check_unicode(text)
     content, _, comment = text.partition("#")
     words = content.split()
@@ -154,7 +162,7 @@ def _document(text: str) -> _Document:
         raise DataError(f"found the relevance {shown(relevance)}, expected a finite number >= 0")
     if not query.startswith("qid:") or query == "qid:":
         raise DataError(f"found {shown(query)} after the relevance, expected a query such as 'qid:1'")
-    return _Document(float(relevance), query[4:], *_parsed(words[2:]), comment.strip())
+    return _Document(line, float(relevance), query[4:], *_parsed(words[2:]), comment.strip())
 
 
 def _parsed(words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -196,7 +204,7 @@ def _checked_columns(indices: NDArray[np.int64]) -> NDArray[np.int64]:
     return indices
 
 
-def _matrix(documents: list[_Document], columns: NDArray[np.int64], missing: float) -> NDArray[np.float64]:
+def _matrix(documents: list[_Document], columns: NDArray[np.int64]) -> NDArray[np.float64]:
     X = np.zeros((len(documents), columns.size))
     for row, document in zip(X, documents, strict=True):
         if np.array_equal(document.indices, columns):
@@ -206,7 +214,6 @@ def _matrix(documents: list[_Document], columns: NDArray[np.int64], missing: flo
                 document.indices, columns, assume_unique=True, return_indices=True
             )
             row[wanted] = document.values[given]
-    X[np.isnan(X)] = missing
     return X
 
 

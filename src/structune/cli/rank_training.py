@@ -1,0 +1,54 @@
+"""``structune train rank`` and ``structune tune rank``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structune.cli import reports
+from structune.cli.rank_data import open_training
+from structune.cli.rank_evaluation import evaluate
+from structune.estimators.ranker import Ranker
+from structune.formats import LetorData
+
+
+@dataclass(frozen=True)
+class Request:
+    """The files of one training, and how to read them."""
+
+    train: list[Path]
+    model: Path
+    missing: float | None
+    test: Path | None = None
+    plot: Path | None = None
+
+
+def run(request: Request, settings: Mapping[str, Any]) -> int:
+    """Fit, save, report; returns the exit code."""
+    reports.check_targets([request.model], [request.plot])
+    reader, found = open_training(request.train, request.missing)
+    test = None if request.test is None else reader.read(request.test)
+    X, relevance = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
+    queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
+    start = time.perf_counter()
+    with reports.short_warnings():
+        ranker = Ranker(**settings).fit(X, relevance, queries)
+    seconds = time.perf_counter() - start
+    reports.check_begun(ranker)
+    ranker.save(request.model, extra=reader.header())
+    reports.report(ranker, [("data", _described(found, len(set(queries))))], seconds, request.model)
+    if test is not None:
+        evaluate(ranker, [test]).show()
+    if request.plot is not None:
+        reports.draw(ranker, request.plot)
+    return reports.exit_code(ranker)
+
+
+def _described(found: Sequence[LetorData], n_queries: int) -> str:
+    n_features = found[0].feature_indices.size
+    return f"{n_queries:,} queries, {sum(map(len, found)):,} documents, {n_features:,} features"
