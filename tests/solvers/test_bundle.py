@@ -233,7 +233,6 @@ def test_tiny_precisions(kind, keep):
     check(fits[1], peer, 1e-3)
 
 
-@pytest.mark.xfail(strict=True, reason="planes that touch far away have offsets of rounding errors alone")
 @KEEP
 @pytest.mark.parametrize("kind", ["chain", "binary"])
 def test_precisions_that_leave_no_digits_are_not_told_to_be_solved(kind, keep):

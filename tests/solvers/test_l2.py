@@ -79,7 +79,6 @@ def test_what_is_told_is_without_that_little():
         assert fit.objective == pytest.approx(objective(problem, fit.w, precision, loss), rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the bound and the gradient are still those with the little prior")
 @pytest.mark.parametrize("what", ["bound", "gradient"])
 def test_all_that_is_told_is_without_that_little(what):
     problem = enumerated("chain")

@@ -18,6 +18,11 @@ from structune.formats import LetorData
 from structune.metrics import ndcg
 
 _POSITIONS = range(1, 11)
+_CONVENTIONS = {  # gain of a relevance r, discount of the position i
+    "letor": "2^r - 1, 1 / log2(max(i, 2))",
+    "burges": "2^r - 1, 1 / log2(1 + i)",
+    "scikit-learn": "r, 1 / log2(1 + i)",
+}
 
 
 @dataclass(frozen=True)
@@ -37,16 +42,14 @@ class Evaluation:
 
     def show(self) -> None:
         """Print it as tables."""
-        rows = [(str(k), [value]) for k, value in self.ndcg.items()]
+        rows = [*((str(k), [value]) for k, value in self.ndcg.items()), ("mean", [self.mean])]
         print_tables(
-            numbers_table(
-                f"NDCG@k, convention {self.convention}", "k", ["NDCG"], [*rows, ("mean", [self.mean])]
-            ),
-            record_table("Known relevances", self._known()),
+            numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", self._record())
         )
 
-    def _known(self) -> list[tuple[str, str]]:
+    def _record(self) -> list[tuple[str, str]]:
         return [
+            ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
             ("data", f"{self.n_queries:,} queries, {self.n_documents:,} documents"),
             ("nothing relevant", f"{self.n_without:,} queries, which count 0"),
         ]

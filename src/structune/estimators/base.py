@@ -139,7 +139,8 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             max_iterations=self.max_iterations,
             monitor=monitor,
         )
-        monitor.record("fit", objective=fit.objective, gradient_norm=fit.gradient_norm, passes=risk.passes)
+        end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {"lower_bound": fit.lower_bound}
+        monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
         return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:

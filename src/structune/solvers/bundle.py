@@ -19,6 +19,7 @@ GAP = 1e-3  # of the objective
 _THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
 _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
+_ROUNDING = 1e-6  # of the objective: what a bound may lie above it
 _LEAST_SCALE = 1e-6  # of the objective at the start
 _LONGEST, _BISECTIONS = 2.0, 14
 _MOST_INNER = 1000
@@ -112,6 +113,10 @@ class _Search:
             self._look(w)
             while self.n < max_iterations:
                 aim = self._aim()
+                assert self.best is not None
+                if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
+                    status = "stalled"
+                    break
                 if self._gap <= self._enough:
                     status = "converged"
                     break

@@ -54,13 +54,9 @@ def fit_l2(
     mean of the others.
     """
 
-    ends: dict[str, Any]
+    ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if not risk.smooth:
-        minimize = minimize_bundle if risk.convex else minimize_cccp
-        ends = {"tolerance": _GAP * tolerance, "max_iterations": max_iterations, "monitor": monitor}
-        lifted = _positive(precision)
-        fit = minimize(risk, lifted, start, **ends)
-        return replace(fit, objective=fit.objective - 0.5 * float((lifted - precision) @ (fit.w * fit.w)))
+        return _fit_kinks(risk, precision, start, tolerance=_GAP * tolerance, **ends)
 
     def objective(w: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = risk.value_and_gradient(w)
@@ -70,7 +66,6 @@ def fit_l2(
 
     w = np.zeros(risk.n_weights) if start is None else start
     gradient_tolerance = tolerance * risk.at_zero.gradient_norm
-    ends = {"max_iterations": max_iterations, "monitor": monitor}
     if risk.dense or risk.quadratic:
         fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
         if fit.status != "stalled":
@@ -79,6 +74,16 @@ def fit_l2(
     variance = risk.at_zero.variance if start is None else risk.variance(start)
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)  # a weight that nothing moves
     return minimize_smooth(objective, w, scale=diagonal**-0.25, gradient_tolerance=gradient_tolerance, **ends)
+
+
+def _fit_kinks(risk: Risk, precision: FloatArray, start: FloatArray | None, **ends: Any) -> Solution:
+    lifted = _positive(precision)
+    fit = (minimize_bundle if risk.convex else minimize_cccp)(risk, lifted, start, **ends)
+    extra = (lifted - precision) * fit.w
+    if not extra.any():
+        return fit
+    objective = fit.objective - 0.5 * float(extra @ fit.w)
+    return replace(fit, objective=objective, gradient=fit.gradient - extra, lower_bound=-np.inf)
 
 
 def _positive(precision: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ import piqp
 
 from structune.structures.base import FloatArray
 
+_MOST_STEPS = 30  # later ones gain nothing
 _PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the diagonal of the Gram matrix
 
 
@@ -25,6 +26,7 @@ def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
     solver = piqp.DenseSolver()
     for kind in ("abs", "rel", "duality_gap_abs", "duality_gap_rel"):
         setattr(solver.settings, f"eps_{kind}", _PRECISION)
+    solver.settings.max_iter = _MOST_STEPS
     cost = (slope.max() - slope) / scale
     nothing = (None, None, None)
     solver.setup(gram / scale, cost, np.ones((1, n)), np.ones(1), *nothing, np.zeros(n), np.ones(n))

@@ -22,7 +22,7 @@ _MOST_POINTS = 10_000
 
 @dataclass
 class GridTuner:
-    """Tries every precision, and keeps the one of lowest held-out loss.
+    """Tries every precision, and keeps the one of lowest held-out loss; of equals, the highest.
 
     Of losses with kinks, which bound the cost of predictions, that cost itself is what is held out.
 
@@ -103,7 +103,7 @@ class _Search:
             loss += heldout.value(fits[-1]) if heldout.smooth else heldout.task_cost(fits[-1])
         if self.tuner.warm:
             self.starts = list(fits)
-        if self.loss is None or loss < self.loss:
+        if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
             self.loss, self.d, self.w = loss, d, fits[0]
         self.monitor.record(
             "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
