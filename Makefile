@@ -31,6 +31,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/flat_tables.py
 	$(BIN)/python benchmarks/flat_tables.py --sensitivity
 	$(BIN)/python benchmarks/flat_groups.py
+	$(BIN)/python benchmarks/ohsumed.py
 	$(BIN)/python benchmarks/noisy_classes.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rna_ramp.py

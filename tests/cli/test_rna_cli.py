@@ -670,7 +670,7 @@ def test_help(command):
     assert f"structune {command.removesuffix(' tagger')} " in out.split("Example:")[1]
 
 
-@pytest.mark.parametrize("command", ["fold", "train", "evaluate rna"])
+@pytest.mark.parametrize("command", ["fold", "train", "evaluate rna", "rank", "tune rank"])
 def test_nothing_heavy_is_imported_for_help(command):
     heavy = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
     start = f"sys.argv = {['structune', *command.split(), '--help']}\nfrom structune.cli import main"
@@ -688,5 +688,5 @@ def test_help_of_the_root():
     out = succeed("--help")
     assert "RNA" in out
     assert "Example:" in out
-    order = [out.index(f"\n  {name} ") for name in ("train", "tune", "predict", "fold", "evaluate")]
+    order = [out.index(f"\n  {name} ") for name in ("train", "tune", "predict", "fold", "rank", "evaluate")]
     assert order == sorted(order)
