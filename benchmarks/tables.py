@@ -394,6 +394,8 @@ def main() -> None:
         "solvers": solvers,
     }
     for name, make in makers.items():
+        if f"<!-- {name} -->" not in text:
+            continue
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
         text, n = re.subn(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
         assert n == 1, f"README.md has no place for {name}"

@@ -151,7 +151,9 @@ def test_weights_that_are_all_zero_are_told(files, tmp_path):
     args = ["--loss", "margin", "--penalty", 1e6]
     result = run("train", "rank", files / "train.txt", "-m", tmp_path / "m", *args, *QUIET)
     assert result.exit_code == 0
-    assert result.stderr == "structune: all weights are 0, where the margin loss has its minimum\n"
+    assert (
+        result.stderr == "structune: all weights are 0: no others lower the margin loss, with its penalty\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["train", "tune"])

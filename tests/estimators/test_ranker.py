@@ -114,7 +114,9 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
 
 def test_zero_weights_are_told():
     x, y, queries = planted(noise=100.0)
-    with pytest.warns(ZeroWeightsWarning, match="all weights are 0, where the margin loss has its minimum"):
+    with pytest.warns(
+        ZeroWeightsWarning, match="all weights are 0: no others lower the margin loss, with its penalty"
+    ):
         model = ranker(loss="margin", penalty=1e3).fit(x, y, queries)
     assert_array_equal(model.coef_, 0.0)
     assert_array_equal(model.rank(x, queries), np.tile(np.arange(1, 9), 12))

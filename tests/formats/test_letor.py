@@ -70,6 +70,13 @@ def test_missing_values_may_have_a_value():
     check(read(TEXT, missing=0.0), np.nan_to_num(X))
 
 
+def test_missing_values_may_be_refused():
+    text = "# a heading\n\n1 qid:1 1:2 3:1\n0 qid:1 1:1 2:NULL\n"
+    with pytest.raises(DataError, match=":4: found NULL for the feature 2, expected a number"):
+        read(text, missing=None)
+    assert read(text, features=[1, 3], missing=None).X.tolist() == [[2.0, 1.0], [1.0, 0.0]]
+
+
 def test_features_that_a_line_leaves_out_are_0():
     data = read("1 qid:1 2:5\n0 qid:1\n0 qid:2 1:3 9:4\n")
     assert data.feature_indices.tolist() == [1, 2, 9]

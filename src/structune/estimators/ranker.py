@@ -45,7 +45,8 @@ class Ranker(FeatureEstimator):
         convex-concave procedure. Often no weights lower the last two, and all are 0 then.
     tuning : None, "grid", "majorize", or a tuner
         How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 8^-3 .. 8^3, and
-        keeps the one of the highest NDCG@k on held-out queries.
+        keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing out; it may drive
+        the weights to 0.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). Ignored under `tuning`.
@@ -192,7 +193,7 @@ class Ranker(FeatureEstimator):
         start = before if before is not None and before.size == X.shape[1] else None
         self._learn(structure, loss, shard, start, None)
         if self.status_ == "converged" and not self.coef_.any():
-            message = f"all weights are 0, where the {loss.name} loss has its minimum"
+            message = f"all weights are 0: no others lower the {loss.name} loss, with its penalty"
             warnings.warn(message, ZeroWeightsWarning, stacklevel=2)
         return self
 
