@@ -172,10 +172,10 @@ def test_the_cost_decides_and_not_the_loss():
     assert_allclose(np.exp(result.log_precision), 1.0)
 
 
-def test_of_equal_costs_the_first_is_kept():
+def test_of_equal_costs_the_highest_precision_is_kept():
     result = GridTuner((1.0, 1e-3, 100.0)).tune(far_out())
     assert [r["heldout_loss"] for r in grid_records(result)] == [1.0, 1.0, 1.0]
-    assert_allclose(np.exp(result.log_precision), 1.0)
+    assert_allclose(np.exp(result.log_precision), 100.0)
 
 
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
