@@ -217,8 +217,22 @@ def test_a_bundle_serves_again_with_another_linear_part(keep):
 def test_huge_precisions(kind, precision, keep):
     problem = enumerated(kind)
     fit = solve(risk_of(problem), uniform(problem, precision), keep=keep)
-    check(fit, problem.shard.weights @ margin_values(problem, 0 * problem.w), 1e-3)
+    at_zero = problem.shard.weights @ margin_values(problem, 0 * problem.w)
+    assert fit.status == "converged"
+    assert fit.lower_bound - 1e-12 * at_zero <= fit.objective <= at_zero
+    assert fit.objective - fit.lower_bound <= max(0.03 * (at_zero - fit.objective), 1e-5 * at_zero)
     assert_allclose(fit.w, 0.0, atol=100 / precision)
+
+
+@KEEP
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_a_strong_prior_ends_near_its_minimum(kind, keep):
+    """Its objective may be all within the tolerance, but directions decide what is predicted."""
+    problem = enumerated(kind)
+    precision = uniform(problem, 1e4)
+    at_zero = problem.shard.weights @ margin_values(problem, 0 * problem.w)
+    fit, (value, _) = solve(risk_of(problem), precision, keep=keep), minimum(problem, precision)
+    assert at_zero - fit.objective >= 0.96 * (at_zero - value) - 1e-5 * at_zero
 
 
 @KEEP

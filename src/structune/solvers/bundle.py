@@ -16,6 +16,8 @@ from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray
 
 GAP = 1e-3  # of the objective
+_PART = 0.03  # and of the fall from the objective at the center, which a strong prior makes small,
+_FINEST = 0.01  # but not below this times the gap asked for
 _THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
 _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
@@ -82,7 +84,8 @@ def minimize_bundle(
         That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
         have been others; it has the center.
     tolerance : float
-        Ends when the gap between the objective and its lower bound is at most this times the objective.
+        Ends when the gap between the objective and its lower bound is at most this times the objective, and
+        3 % of what the objective can fall below its value at the center (or a hundredth of the former).
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
@@ -138,7 +141,9 @@ class _Search:
     @property
     def _enough(self) -> float:
         assert self.best is not None
-        return self.tolerance * max(abs(self.best.objective), self.least)
+        enough = self.tolerance * max(abs(self.best.objective), self.least)
+        fall = self.planes.at(self.planes.center) - self.best.objective
+        return min(enough, max(_PART * fall, _FINEST * enough))
 
     def _point(self, function: Convex, w: FloatArray) -> Point:
         """Evaluate, and keep the plane."""

@@ -47,6 +47,10 @@ class CuttingPlanes:
     def __len__(self) -> int:
         return self._n
 
+    def at(self, w: FloatArray) -> float:
+        """The largest of the planes, a lower bound of the function with the linear one."""
+        return float(np.max(self._rows[: self._n] @ w + self._offsets[: self._n]))
+
     def prior(self, w: FloatArray) -> float:
         """1/2 (w - center)' C (w - center)."""
         away = w - self.center
