@@ -40,7 +40,7 @@ from structune.metrics.bootstrap import paired_difference
 Array = NDArray[Any]
 NAME = "rna_ramp"
 LOSSES = {"CRF": "log", "convex": "margin", "ramp": "ramp"}
-POWERS = {"CRF": range(5, -1, -1), "convex": range(9, 1, -1), "ramp": range(5, -1, -1)}
+POWERS = {"CRF": range(5, -3, -1), "convex": range(10, 1, -1), "ramp": range(8, -1, -1)}
 PENALTIES = {loss: [4.0**k for k in powers] for loss, powers in POWERS.items()}
 HOLDOUT = 1 / 3
 CRITERIA = ("recall", "f1")

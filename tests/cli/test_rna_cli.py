@@ -92,6 +92,38 @@ def test_fold(files, folder, fold):
     assert [record.structure for record in records(out)] == folder.predict(SEQUENCES)
 
 
+@pytest.fixture(scope="module")
+def margin_model(files):
+    sequences, structures = zip(*((record.sequence, record.structure) for record in TRAIN), strict=True)
+    model = RNAFolder(loss="margin", penalty=0.1, n_jobs=1).fit(sequences, structures)
+    model.save(files / "margin.structune")
+    return files / "margin.structune"
+
+
+def test_a_model_without_probabilities(files, margin_model, tmp_path):
+    folder = structune.load(margin_model).set_params(n_jobs=1)
+    args = ["fold", files / "test.fa", "--model", margin_model, *QUIET]
+    best = folder.predict_viterbi(SEQUENCES)
+    assert [record.structure for record in records(succeed(*args))] == best
+    assert succeed(*args, "--method", "viterbi") == succeed(*args)
+    rows = [json.loads(line) for line in succeed(*args, "--format", "json").splitlines()]
+    assert [row["structure"] for row in rows] == best
+    assert {row["pairs"] for row in rows} == {row["log_partition"] for row in rows} == {None}
+    succeed("fold", "-", *args[2:], "--plot", tmp_path / "plot.png", stdin=f">a\n{SEQUENCES[0]}\n")
+    assert (tmp_path / "plot.png").stat().st_size
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--samples 2", "--nbest 2", "--method centroid", "--gamma 2", "--format pairs", "--dot-plot x.png"],
+)
+def test_what_needs_probabilities(files, margin_model, option):
+    message = fail("fold", files / "test.fa", "--model", margin_model, *option.split(), *QUIET)
+    named = option if option.startswith(("--method", "--format")) else option.split()[0]
+    assert message.startswith(f"structune: {margin_model}: found a model fitted with loss='margin', ")
+    assert message.endswith(f"which has no probabilities, expected one that has them with {named}\n")
+
+
 def test_standard_input(files, fold):
     expected = fold(files / "test.fa")
     assert fold("-", stdin=FASTA) == fold(stdin=FASTA) == expected

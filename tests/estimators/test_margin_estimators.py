@@ -253,6 +253,27 @@ def test_there_are_no_probabilities(loss):
     assert hasattr(classifier(loss="log"), "predict_proba")
 
 
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("tagger", lambda model, x: model.predict_marginals(x)),
+        ("tagger", lambda model, x: model.predict_nbest(x)),
+        ("tagger", lambda model, x: model.segment_probability(x, 0, 0, ["a"])),
+        ("folder", lambda model, x: model.predict_mea(x, [1.0])),
+        ("folder", lambda model, x: model.predict_centroid(x)),
+        ("folder", lambda model, x: model.predict_nbest(x)),
+        ("folder", lambda model, x: model.sample(x)),
+        ("folder", lambda model, x: model.pair_probabilities(x[0])),
+        ("folder", lambda model, x: model.log_loss(x, FOLDS)),
+    ],
+)
+def test_what_needs_probabilities_is_refused(kind, call):
+    x = DATA[kind][1]
+    call(fitted(kind, loss="log"), x)
+    with pytest.raises(CapabilityError, match="fitted with loss='ramp' has scores, no probabilities"):
+        call(fitted(kind, loss="ramp"), x)
+
+
 @BOTH_LOSSES
 def test_folders_predict_the_highest_score(loss):
     model = fitted("folder", loss=loss)

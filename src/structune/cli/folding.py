@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,7 +17,10 @@ from structune.cli.rna_batches import Progress, in_order
 from structune.cli.rna_data import UntilError, open_folder, read_sequences
 from structune.cli.rna_decoding import Folded, Recipe
 from structune.cli.rna_output import FileNames, as_text, open_output
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
+
+if TYPE_CHECKING:
+    from structune.estimators.folder import RNAFolder
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,19 @@ class Request:
         if "-" not in (self.source, self.output) and _is_same(self.source, self.output):
             raise DataError(f"{self.output}: expected another file than the one that is read")
 
+    def check_model(self, folder: RNAFolder, recipe: Recipe) -> Recipe:
+        """What a model can do of a recipe: json and drawings may be without probabilities."""
+        if folder.has_probabilities:
+            return recipe
+        shown = {"--format pairs": self.format == "pairs", "--dot-plot": self.dot_plot is not None}
+        asked = [*recipe.asked_of_probabilities, *filter(shown.get, shown)]
+        if asked:
+            raise CapabilityError(
+                f"{self.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
+                f"expected one that has them with {asked[0]}"
+            )
+        return replace(recipe, with_pairs=False, with_log_partition=False)
+
     def check_number(self, several: bool) -> None:
         """Refuse several structures where one can be written."""
         if several and self.format == "bpseq" and not self.to_folder:
@@ -69,12 +86,12 @@ class _Drawings:
         from structune.plots.rna_pairs import plot_pair_probabilities
 
         record, structure = folded.record, folded.choices[0].structure
-        assert folded.pairs is not None
         name = None if self._names is None else self._names(record.name)
         if self._plot is not None:
             path = _named(self._plot, name)
             plot_structure(record.sequence, structure, folded.pairs, record.name, path)
         if self._dot_plot is not None:
+            assert folded.pairs is not None
             path = _named(self._dot_plot, name)
             plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)
 
@@ -92,6 +109,7 @@ def run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> int:
 
 def _run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(request.model, request.contrafold)
+    recipe = request.check_model(folder, recipe)
     if request.source == "-" and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
     source = UntilError(read_sequences(request.source, request.with_constraints))

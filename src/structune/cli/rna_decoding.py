@@ -74,6 +74,17 @@ class Recipe:
         """Whether a sequence has several structures."""
         return self.n_samples is not None or self.n_best is not None
 
+    @property
+    def asked_of_probabilities(self) -> list[str]:
+        """Options that a model without probabilities cannot follow."""
+        asked = {
+            "--samples": self.n_samples is not None,
+            "--nbest": self.n_best is not None,
+            "--method centroid": self.method == "centroid",
+            "--gamma": self.gamma is not None,
+        }
+        return [option for option, is_asked in asked.items() if is_asked]
+
     def check(self) -> None:
         """Refuse options that do not go together."""
         if self.n_samples is not None and self.n_best is not None:

@@ -43,7 +43,7 @@ def _as_dict(folded: Folded, min_probability: float) -> dict[str, Any]:
         "name": folded.record.name,
         "sequence": folded.record.sequence,
         **_structures(folded.choices),
-        "pairs": pairs,
+        "pairs": pairs if folded.pairs is not None else None,
         "log_partition": folded.log_partition,
     }
 

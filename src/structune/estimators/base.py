@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 from structune.estimators.base_file import Arrays, pack_fit
 from structune.executors import make_executor
 from structune.losses import LogLoss, Loss
@@ -127,6 +127,12 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def has_probabilities(self) -> bool:
         """Whether scores are log odds: the weights were fitted by their likelihood."""
         return isinstance(self._make_loss(), LogLoss)
+
+    def _require_probabilities(self) -> None:
+        if not self.has_probabilities:
+            raise CapabilityError(
+                f"a model fitted with loss={self.loss!r} has scores, no probabilities: fit with loss='log'"
+            )
 
     def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
         risk = problem.full

@@ -229,7 +229,14 @@ class RNAFolder(StructuredEstimator):
         return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
 
     def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:
-        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
+        """What `predict` gives for each of `gammas`, at the cost of little more than one.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         shard, gammas = self._encode(X, constraints), _checked_gammas(gammas)
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
@@ -251,7 +258,13 @@ class RNAFolder(StructuredEstimator):
         """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
 
         At 0.5 these are all pairs of a probability above it: the centroid of all structures.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
         """
+        self._require_probabilities()
         if not 0.0 <= threshold <= 1.0:
             raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
 
@@ -261,7 +274,14 @@ class RNAFolder(StructuredEstimator):
         return self._each(self._encode(X, constraints), fold)
 
     def predict_nbest(self, X: Any, n: int = 5, constraints: Any = None) -> list[list[tuple[str, float]]]:
-        """For each sequence its `n` most probable structures with their probabilities, falling."""
+        """For each sequence its `n` most probable structures with their probabilities, falling.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         _check_at_least_one(n)
 
         def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
@@ -283,7 +303,13 @@ class RNAFolder(StructuredEstimator):
         random_state : int or numpy.random.Generator, optional
             Not that of the constructor. Draws for a sequence depend on its place among the others, and on
             nothing else of them.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
         """
+        self._require_probabilities()
         _check_at_least_one(n)
         shard = self._encode(X, constraints)
         generators = np.random.default_rng(random_state).spawn(len(shard))
@@ -300,7 +326,13 @@ class RNAFolder(StructuredEstimator):
         ----------
         constraints : Constraints or str, optional
             What is known of its structure.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
         """
+        self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
         table = self.rna_.pair_probabilities(self.coef_, shard, 0)
         for i in range(len(table)):
@@ -313,7 +345,14 @@ class RNAFolder(StructuredEstimator):
         return np.array(self._each(shard, lambda part: self.rna_.log_partition(self.coef_, part)))
 
     def log_loss(self, X: Any, y: Any) -> FloatArray:
-        """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space."""
+        """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         check_is_fitted(self, "coef_")
         rna, w, sequences = self.rna_, self.coef_, _strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence

@@ -206,14 +206,28 @@ class SequenceTagger(StructuredEstimator):
         return self._names(labels, shard.offsets)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """For each token, the probability of each label."""
+        """For each token, the probability of each label.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         shard = self._encode(X)
         rows = self.chain_.marginals(self.coef_, shard).tolist()
         dicts = [dict(zip(self.classes_, row, strict=True)) for row in rows]
         return [dicts[a:b] for a, b in pairwise(shard.offsets.tolist())]
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
-        """For each sequence its `n` most probable labellings with their probabilities, falling."""
+        """For each sequence its `n` most probable labellings with their probabilities, falling.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         shard = self._encode(X)
         log_z = self.chain_.log_partition(self.coef_, shard)
         best = self.chain_.n_best(self.coef_, shard, n)
@@ -226,7 +240,14 @@ class SequenceTagger(StructuredEstimator):
         ]
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
-        """Probability that the tokens of `sequence` from `start` on carry exactly `labels`."""
+        """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
         shard = self._encode(X)
         if not 0 <= sequence < len(shard):
             raise DataError(f"found no sequence {sequence} among {len(shard)}, counted from 0")
