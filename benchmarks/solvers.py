@@ -42,7 +42,7 @@ from structune.structures.classes import Classes
 from structune.structures.rna import RNA
 
 NAME = "solvers"
-GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 2, 100.0
+GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0
 PENALTIES = {"classes": 16.0, "chain": 10.0, "rna": 1.0}
 Trace = list[tuple[float, int, float, float]]  # seconds, passes, objective, lower bound
 
@@ -60,7 +60,7 @@ class Tracing(Monitor):
         return time.process_time() - self._began
 
     def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
-        bound = values.get("bound", -np.inf)
+        bound = values.get("lower_bound", -np.inf)
         self.trace.append((self.seconds, values["evaluation"], values["objective"], bound))
 
 
@@ -117,7 +117,7 @@ def n_slack(risk: Risk, precision: Any, monitor: Monitor) -> Any:
 
 
 def subgradient(risk: Risk, precision: Any, monitor: Monitor) -> Any:
-    return minimize_subgradient(risk, precision, max_iterations=10**6, monitor=monitor)
+    return minimize_subgradient(risk, precision, tolerance=1e-9, max_iterations=10**6, monitor=monitor)
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {

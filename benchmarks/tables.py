@@ -32,8 +32,9 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def interval(row: dict[str, float], scale: float = 100.0) -> str:
-    text = f"{scale * row['value']:+.2f} [{scale * row['low']:+.2f}, {scale * row['high']:+.2f}]"
+def interval(row: dict[str, float], scale: float = 100.0, digits: int = 2) -> str:
+    value, low, high = (f"{scale * row[key]:+.{digits}f}" for key in ("value", "low", "high"))
+    text = f"{value} [{low}, {high}]"
     return text + (", no difference" if row["low"] <= 0 <= row["high"] else "")
 
 
@@ -362,6 +363,18 @@ def noisy_classes() -> str:
     return table(header, rows)
 
 
+def ohsumed() -> str:
+    data = result("ohsumed")
+    shown, rows = (1, 2, 3, 5, 10), []
+    for name, row in [*data["methods"].items(), ("random order", data["random"])]:
+        difference = data["differences"].get(f"ramp minus {name}")
+        gain = interval(difference, 1.0, 4) if difference else ""
+        rows.append([name, *(f"{row['ndcg'][k - 1]:.3f}" for k in shown), f"{row['mean']:.4f}", gain])
+    header = ["NDCG@k on the test queries", *(f"k = {k}" for k in shown), "mean of 1 .. 10", "ramp minus it"]
+    norms = ", ".join(f"{name} {norm:.1e}" for name, norm in data["largest_norm_of_weights"].items())
+    return f"{table(header, rows)}\n\nLargest norm of the weights over all penalties and folds: {norms}."
+
+
 def solvers() -> str:
     rows = []
     for name, problem in result("solvers")["problems"].items():
@@ -386,6 +399,7 @@ def main() -> None:
         "rna-accuracy": rna_accuracy,
         "rna-hyperparameters": rna_hyperparameters,
         "rna-ramp": rna_ramp,
+        "ohsumed": ohsumed,
         "flat-summary": flat_summary,
         "flat-tables": flat_tables,
         "flat-regression": flat_regression,

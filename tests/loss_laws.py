@@ -126,7 +126,7 @@ def violations_are_planes(problem):
         found = loss.violations(structure, shard, w)
         rows, offsets = loss.planes(structure, shard, found, own)
         expected, tolerance = maxima(problem, w, loss.rescaling), rounding(problem, w)
-        score = own @ w if loss.separate else 0.0
+        score = own @ w if loss.own_score_is_linear else 0.0
         assert_allclose(found.value - score, expected, rtol=1e-10, atol=tolerance)
         assert_allclose(rows @ w + offsets, expected, rtol=1e-10, atol=tolerance)
         for row, offset, (every, costs) in zip(

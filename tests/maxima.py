@@ -13,6 +13,7 @@ from laws import Problem
 from rnas import problem_of
 from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.risk import Risk
+from structune.structures.classes import Classes
 from structune.structures.ranking import Ranking
 from structune.structures.rna import RNA
 from tiny import small
@@ -128,6 +129,15 @@ def _written_out(structure, shard, outputs):
 
 def risk_of(problem, loss=None, executor=None):
     return Risk(problem.structure, loss or MarginLoss(), [problem.shard], executor)
+
+
+def huge_features(loss=None):
+    """Two classes of noisy examples, whose features are huge beside any precision."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] + rng.normal(size=200) > 0.0).astype(int).tolist()
+    structure = Classes([0, 1], [f"x{k}" for k in range(4)])
+    return Risk.over(structure, loss or MarginLoss(), structure.encode(1e6 * X, y))
 
 
 def objective(problem, w, precision, loss=None):

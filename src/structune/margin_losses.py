@@ -88,7 +88,7 @@ class MaximumLoss:
         self.needs = frozenset({"best", "cost"} | ({"rescaled"} if rescaling == "slack" else set()))
 
     @property
-    def separate(self) -> bool:
+    def own_score_is_linear(self) -> bool:
         """Whether the score of y is a linear part of its own."""
         return self.rescaling == "margin" and self.outer == "hinge"
 
@@ -101,13 +101,13 @@ class MaximumLoss:
             outputs, value = structure.best_rescaled(w, shard, ones)
             return Violations(outputs, structure.cost(shard, outputs), value)
         outputs, value = structure.best(w, shard, ones)
-        if not self.separate:
+        if not self.own_score_is_linear:
             value = value - structure.score(w, shard)
         return Violations(outputs, np.ones(len(shard)), value)
 
     def outer_value(self, maximum: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The outer function of the maximum, and its slope."""
-        if self.separate:  # without the score of y, the maximum may be negative
+        if self.own_score_is_linear:  # without the score of y, the maximum may be negative
             return maximum, np.ones_like(maximum)
         return OUTER[self.outer](maximum)
 
@@ -116,7 +116,7 @@ class MaximumLoss:
     ) -> None:
         """Add the weighted sum of the features of a maximum to `out`."""
         structure.features(shard, out, weights * found.factor, found.outputs)
-        if not self.separate:
+        if not self.own_score_is_linear:
             structure.features(shard, out, -weights * found.factor)
 
     def planes(
@@ -138,7 +138,7 @@ class MaximumLoss:
         return float(shard.weights @ value)
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        if not self.separate:
+        if not self.own_score_is_linear:
             return None
         own = np.zeros(structure.n_weights)
         structure.features(shard, own)

@@ -152,7 +152,8 @@ def test_weights_that_are_all_zero_are_told(files, tmp_path):
     result = run("train", "rank", files / "train.txt", "-m", tmp_path / "m", *args, *QUIET)
     assert result.exit_code == 0
     assert (
-        result.stderr == "structune: all weights are 0: no others lower the margin loss, with its penalty\n"
+        result.stderr
+        == "structune: all weights are 0: found no others that lower the margin loss, with its penalty\n"
     )
 
 
@@ -290,6 +291,14 @@ def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):
         for query in set(data.queries)
     )
     assert shown["ndcg"]["3"] == pytest.approx(np.concatenate([*values, [0.0]]).mean())
+
+
+def test_relevances_that_only_the_convention_of_the_model_allows(tmp_path):
+    (tmp_path / "many.txt").write_text("1999 qid:1 1:1\n3 qid:1 1:0\n0 qid:2 1:1\n0 qid:2 1:0\n")
+    args = ["-m", tmp_path / "m.structune", "--convention", "scikit-learn", "--penalty", 0.1, *QUIET]
+    succeed("train", "rank", tmp_path / "many.txt", *args, "--test", tmp_path / "many.txt")
+    shown = json.loads(succeed("evaluate", "rank", args[1], tmp_path / "many.txt", "--json"))
+    assert (shown["queries"], shown["queries_without_relevant_documents"]) == (2, 1)
 
 
 def test_inputs_of_evaluate_that_are_refused(files, tmp_path):

@@ -115,9 +115,10 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
 def test_zero_weights_are_told():
     x, y, queries = planted(noise=100.0)
     with pytest.warns(
-        ZeroWeightsWarning, match="all weights are 0: no others lower the margin loss, with its penalty"
+        ZeroWeightsWarning,
+        match="all weights are 0: found no others that lower the margin loss, with its penalty",
     ):
-        model = ranker(loss="margin", penalty=1e3).fit(x, y, queries)
+        model = ranker(loss="margin", penalty=1e3, k=3).fit(x, y, queries)
     assert_array_equal(model.coef_, 0.0)
     assert_array_equal(model.rank(x, queries), np.tile(np.arange(1, 9), 12))
 
@@ -494,6 +495,20 @@ def test_a_warm_start(loss):
     assert model.passes_ <= 1.2 * passes
     assert model.score(*TEST) == pytest.approx(score, abs=0.02)
     assert quietly(model, X[:, :2], Y, QUERIES).coef_.shape == (2,)
+
+
+def test_a_warm_start_from_zeros_is_a_cold_one():
+    cold = quietly(ranker(penalty=1e-3), X, Y, QUERIES)
+    model = quietly(ranker(loss="margin", warm_start=True, penalty=1e9), X, Y, QUERIES)
+    model.coef_ = np.zeros_like(model.coef_)
+    warm = quietly(model.set_params(loss="ramp", penalty=1e-3), X, Y, QUERIES)
+    assert_allclose(warm.coef_, cold.coef_, rtol=1e-9)
+
+
+def test_sparse_features_fit_as_dense_ones():
+    shifted = X + 0.5 * QUERIES[:, None]
+    dense, sparse = (quietly(ranker(), form, Y, QUERIES) for form in (shifted, sp.csr_array(shifted)))
+    assert_allclose(sparse.coef_, dense.coef_, rtol=1e-3, atol=1e-3)  # rounding decides among close planes
 
 
 @pytest.mark.parametrize("tuning", [None, "grid", "majorize"])

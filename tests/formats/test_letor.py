@@ -270,3 +270,17 @@ def test_queries_in_two_places_are_not_written():
         write_letor(io.StringIO(), three)
     with pytest.raises(DataError, match="found no documents"):
         write_letor(io.StringIO(), record(X=np.zeros((0, 1)), relevance=np.zeros(0), queries=[], comments=[]))
+
+
+def test_feature_numbers_are_whole():
+    with pytest.raises(DataError, match="expected whole numbers"):
+        read("1 qid:1 1:1\n", features=[1.9])
+
+
+def test_relevances_may_be_true_and_false():
+    out = io.StringIO()
+    write_letor(
+        out,
+        record(X=np.ones((2, 1)), relevance=np.array([True, False]), queries=["1", "1"], comments=["", ""]),
+    )
+    assert out.getvalue() == "1 qid:1 1:1\n0 qid:1 1:1\n"

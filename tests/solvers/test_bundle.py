@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from maxima import ENUMERATED, OUTER, enumerated, margin_values, minimum, objective, risk_of
+from maxima import ENUMERATED, OUTER, enumerated, huge_features, margin_values, minimum, objective, risk_of
 from structune.errors import DataError
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
-from structune.margin_losses import MarginLoss
+from structune.margin_losses import MarginLoss, RampLoss
 from structune.monitor import FitStopped, Monitor
 from structune.risk import Risk
 from structune.solvers.bundle import Bundle, minimize_bundle
@@ -131,7 +131,7 @@ def test_the_bound_never_falls(keep, monkeypatch):
     problem = enumerated("chain")
     precision, bounds = uniform(problem, 0.5), []
     monitor = Monitor()
-    monkeypatch.setattr(monitor, "show", lambda *_, bound, **__: bounds.append(bound))
+    monkeypatch.setattr(monitor, "show", lambda *_, lower_bound, **__: bounds.append(lower_bound))
     value, _ = minimum(problem, precision)
     for most in (10, 30, 1000):
         bounds.clear()
@@ -394,3 +394,18 @@ def test_other_errors_pass(monkeypatch):
     monkeypatch.setattr(risk, "nonlinear", lambda w: whole(w) if next(left, None) is not None else 1 / 0)
     with pytest.raises(ZeroDivisionError):
         solve(risk, uniform(problem, 1.0), keep=False)
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+def test_a_loss_that_is_not_convex_is_refused():
+    problem = enumerated("classes")
+    with pytest.raises(DataError, match="the ramp loss is not convex"):
+        solve(risk_of(problem, RampLoss()), uniform(problem, 1.0))
+
+
+def test_no_bound_where_rounding_spoils_it():
+    risk = huge_features()
+    fit = solve(risk, np.full(risk.n_weights, 1e-8))
+    assert (fit.status, fit.lower_bound) == ("stalled", -np.inf)

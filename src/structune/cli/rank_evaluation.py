@@ -88,7 +88,9 @@ def evaluate(model: Ranker, found: Sequence[LetorData]) -> Evaluation:
         )
         for k in _POSITIONS
     }
-    best = np.concatenate([ndcg(data.relevance, data.relevance, data.queries) for data in found])
+    best = np.concatenate(
+        [ndcg(data.relevance, data.relevance, data.queries, 1, model.convention) for data in found]
+    )
     return Evaluation(
         model.convention,
         {k: float(value.mean()) for k, value in values.items()},

@@ -145,7 +145,9 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             max_iterations=self.max_iterations,
             monitor=monitor,
         )
-        end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {"lower_bound": fit.lower_bound}
+        end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
+        if np.isfinite(fit.lower_bound):
+            end["lower_bound"] = fit.lower_bound
         monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
         return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
 

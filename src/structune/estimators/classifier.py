@@ -59,7 +59,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
     tolerance : float
         Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
-        step gains. A tuner object has its own.
+        step gains; with margin and ramp losses, a gap of ten times this, relative to the objective. A tuner
+        object has its own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional

@@ -26,6 +26,7 @@ from structune.structures.ranking_shard import RankingShard
 from structune.tuning.grid import GridTuner
 from structune.tuning.problem import Tuner, TuningProblem
 
+_MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
 
 
@@ -102,7 +103,9 @@ class Ranker(FeatureEstimator):
 
     At w = 0 all orders tie, and where the convex bound has its minimum there, the procedure goes on from the
     order given. Before fits of "ramp" and "equivalent" the training documents of each query are therefore
-    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only.
+    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only; with
+    `warm_start`, by the weights of the fit before, unless they are all 0. Sparse features of more than 2^26
+    cells keep their means within queries in that regression.
 
     Examples
     --------
@@ -193,7 +196,7 @@ class Ranker(FeatureEstimator):
         start = before if before is not None and before.size == X.shape[1] else None
         self._learn(structure, loss, shard, start, None)
         if self.status_ == "converged" and not self.coef_.any():
-            message = f"all weights are 0: no others lower the {loss.name} loss, with its penalty"
+            message = f"all weights are 0: found no others that lower the {loss.name} loss, with its penalty"
             warnings.warn(message, ZeroWeightsWarning, stacklevel=2)
         return self
 
@@ -218,7 +221,7 @@ class Ranker(FeatureEstimator):
         structure = self._structure
 
         def ordered(risk: Risk) -> Risk:
-            w = _regression(risk.shards) if start is None else start
+            w = start if start is not None and start.any() else _regression(risk.shards)
             shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
             return Risk(structure, risk.loss, shards, risk.executor)
 
@@ -285,11 +288,10 @@ def _regression(shards: list[RankingShard]) -> FloatArray:
     gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
     matrices = [shard.design.matrix for shard in shards]
     gains = _centred(gains, sizes)
-    X = (
-        sp.vstack(matrices, format="csr")
-        if sp.issparse(matrices[0])
-        else _centred(np.vstack(matrices), sizes)
-    )
+    is_sparse = sp.issparse(matrices[0])
+    X: Any = sp.vstack(matrices, format="csr") if is_sparse else np.vstack(matrices)
+    if not is_sparse or np.prod(X.shape) <= _MOST_CELLS:
+        X = _centred(X.toarray() if is_sparse else X, sizes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
         return np.asarray(Regressor(fit_intercept=False, n_jobs=1).fit(X, gains).coef_)

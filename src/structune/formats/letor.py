@@ -195,7 +195,10 @@ def _falls(indices: NDArray[np.int64]) -> NDArray[np.int64]:
 def _columns(documents: list[_Document], features: Sequence[int] | None) -> NDArray[np.int64]:
     if features is None:
         return np.unique(np.concatenate([document.indices for document in documents]))
-    return _checked_columns(np.asarray(features, dtype=np.int64))
+    given = np.asarray(features)
+    if given.dtype.kind not in "iu":
+        raise DataError(f"found the feature numbers {given}, expected whole numbers")
+    return _checked_columns(given.astype(np.int64))
 
 
 def _checked_columns(indices: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -230,7 +233,7 @@ def _line(names: list[str], relevance: float, query: str, values: list[float], c
 
 
 def _text(value: float) -> str:
-    return _MISSING if np.isnan(value) else repr(value).removesuffix(".0")
+    return _MISSING if np.isnan(value) else repr(float(value)).removesuffix(".0")
 
 
 def _check_writable(data: LetorData) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
@@ -90,7 +91,20 @@ def minimize_bundle(
         Passes over the data.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
+
+    Returns
+    -------
+    Solution
+        Its status is "stalled", and there is no lower bound, where rounding has put the bound above the
+        objective: features are huge beside the precision.
+
+    Raises
+    ------
+    DataError
+        A risk that is not convex.
     """
+    if not risk.convex:
+        raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
     bundle = bundle or Bundle(risk, precision)
     bundle.planes.change(risk.linear, precision)
     search = _Search(risk, bundle, tolerance, monitor or Monitor())
@@ -113,17 +127,17 @@ class _Search:
     def run(self, w: FloatArray, max_iterations: int) -> Solution:
         status = "iterations"
         try:
-            self._look(w)
+            self._evaluate(w)
             while self.n < max_iterations:
-                aim = self._aim()
+                aim = self._next_point()
                 assert self.best is not None
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
-                    status = "stalled"
+                    status, self.lower = "stalled", -np.inf
                     break
-                if self._gap <= self._enough:
+                if self._gap <= self._target_gap:
                     status = "converged"
                     break
-                self._look(aim)
+                self._evaluate(aim)
         except STOPS as stop:
             if self.best is None:
                 raise
@@ -139,7 +153,7 @@ class _Search:
         return self.best.objective - self.lower
 
     @property
-    def _enough(self) -> float:
+    def _target_gap(self) -> float:
         assert self.best is not None
         enough = self.tolerance * max(abs(self.best.objective), self.least)
         fall = self.planes.at(self.planes.center) - self.best.objective
@@ -152,7 +166,7 @@ class _Search:
         objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
         return Point(w, objective, gradient + self.planes.linear)
 
-    def _look(self, w: FloatArray) -> None:
+    def _evaluate(self, w: FloatArray) -> None:
         """A pass over the data at `w`."""
         point = self._point(self.function, w)
         self.n += 1
@@ -161,7 +175,7 @@ class _Search:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
             self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
-        self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, bound=self.lower)
+        self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
         self.monitor.check()
 
     def _minimum_of_planes(self) -> FloatArray:
@@ -169,14 +183,14 @@ class _Search:
         self.lower = max(self.lower, bound)  # rounding may lower it
         return aim
 
-    def _aim(self) -> FloatArray:
+    def _next_point(self) -> FloatArray:
         """Where to look next."""
         assert self.best is not None
         if self.seen is None:
             aim = self._minimum_of_planes()
             return self.best.w + _THETA * (aim - self.best.w)
         gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
-        aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._enough))
+        aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._target_gap))
         return self.best.w + self.trust * (aim - self.best.w)
 
     def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:

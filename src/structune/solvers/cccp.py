@@ -50,8 +50,9 @@ def minimize_cccp(
             before = rounds.objective
             rounds.run(risk.bound(rounds.slope), rounds.fit.w, gap)
             gain = (before - rounds.objective) / max(abs(before), 1e-300)
-            if gain <= tolerance and gap <= tolerance and rounds.fit.status == "converged":
-                status = "converged"
+            ended = rounds.fit.status
+            if gain <= tolerance and (gap <= tolerance or ended != "converged"):
+                status = ended
                 break
             gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
     except STOPS as stop:
@@ -91,7 +92,7 @@ class _Rounds:
         self.objective = self.fit.objective - float(convex.linear @ self.fit.w) - value
         self.gradient = self.fit.gradient - convex.linear - self.slope
         self.monitor.record(
-            "cccp", objective=self.objective, bound=self.fit.objective, passes=self.risk.passes
+            "cccp", objective=self.objective, surrogate=self.fit.objective, passes=self.risk.passes
         )
 
     def solution(self, status: str) -> Solution:

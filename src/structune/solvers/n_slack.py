@@ -57,7 +57,7 @@ def minimize_n_slack(
             for n in range(1, max_iterations + 1):
                 point = _point(seen, risk.linear, precision, w, n)
                 best = point if best is None or point.objective < best.objective else best
-                monitor.show("n-slack", evaluation=n, objective=best.objective, bound=lower)
+                monitor.show("n-slack", evaluation=n, objective=best.objective, lower_bound=lower)
                 monitor.check()
                 if best.objective - lower <= tolerance * best.objective:
                     status = "converged"

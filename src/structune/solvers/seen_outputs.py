@@ -36,7 +36,8 @@ class SeenOutputs:
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
         own = risk.executor.map(risk.structure.feature_rows, risk.shards)
         self._own = sp.csr_array(sp.vstack(list(own), format="csr"))
-        self.linear = self._own.T @ self.weights if self._loss.separate else np.zeros(risk.n_weights)
+        linear = self._loss.own_score_is_linear
+        self.linear = self._own.T @ self.weights if linear else np.zeros(risk.n_weights)
         self.rows: Any = sp.csr_array((0, risk.n_weights))
         self.offsets, self.example = np.zeros(0), np.zeros(0, np.int64)
         self._starts = np.zeros(0, np.int64)
@@ -63,7 +64,7 @@ class SeenOutputs:
     ) -> tuple[sp.csr_array, FloatArray, IntArray]:
         shard, structure = self._risk.shards[s], self._risk.structure
         found = self._loss.violations(structure, shard, w)
-        value = found.value - scores[examples] if self._loss.separate else found.value
+        value = found.value - scores[examples] if self._loss.own_score_is_linear else found.value
         new = np.flatnonzero(value > seen[examples] + _NEWS * np.maximum(1.0, np.abs(value)))
         rows, offsets = self._loss.planes(structure, shard, found, self._own[examples])
         return rows[new], offsets[new], new + examples.start

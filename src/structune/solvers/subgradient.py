@@ -11,7 +11,7 @@ from structune.solvers.blas import one_thread
 from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray
 
-_RAISE, _LOWER = 1.5, 0.98  # of what the next step hopes to gain, after a success and a failure
+_RAISE, _LOWER = 1.5, 0.995  # of what the next step hopes to gain, after a success and a failure
 _FIRST_HOPE = 1.0  # of the objective at the start
 
 
@@ -38,7 +38,7 @@ def minimize_subgradient(
     start : ndarray, shape (n_weights,), optional
         Zero by default.
     tolerance : float
-        Ends when hope is below this times the objective.
+        Ends, as "stalled", when hope is below this times the objective: nothing tells how far the minimum is.
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
@@ -65,7 +65,7 @@ def minimize_subgradient(
                 monitor.check()
                 norm = float(gradient @ (gradient / precision))
                 if hope <= tolerance * abs(best[1]) or not norm:
-                    status = "converged"
+                    status = "stalled" if norm else "converged"
                     break
                 w = w - (value - level) / norm * (gradient / precision)
     except STOPS as stop:

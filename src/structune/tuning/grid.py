@@ -74,7 +74,7 @@ class _Search:
         self.passes = PassCount(problem)
         self.starts: list[FloatArray | None] = [None] * len(problem.splits)
         self.loss: float | None = None
-        self.w = np.zeros(problem.full.n_weights)
+        self.w, self.d = np.zeros(problem.full.n_weights), np.zeros(len(problem.groups))
 
     def run(self, points: list[FloatArray]) -> TuningResult:
         status, self.d = "converged", points[0]

@@ -52,8 +52,8 @@ class MajorizeTuner:
     tolerance : float
         Ends when no log precision moves by more than this.
     fit_tolerance : float
-        Of the last fit. Those before are ten times looser: any progress on the majorising objective lowers
-        the integrated one.
+        Of the last fit. Those before are ten times looser: with a convex loss any progress on the majorising
+        objective lowers the integrated one. The convex-concave procedure starts every fit anew, and may not.
     cg_tolerance : float
         Of the linear systems for the effective number of weights.
     random_state : int
