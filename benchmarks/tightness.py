@@ -115,7 +115,7 @@ def run(penalty: float, bounds: Bounds, shown: bool) -> dict[str, Any]:
     fit = minimize_cccp(risk, np.full(risk.n_weights, penalty), monitor=passes)
     record: dict[str, Any] = {
         "seconds": round(time.process_time() - start, 1),
-        "passes": fit.n_evaluations,
+        "passes": risk.passes,
         "rounds": len(passes.begun) - 1,
         "status": fit.status,
         "convex_minimum": bounds.at(passes.weights[passes.begun[1] - 1]),
