@@ -233,7 +233,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
     axes.set(title="OHSUMED, test queries of five folds", xlabel="k", ylabel="NDCG@k", xticks=KS)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 0.08))
     figure.savefig(path, dpi=150)
 
 
