@@ -1,0 +1,277 @@
+"""Alignments of two protein sequences: a conditional pair model with affine and longer gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.errors import DataError
+from structune.structures import alignment_inference as inference
+from structune.structures.alignment_features import Described, FeatureSet
+from structune.structures.alignment_inference import Forced, Pair
+from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
+from structune.structures.alignment_shard import AlignmentShard
+from structune.structures.base import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_weights,
+)
+
+_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+
+
+class Alignment(Structure):
+    """Global alignments of two proteins, as sets of matched residues (Do, Gross & Batzoglou 2006).
+
+    An alignment is what is matched: residues between two matches next to each other are gaps, first in x and
+    then in y, so that each is scored once. The weights are the same for both sequences. Where gaps in both
+    are next to each other, that in x counts as the first one.
+
+    Parameters
+    ----------
+    features : {"full", "affine"}
+        "affine": a weight for each pair of residues, the first and each further residue of a gap, and
+        terminal gaps. "full": also classes of residues around a match, residues in gaps, lengths of gaps up
+        to four, and how hydrophilic the sequences are where a gap is.
+    overhangs : {"both", "one"}
+        Whether both sequences may have residues beyond the same end of what is matched, as in local
+        alignments, or one of them only, as in semi-global ones.
+    """
+
+    kind = "alignment"
+    capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"})
+    decoding_is_costly = True
+
+    def __init__(self, features: str = "full", overhangs: str = "both") -> None:
+        self.features_of = FeatureSet(features, overhangs)
+
+    @property
+    def feature_set(self) -> str:
+        return self.features_of.name
+
+    @property
+    def n_weights(self) -> int:
+        return self.features_of.n_weights
+
+    def weight_names(self) -> list[str]:
+        return list(self.features_of.names)
+
+    def groups(self) -> Groups:
+        return Groups.by_name(self.features_of.groups)
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        inputs: Sequence[tuple[str, str]],
+        outputs: Sequence[tuple[str, str]] | None = None,
+        weights: Any = None,
+    ) -> AlignmentShard:
+        """Lay out pairs of sequences, and their alignments, as a shard.
+
+        Parameters
+        ----------
+        inputs : sequence of pairs of str
+            Residues in one-letter code, of either case; B, Z and J count as the two residues that they may
+            be, U as C, O as K, X and * as any.
+        outputs : sequence of pairs of str, optional
+            Both sequences with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only the
+            matches of two residues in upper case are known.
+
+        Raises
+        ------
+        DataError
+            A character that is no residue, rows of different length or of other residues. Names the pair.
+        """
+        if outputs is not None and len(outputs) != len(inputs):
+            raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
+        numbers: dict[str, int] = {}
+        letters: list[Array] = []
+        sequences = np.empty((len(inputs), 2), np.int64)
+        for p, pair in enumerate(inputs):
+            for side, name, sequence in zip((0, 1), "xy", _two(pair, p), strict=True):
+                if sequence not in numbers:
+                    letters.append(parse_protein(sequence, f"pair {p}, {name}"))
+                    numbers[sequence] = len(letters) - 1
+                sequences[p, side] = numbers[sequence]
+        found = [
+            parse_alignment(_two(rows, p), _two(pair, p), f"pair {p}")
+            for p, (rows, pair) in enumerate(zip(outputs or (), inputs, strict=outputs is not None))
+        ]
+        for p, alignment in enumerate(found if self.features_of.overhangs == "one" else ()):
+            _check_overhangs(alignment, len(inputs[p][1]), p)
+        return AlignmentShard(
+            check_weights(weights, len(inputs)),
+            sequences,
+            np.concatenate(([0], np.cumsum([part.size for part in letters], dtype=np.int64))),
+            np.concatenate([np.empty(0, np.int8), *letters]),
+            np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),
+            np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
+            np.array([a.whole for a in found] or [True] * len(inputs), dtype=bool),
+        )
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def _described(self, shard: AlignmentShard) -> list[Described]:
+        return [self.features_of.describe(shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
+
+    def _alignments(self, shard: AlignmentShard, outputs: IntArray | None) -> Iterator[IntArray]:
+        partners = shard.partners if outputs is None else np.asarray(outputs)
+        if partners.size != shard.n_parts:
+            raise DataError("the shard has no alignments")
+        return (partners[a:b] for a, b in pairwise(shard.starts.tolist()))
+
+    def features(
+        self,
+        shard: AlignmentShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
+
+    def feature_rows(self, shard: AlignmentShard, outputs: IntArray | None = None) -> sp.csr_array:
+        described, rows = self._described(shard), np.zeros((len(shard), self.n_weights))
+        for row, (x, y), partner in zip(
+            rows, shard.sequences.tolist(), self._alignments(shard, outputs), strict=True
+        ):
+            uses = inference.uses_of(self.features_of, described[x], described[y], partner)
+            self.features_of.gather(uses, described[x], described[y], row, 1.0)
+        return sp.csr_array(rows)
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def _pairs(self, w: Array, shard: AlignmentShard, forced: bool = False) -> Iterator[Pair]:
+        """All pairs with their scores; with their scored matches alone if `forced`."""
+        described, matrix = self._described(shard), self.features_of.bilinear(w)
+        for p, (x, y) in enumerate(shard.sequences.tolist()):
+            known = _known(shard, p) if forced else None
+            yield Pair(self.features_of, w, matrix, described[x], described[y], known)
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: AlignmentShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        weights = shard.weights if weights is None else weights
+        log_z = np.empty(len(shard), w.dtype)
+        for p, pair in enumerate(self._pairs(w, shard, within)):
+            if within and shard.whole[p]:
+                uses = inference.uses_of(pair.features, pair.x, pair.y, _partner(shard, p))
+                row = np.zeros(self.n_weights, w.dtype)
+                pair.features.gather(uses, pair.x, pair.y, row, 1.0)
+                log_z[p] = w @ row
+                if expected is not None:
+                    expected += weights[p] * row
+            elif expected is None:
+                log_z[p] = inference.log_partition(pair)
+            else:
+                log_z[p], uses = inference.expected(pair)
+                pair.features.gather(uses, pair.x, pair.y, expected, weights[p])
+        return log_z
+
+    def linearize(self, w: FloatArray, shard: AlignmentShard, within: bool = False) -> HessianProduct:
+        """By the complex step, which is exact: no digits cancel."""
+
+        def product(v: FloatArray) -> FloatArray:
+            sums = np.zeros(self.n_weights, np.complex128)
+            self.log_partition(w + 1j * _COMPLEX_STEP * v, shard, sums, within=within)
+            return np.asarray(sums.imag / _COMPLEX_STEP)
+
+        return product
+
+    def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
+        """The variance of the features if uses of each were rare and independent (Poisson)."""
+        sums = np.zeros(self.n_weights)
+        self.log_partition(w, shard, sums)
+        return np.maximum(sums, 0.0)
+
+    def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
+        """Probabilities of the matches of a pair, shape (n, m)."""
+        (pair,) = self._pairs(w, shard.take([p]))
+        return inference.posterior(pair)
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: AlignmentShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
+        partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
+        for p, pair in enumerate(self._pairs(w, shard)):
+            bonus, most = None, 0.0
+            if cost is not None and (known := _known(shard, p))[0].size:
+                # the cost of an alignment is what its right matches save of the cost of having none
+                most = cost[p]
+                saved = np.full(known[0].size, -cost[p] / known[0].size)
+                bonus = sp.csr_array((saved, known), shape=(pair.n, pair.m))
+            partner, score = inference.best(pair, bonus)
+            partners.append(partner)
+            values[p] = score + most
+        return np.concatenate(partners), values
+
+    def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
+        """The best of the alignments that have all scored matches."""
+        self._alignments(shard, None)
+        found = [inference.best(pair) for pair in self._pairs(w, shard, forced=True)]
+        partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
+        return partners, np.array([score for _, score in found])
+
+    def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
+        """Alignments of maximum expected accuracy: the partners of all residues of x.
+
+        Parameters
+        ----------
+        gamma : float
+            How much a right match counts beside two residues rightly left out; inf to count nothing else.
+        """
+        found = [inference.most_accurate(pair, gamma) for pair in self._pairs(w, shard)]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
+        """1 - recall of the scored matches; 0 of a pair without any."""
+        costs = np.zeros(len(shard))
+        for p, (own, found) in enumerate(
+            zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
+        ):
+            i = _known(shard, p)[0]
+            costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
+        return costs
+
+
+def _two(pair: Any, p: int) -> tuple[str, str]:
+    if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(row, str) for row in pair):
+        raise DataError(f"pair {p}: found {pair!r:.60}, expected two strings")
+    return tuple(pair)
+
+
+def _check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:
+    i = np.flatnonzero(alignment.partner >= 0)
+    if not (alignment.whole and i.size):
+        return
+    first, last = alignment.partner[i[0]], alignment.partner[i[-1]]
+    if (i[0] and first) or (i[-1] < alignment.partner.size - 1 and last < m - 1):
+        raise DataError(f"pair {p}: found residues of both beyond an end of the matches, expected of one")
+
+
+def _partner(shard: AlignmentShard, p: int) -> IntArray:
+    a, b = shard.starts[p : p + 2]
+    return shard.partners[a:b]
+
+
+def _known(shard: AlignmentShard, p: int) -> Forced:
+    """The scored matches of a pair."""
+    a, b = shard.starts[p : p + 2]
+    i = np.flatnonzero(shard.scored[a:b])
+    return i, shard.partners[a:b][i]

@@ -1,0 +1,265 @@
+"""What scores of alignments are made of: names of weights, tables of residues, features of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.errors import DataError
+from structune.kernels.alignment import Factors, Side
+from structune.structures.base import Array, FloatArray, IntArray
+
+RESIDUES = "ARNDCQEGHILKMFPSTWYV"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+AMBIGUOUS = {"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K"}  # others may be any residue
+CLASSES = {
+    "small": "AST",
+    "cysteine": "C",
+    "polar": "DENQ",
+    "aromatic": "FWY",
+    "glycine": "G",
+    "basic": "HKR",
+    "aliphatic": "ILMV",
+    "proline": "P",
+}
+HYDROPHILIC = "DEGKNPQRS"  # as in CLUSTAL W and CONTRAlign
+_WINDOW = 3  # residues on either side of a place between two
+_N_COUNTS = 2 * _WINDOW + 1
+STEPS = {"affine": 1, "full": 4}  # lengths of gaps that have weights of their own
+
+
+def _residue_table() -> FloatArray:
+    """Of each letter, the shares of the residues that it may stand for."""
+    table = np.zeros((len(LETTERS), len(RESIDUES)))
+    for row, letter in zip(table, LETTERS, strict=True):
+        known = letter if letter in RESIDUES else AMBIGUOUS.get(letter, RESIDUES)
+        row[[RESIDUES.index(residue) for residue in known]] = 1.0 / len(known)
+    return table
+
+
+def _sums(names: list[str]) -> FloatArray:
+    """Which residues are in each of the named sets of them."""
+    return np.array([[float(residue in name) for name in names] for residue in RESIDUES])
+
+
+RESIDUE_TABLE = _residue_table()
+CLASS_TABLE = RESIDUE_TABLE @ _sums(list(CLASSES.values()))
+HYDROPHILIC_TABLE = RESIDUE_TABLE @ _sums([HYDROPHILIC])[:, 0]
+
+
+class Block(NamedTuple):
+    """Columns of the pairing features whose products have weights, the same both ways round."""
+
+    group: str
+    labels: tuple[str, ...]
+    first: int  # column
+    weights: slice
+
+    @property
+    def columns(self) -> slice:
+        return slice(self.first, self.first + len(self.labels))
+
+    @property
+    def upper(self) -> tuple[IntArray, IntArray]:
+        return np.triu_indices(len(self.labels))
+
+
+@dataclass(frozen=True)
+class Described:
+    """Features of one sequence of n residues.
+
+    Attributes
+    ----------
+    pairing : ndarray, shape (n, n_columns)
+        A match scores the products of these columns of both residues.
+    residues : ndarray, shape (n, 20)
+    places : csr_array, shape (n + 1, 7)
+        How many of the six residues around each place between two are hydrophilic, one column a number.
+    """
+
+    pairing: FloatArray
+    residues: FloatArray
+    places: sp.csr_array
+
+    def __len__(self) -> int:
+        return len(self.residues)
+
+
+class FeatureSet:
+    """The weights of a model of alignments.
+
+    Parameters
+    ----------
+    name : {"affine", "full"}
+        A substitution matrix and affine gaps; or more, see `Alignment`.
+    overhangs : {"both", "one"}
+        How many of the sequences may have terminal residues at the same end.
+    """
+
+    def __init__(
+        self, name: str = "full", overhangs: str = "both", shifts: tuple[int, ...] = (-2, -1, 1, 2)
+    ) -> None:
+        if overhangs not in ("both", "one"):
+            raise DataError(f"overhangs={overhangs!r}: expected 'both' or 'one'")
+        if name not in STEPS:
+            raise DataError(f"features={name!r}: expected one of {list(STEPS)}")
+        self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
+        self.names: list[str] = []
+        self.groups: list[str] = []
+        self.shifts = shifts if name == "full" else ()
+        self.blocks = [self._block("substitution", tuple(RESIDUES), 0)]
+        for shift in self.shifts:
+            self.blocks.append(self._block(f"context {shift:+d}", tuple(CLASSES), self.n_columns))
+        self.steps = self._add("gap length", [f"at least {k + 1}" for k in range(self.n_steps)] + ["further"])
+        self.terminal = self._add("terminal gap", ["open", "residue"])
+        self.both = self._add("gap both", ["between matches", "at an end"])
+        self.linear: dict[str, slice] = {}
+        if name == "full":
+            for kind in ("gap residue", "terminal residue"):
+                self.linear[kind] = self._add(kind, list(RESIDUES))
+            for kind in ("gap opens", "gap closes", "gap within", "gap opposite", "gap opens opposite"):
+                self.linear[kind] = self._add(kind, [f"{k} hydrophilic" for k in range(_N_COUNTS)])
+
+    def _add(self, group: str, labels: list[str]) -> slice:
+        first = len(self.names)
+        self.names += [f"{group}: {label}" for label in labels]
+        self.groups += [group] * len(labels)
+        return slice(first, len(self.names))
+
+    def _block(self, group: str, labels: tuple[str, ...], first: int) -> Block:
+        pairs = zip(*np.triu_indices(len(labels)), strict=True)
+        return Block(group, labels, first, self._add(group, [f"{labels[a]} {labels[b]}" for a, b in pairs]))
+
+    @property
+    def n_columns(self) -> int:
+        return sum(len(block.labels) for block in self.blocks)
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.names)
+
+    # --- of a sequence ------------------------------------------------------------------------------------
+
+    def describe(self, letters: Array) -> Described:
+        """Features of a sequence, by the numbers of its letters."""
+        residues, classes = RESIDUE_TABLE[letters], CLASS_TABLE[letters]
+        pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts)])
+        return Described(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    def bilinear(self, w: Array) -> Array:
+        """The matrix between the pairing features of two residues, shape (n_columns, n_columns)."""
+        out = np.zeros((self.n_columns, self.n_columns), w.dtype)
+        for block in self.blocks:
+            part, upper = out[block.columns, block.columns], block.upper
+            part[upper] = part.T[upper] = w[block.weights]
+        return out
+
+    def side(self, w: Array, sequence: Described) -> tuple[Side, Array]:
+        """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
+        n = len(sequence)
+        terminal = np.full(n, w[self.terminal][1])
+        residue, opens, closes = np.zeros((3, n), w.dtype)
+        site, site_open = np.zeros((2, n + 1), w.dtype)
+        if self.linear:
+            terminal = terminal + self._of(w, "terminal residue", sequence.residues)
+            residue = self._of(w, "gap residue", sequence.residues)
+            residue = residue + self._of(w, "gap within", sequence.places)[:-1]
+            opens = self._of(w, "gap opens", sequence.places)[:-1]
+            closes = self._of(w, "gap closes", sequence.places)[1:]
+            site = self._of(w, "gap opposite", sequence.places)
+            site_open = self._of(w, "gap opens opposite", sequence.places)
+        ends = np.full(n + 1, w[self.terminal][0])
+        begins = ends.copy()
+        begins[0] = ends[n] = 0.0
+        return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
+
+    def _of(self, w: Array, kind: str, features: Any) -> Array:
+        return np.asarray(features @ w[self.linear[kind]])
+
+    def factors(self, w: Array, x: Side, y: Side) -> Factors:
+        both = w[self.both].copy()
+        if self.overhangs == "one":
+            both[1] = -np.inf
+        return Factors(x, y, w[self.steps], both)
+
+    # --- uses ---------------------------------------------------------------------------------------------
+
+    def no_uses(self, n: int, m: int, dtype: Any) -> Factors:
+        """Zeros, as the kernels count in them."""
+        x, y = (Side(*(np.zeros(size, dtype) for size in _sizes(k))) for k in (n, m))
+        return Factors(x, y, np.zeros(self.n_steps + 1, dtype), np.zeros(2, dtype))
+
+    def gather(self, uses: Uses, x: Described, y: Described, out: Array, weight: float) -> None:
+        """Add the features of the uses of all factors, times `weight`."""
+        for block, products in zip(self.blocks, uses.products, strict=True):
+            upper = block.upper
+            both_ways = (products + products.T)[upper]
+            out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
+        out[self.steps] += weight * uses.factors.steps
+        out[self.both] += weight * uses.factors.both
+        for side, sequence, matched in (
+            (uses.factors.x, x, uses.matched[0]),
+            (uses.factors.y, y, uses.matched[1]),
+        ):
+            self._gather_side(side, sequence, matched, uses.none, out, weight)
+
+    def _gather_side(
+        self, side: Side, sequence: Described, matched: Array, none: Any, out: Array, weight: float
+    ) -> None:
+        if not len(sequence):
+            return
+        terminal = 1.0 - matched - side.residue
+        opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
+        out[self.terminal] += weight * np.array([opened, terminal.sum()])
+        if not self.linear:
+            return
+        counted = {
+            "terminal residue": sequence.residues.T @ terminal,
+            "gap residue": sequence.residues.T @ side.residue,
+            "gap within": sequence.places[:-1].T @ side.residue,
+            "gap opens": sequence.places[:-1].T @ side.opens,
+            "gap closes": sequence.places[1:].T @ side.closes,
+            "gap opposite": sequence.places.T @ side.site,
+            "gap opens opposite": sequence.places.T @ side.site_open,
+        }
+        for kind, count in counted.items():
+            out[self.linear[kind]] += weight * count
+
+
+class Uses(NamedTuple):
+    """How often each part of the score is used.
+
+    ``products``: of each block of pairing features, the sum over matches of their products; ``factors``: of
+    gaps; ``matched``: of both sequences, how often each residue is matched; ``none``: how often there is no
+    match at all.
+    """
+
+    products: list[Array]
+    factors: Factors
+    matched: tuple[Array, Array]
+    none: Any
+
+
+def _sizes(n: int) -> Iterator[int]:
+    yield from (n, n, n, n + 1, n + 1, n + 1, n + 1)
+
+
+def _shifted(features: FloatArray, by: int) -> FloatArray:
+    """Features of the residue so many places further on; 0 beyond the ends."""
+    out, n = np.zeros_like(features), len(features)
+    if abs(by) < n:
+        out[max(0, -by) : n - max(0, by)] = features[max(0, by) : n - max(0, -by)]
+    return out
+
+
+def _places(hydrophilic: FloatArray) -> sp.csr_array:
+    sums, places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.arange(hydrophilic.size + 1)
+    counts = sums[np.minimum(places + _WINDOW, places[-1])] - sums[np.maximum(places - _WINDOW, 0)]
+    columns = np.rint(counts).astype(np.int64)
+    return sp.csr_array((np.ones(places.size), columns, np.arange(places.size + 1)), (places.size, _N_COUNTS))

@@ -1,0 +1,386 @@
+"""Sums and maxima over the alignments of one pair of sequences, in blocks of rows that fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structune.kernels import alignment as kernels
+from structune.kernels import alignment_best as best_kernels
+from structune.kernels import alignment_log as log_kernels
+from structune.kernels.alignment import Below, Factors, Rows, Side
+from structune.structures.alignment_features import Described, FeatureSet, Uses
+from structune.structures.base import Array, FloatArray, IntArray
+
+_CELLS = 1 << 22  # of the tables of a block of rows
+_LEAST_ROWS = 16
+_LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+_MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
+
+Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
+
+
+class Pair:
+    """Two sequences and the scores of all that an alignment of them may have.
+
+    Parameters
+    ----------
+    features : FeatureSet
+    w, matrix : ndarray
+        Weights, and what `FeatureSet.bilinear` makes of them.
+    x, y : Described
+    forced : pair of ndarray of int, optional
+        Matches that an alignment must have.
+    """
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        w: Array,
+        matrix: Array,
+        x: Described,
+        y: Described,
+        forced: Forced | None = None,
+    ) -> None:
+        self.features, self.x, self.y, self.forced = features, x, y, forced
+        self.n, self.m, self.dtype = len(x), len(y), w.dtype
+        self._left, self._right = x.pairing @ matrix, y.pairing.T
+        self._most_match = sum(np.abs(w[block.weights]).max() for block in features.blocks)
+        (side_x, self._free_x), (side_y, self._free_y) = features.side(w, x), features.side(w, y)
+        if forced is not None and forced[0].size:
+            side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
+        self.scores = features.factors(w, side_x, side_y)
+        self.base = self._free_x.sum() + self._free_y.sum()  # the score if all residues were terminal
+        self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
+
+    @property
+    def most_score(self) -> float:
+        """A bound of what any part of a score is, of either sign."""
+        gaps = max(np.abs(part[np.isfinite(part)]).max(initial=0.0) for part in _parts(self.scores))
+        return float(max(gaps, self._most_match))
+
+    def match(self, rows: slice) -> Array:
+        """Scores of matches of some residues of x, relative to those residues being terminal."""
+        scores = self._left[rows] @ self._right
+        scores -= self._free_x[rows, None]
+        scores -= self._free_y
+        if self.forced is not None and self.forced[0].size:
+            inside = (self.forced[0] >= rows.start) & (self.forced[0] < rows.stop)
+            i, j = self.forced[0][inside] - rows.start, self.forced[1][inside]
+            kept = scores[i, j].copy()
+            scores[i], scores[:, self.forced[1]] = -np.inf, -np.inf
+            scores[i, j] = kept
+        return scores
+
+    def blocks(self) -> list[slice]:
+        """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
+        if not self.m:
+            return []
+        states = 2 + 2 * self.features.n_steps
+        size = max(_LEAST_ROWS, _CELLS // (states * (self.m + 1)))
+        return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
+
+    def tables(self, n_rows: int, fill: float = 0.0) -> Rows:
+        """Tables of so many rows and the one before."""
+        L, row = self.features.n_steps, self.m + 1
+        start, match = np.full((2, n_rows + 1, row), fill, self.dtype)
+        gap_x, gap_y = np.full((2, n_rows + 1, L, row), fill, self.dtype)
+        return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
+
+
+def _through(side: Side, forced: IntArray) -> Side:
+    """Without what would leave the forced residues out."""
+    residue, begins, ends = side.residue.copy(), side.begins.copy(), side.ends.copy()
+    residue[forced] = begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
+    return side._replace(residue=residue, begins=begins, ends=ends)
+
+
+class RangeError(ArithmeticError):
+    """Sums that leave the range of a double."""
+
+
+class Inference:
+    """Log-partition and posteriors in the linear domain.
+
+    Raises
+    ------
+    RangeError
+        Now, or from `posteriors`.
+    """
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        if pair.most_score > _MOST_SCORE:
+            raise RangeError("scores are too large for the linear domain")
+        self._factors = _map(np.exp, pair.scores)
+        self._blocks, self._first_rows = pair.blocks(), []
+        ends, logs = [np.exp(pair.none)[None]], [np.zeros(1)]
+        row = None
+        for block in self._blocks:
+            rows = self._begin(block, row)
+            self._first_rows.append(_row(rows, 0))
+            match, values = self._forward(block, rows)
+            self._last = match, rows
+            ends.append(values[1:])
+            logs.append(rows.logs[1:])
+            row = _row(rows, -1)
+        values, scales = np.concatenate(ends), np.concatenate(logs)
+        top = scales.max()
+        total = (values * np.exp(scales - top)).sum()
+        if not (np.isfinite(total) and total.real > 0.0):
+            raise RangeError("the partition function leaves the range of a double")
+        self._log_z = np.log(total) + top
+        self.log_partition = self._log_z + pair.base
+
+    def _begin(self, block: slice, row: Rows | None) -> Rows:
+        rows = self.pair.tables(block.stop - block.start)
+        if row is None:
+            rows.start[0] = self._factors.x.begins[0] * self._factors.y.begins
+        else:
+            for table, last in zip(rows, row, strict=True):
+                table[0] = last
+        return rows
+
+    def _forward(self, block: slice, rows: Rows) -> tuple[Array, Array]:
+        match = np.exp(self.pair.match(block))
+        ends = np.zeros(rows.logs.size, self.pair.dtype)
+        kernels.forward(match, block.start, self._factors, rows, ends)
+        return match, ends
+
+    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
+        """Probabilities of matches, the last block of residues of x first; adds the uses of gaps."""
+        pair, f = self.pair, self._factors
+        below = Below(
+            np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
+        )
+        for k, block in reversed(list(enumerate(self._blocks))):
+            if k == len(self._blocks) - 1:
+                match, rows = self._last
+            else:
+                rows = self._begin(block, self._first_rows[k])
+                match, _ = self._forward(block, rows)
+            posterior = np.empty_like(match)
+            kernels.backward(match, block.start, f, rows, self._log_z, below, posterior, used)
+            if not np.isfinite(posterior.sum()):
+                raise RangeError("backward sums leave the range of a double")
+            yield block, posterior
+        used.x.begins[0] += (f.x.begins[0] * f.y.begins) @ below.start
+        lost = 1.0 - used.x.begins.sum() - self.no_match
+        if not abs(lost) < _LOST:
+            raise RangeError("forward and backward sums leave the range of a double")
+
+    def check(self) -> None:
+        """Raise a `RangeError` if the log-partition is not to be trusted."""
+        for _ in self.posteriors(self.pair.features.no_uses(self.pair.n, self.pair.m, self.pair.dtype)):
+            pass
+
+    @property
+    def no_match(self) -> Any:
+        """Probability that nothing is matched."""
+        return np.exp(self.pair.none - self._log_z)
+
+
+class LogInference:
+    """The same in the log domain, for any weights."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self._rows = pair.tables(pair.n, -np.inf)
+        ends = np.full(pair.n + 1, -np.inf, pair.dtype)
+        ends[0] = pair.none
+        log_kernels.log_forward(pair.match(slice(0, pair.n)), pair.scores, self._rows, ends)
+        top = ends[np.argmax(ends.real)]
+        self._log_z = top + np.log(np.exp(ends - top).sum())
+        self.log_partition = self._log_z + pair.base
+
+    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
+        """As those of `Inference`, in one block."""
+        pair = self.pair
+        posterior = np.zeros((pair.n, pair.m), pair.dtype)
+        zeros = pair.tables(pair.n)
+        shares = log_kernels.Shares(*zeros[:4], np.zeros_like(zeros.start))
+        log_kernels.log_backward(pair.scores, self._rows, self._log_z, shares, posterior, used)
+        yield slice(0, pair.n), posterior
+
+    @property
+    def no_match(self) -> Any:
+        """Probability that nothing is matched."""
+        return np.exp(self.pair.none - self._log_z)
+
+
+def log_partition(pair: Pair) -> Any:
+    """Log of the sum of exp(score) over all alignments."""
+    try:
+        inference = Inference(pair)
+        inference.check()
+    except RangeError:
+        return LogInference(pair).log_partition
+    return inference.log_partition
+
+
+def expected(pair: Pair) -> tuple[Any, Uses]:
+    """Log-partition, and how often everything is used in the mean."""
+    try:
+        return _expected(pair, Inference(pair))
+    except RangeError:
+        return _expected(pair, LogInference(pair))
+
+
+def _expected(pair: Pair, inference: Inference | LogInference) -> tuple[Any, Uses]:
+    used, blocks = pair.features.no_uses(pair.n, pair.m, pair.dtype), pair.features.blocks
+    sizes = [len(block.labels) for block in blocks]
+    products = [np.zeros((size, size), pair.dtype) for size in sizes]
+    matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
+    for rows, posterior in inference.posteriors(used):
+        right = posterior @ pair.y.pairing
+        for block, sums in zip(blocks, products, strict=True):
+            sums += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
+        matched[0][rows] = posterior.sum(axis=1)
+        matched[1][:] += posterior.sum(axis=0)
+    return inference.log_partition, Uses(products, used, matched, inference.no_match)
+
+
+def posterior(pair: Pair) -> Array:
+    """Probabilities of all matches, shape (n, m)."""
+    out = np.zeros((pair.n, pair.m), pair.dtype)
+    for rows, part in _posteriors(pair):
+        out[rows] = part
+    return out
+
+
+def _posteriors(pair: Pair) -> list[tuple[slice, Array]]:
+    used = pair.features.no_uses(pair.n, pair.m, pair.dtype)
+    try:
+        return list(Inference(pair).posteriors(used))
+    except RangeError:
+        return list(LogInference(pair).posteriors(used))
+
+
+# --- one alignment ----------------------------------------------------------------------------------------
+
+
+def uses_of(features: FeatureSet, x: Described, y: Described, partner: IntArray) -> Uses:
+    """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
+    i = np.flatnonzero(partner >= 0)
+    j = partner[i]
+    products = [x.pairing[i, b.columns].T @ y.pairing[j, b.columns] for b in features.blocks]
+    matched = np.zeros(len(x)), np.zeros(len(y))
+    matched[0][i] = matched[1][j] = 1.0
+    used = features.no_uses(len(x), len(y), np.float64)
+    for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
+        _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
+        _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
+        used.both[0] += c > a + 1 and d > b + 1
+    if i.size:
+        used.both[1] += i[0] > 0 and j[0] > 0
+        used.both[1] += i[-1] < len(x) - 1 and j[-1] < len(y) - 1
+    return Uses(products, used, matched, float(not i.size))
+
+
+def _count_gap(side: Side, other: Side, steps: Array, residues: slice, place: int) -> None:
+    """A gap of these residues at a place of the other sequence."""
+    length, n_steps = residues.stop - residues.start, steps.size - 1
+    if not length:
+        return
+    side.residue[residues] += 1
+    side.opens[residues.start] += 1
+    side.closes[residues.stop - 1] += 1
+    other.site[place] += length
+    other.site_open[place] += 1
+    steps[: min(length, n_steps)] += 1
+    steps[n_steps] += max(0, length - n_steps)
+
+
+def best(pair: Pair, bonus: sp.csr_array | None = None) -> tuple[IntArray, float]:
+    """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score.
+
+    Parameters
+    ----------
+    bonus : csr_array, shape (n, m), optional
+        Added to the scores of matches.
+    """
+    return _Best(pair, bonus).found()
+
+
+class _Best:
+    """Viterbi: the first row of each block is kept, and choices of one block at a time."""
+
+    def __init__(self, pair: Pair, bonus: Any) -> None:
+        self.pair, self._bonus = pair, bonus
+        self._L = pair.features.n_steps
+
+    def found(self) -> tuple[IntArray, float]:
+        pair, blocks = self.pair, self.pair.blocks()
+        partner, first_rows, row = np.full(pair.n, -1), [], None
+        score, end = pair.none, (0, 0)
+        for block in blocks:
+            rows, came, ways, ends = self._fill(block, row)
+            first_rows.append(_row(rows, 0))
+            row = _row(rows, -1)
+            r = int(np.argmax(ends[1:, 0])) + 1
+            if ends[r, 0] > score:
+                score, end = ends[r, 0], (block.start + r, int(ends[r, 1]))
+        state, i, j = (best_kernels.MATCH if end[0] else best_kernels.BEGIN), *end
+        for k in reversed(range(len(blocks))):
+            if state == best_kernels.BEGIN or i <= blocks[k].start:
+                continue
+            if k < len(blocks) - 1:
+                rows, came, ways, _ = self._fill(blocks[k], first_rows[k])
+            if state == best_kernels.AFTER:
+                state = came[i - blocks[k].start, j]
+            state, i, j = best_kernels.trace(state, i, j, blocks[k].start, self._L, came, ways, partner)
+        return partner, float(score + pair.base)
+
+    def _fill(self, block: slice, row: Rows | None) -> tuple[Rows, Array, Array, FloatArray]:
+        pair = self.pair
+        rows, scores = pair.tables(block.stop - block.start, -np.inf), pair.scores
+        if row is None:
+            rows.start[0] = scores.x.begins[0] + scores.y.begins
+        else:
+            for table, last in zip(rows, row, strict=True):
+                table[0] = last
+        match = pair.match(block)
+        if self._bonus is not None:
+            match += self._bonus[block].toarray()
+        came, ways = (np.zeros((len(match) + 1, pair.m + 1), np.uint8) for _ in range(2))
+        ends = np.full((len(match) + 1, 2), -np.inf)
+        best_kernels.best_rows(match, block.start, scores, rows, ends, came, ways)
+        return rows, came, ways, ends
+
+
+def most_accurate(pair: Pair, gamma: float) -> IntArray:
+    """The alignment of maximum expected accuracy: the partner of each residue of x, -1 for none.
+
+    Parameters
+    ----------
+    gamma : float
+        How much a right match counts beside two residues rightly left out; inf to count nothing else.
+    """
+    blocks = _posteriors(pair)
+    matched = np.concatenate([part.sum(axis=1) for _, part in reversed(blocks)] or [np.zeros(0)])
+    free_x = np.maximum(0.0, 1.0 - matched)
+    free_y = np.maximum(0.0, 1.0 - sum((part.sum(axis=0) for _, part in blocks), np.zeros(pair.m)))
+    below, choices = np.zeros(pair.m + 1), np.zeros((pair.n, pair.m), np.uint8)
+    for rows, part in blocks:
+        worth = part if np.isinf(gamma) else 2 * gamma * part - free_x[rows, None] - free_y
+        best_kernels.accuracy_rows(worth, below, choices[rows])
+    partner = np.full(pair.n, -1)
+    best_kernels.accuracy_trace(choices, partner)
+    return partner
+
+
+def _parts(scores: Factors) -> Iterator[Array]:
+    yield from (*scores.x, *scores.y, scores.steps, scores.both)
+
+
+def _map(function: Any, scores: Factors) -> Factors:
+    x, y = (Side(*map(function, side)) for side in (scores.x, scores.y))
+    return Factors(x, y, function(scores.steps), function(scores.both))
+
+
+def _row(rows: Rows, k: int) -> Rows:
+    return Rows(*(table[k].copy() for table in rows))

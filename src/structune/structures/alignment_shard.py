@@ -1,0 +1,82 @@
+"""Encoded pairs of sequences, with or without their alignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.features.attributes import segment_indices
+from structune.structures.base import IntArray, Shard
+
+_WORK = 200  # cells that cost as much as a part of a chain
+
+
+@dataclass(frozen=True)
+class AlignmentShard(Shard):
+    """Encoded pairs; sequences that are in several pairs are held once.
+
+    Attributes
+    ----------
+    sequences : ndarray of int64, shape (n_pairs, 2)
+        Which two each pair has: x and y.
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+        Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
+    letters : ndarray of int8, shape (n_residues,)
+        Places in `alignment_features.LETTERS`.
+    partners : ndarray of int64, shape (n_parts,) or (0,)
+        The residue of y, counted within it, that each residue of x is matched with, -1 for none; one pair
+        after the other. Empty without alignments.
+    scored : ndarray of bool, shape (n_parts,) or (0,)
+        Matches that are known to be right.
+    whole : ndarray of bool, shape (n_pairs,)
+        Whether all of the alignment is known, and not the scored matches alone.
+    """
+
+    sequences: IntArray
+    offsets: IntArray
+    letters: NDArray[np.int8]
+    partners: IntArray
+    scored: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+
+    @property
+    def lengths(self) -> IntArray:
+        """Residues of x and of y, shape (n_pairs, 2)."""
+        return np.diff(self.offsets)[self.sequences]
+
+    @property
+    def starts(self) -> IntArray:
+        """Parts of pair p are ``starts[p]:starts[p + 1]``."""
+        return np.concatenate(([0], np.cumsum(self.sizes())))
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.sizes().sum())
+
+    def sizes(self) -> IntArray:
+        """Residues of x."""
+        return self.lengths[:, 0]
+
+    def work(self) -> IntArray:
+        return np.asarray(1 + self.lengths.prod(axis=1) // _WORK)
+
+    @property
+    def partial(self) -> bool:
+        return not self.whole.all()
+
+    def take(self, indices: Any) -> AlignmentShard:
+        chosen = np.arange(len(self))[indices]
+        used, sequences = np.unique(self.sequences[chosen], return_inverse=True)
+        parts = segment_indices(self.starts, chosen) if self.partners.size else slice(0)
+        return AlignmentShard(
+            self.weights[chosen],
+            sequences.reshape(-1, 2),
+            np.concatenate(([0], np.cumsum(np.diff(self.offsets)[used]))),
+            self.letters[segment_indices(self.offsets, used)],
+            self.partners[parts],
+            self.scored[parts],
+            self.whole[chosen],
+        )

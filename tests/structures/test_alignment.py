@@ -1,0 +1,236 @@
+"""Alignments: laws by enumeration, in blocks and in the log domain, classical scores, encoding."""
+
+import re
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import laws
+import loss_laws
+from alignments import RESIDUES, problem_of, problems
+from structune.errors import DataError
+from structune.structures import alignment_inference as inference
+from structune.structures.alignment import Alignment
+
+MODELS = {
+    "full": {},
+    "affine": {"full": False},
+    "full, partial": {"partial": True},
+    "one overhang, partial": {"full": False, "partial": True, "overhangs": "one"},
+}
+EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+
+
+@EVERY_MODEL
+@settings(max_examples=25)
+@given(data=st.data())
+def test_laws(options, data):
+    laws.hold(data.draw(problems(**options)))
+
+
+@EVERY_MODEL
+@settings(max_examples=15)
+@given(data=st.data())
+def test_laws_with_extreme_weights(options, data):
+    laws.hold(data.draw(problems(scale=50.0, **options)))
+
+
+@EVERY_MODEL
+@settings(max_examples=10)
+@given(data=st.data())
+def test_laws_of_losses(options, data):
+    loss_laws.hold(data.draw(problems(most=4, **options)))
+
+
+@EVERY_MODEL
+def test_laws_in_small_blocks(options, monkeypatch):
+    monkeypatch.setattr(inference, "_CELLS", 1)
+    monkeypatch.setattr(inference, "_LEAST_ROWS", 1)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
+def refuse(*_):
+    raise inference.RangeError
+
+
+@EVERY_MODEL
+def test_laws_in_the_log_domain(options, monkeypatch):
+    monkeypatch.setattr(inference, "Inference", refuse)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
+# --- classical scores -------------------------------------------------------------------------------------
+
+
+def weights_of(structure, matrix, opens, extends, free_ends=False):
+    """Those of a substitution matrix, with affine gaps as parasail counts them."""
+    found = {}
+    for a, b in combinations_with_replacement(RESIDUES, 2):
+        found[f"substitution: {a} {b}"] = matrix.matrix[matrix.mapper[ord(a)], matrix.mapper[ord(b)]]
+    found |= {"gap length: at least 1": -opens, "gap length: further": -extends}
+    if not free_ends:
+        found |= {"terminal gap: open": extends - opens, "terminal gap: residue": -extends}
+    return np.array([float(found.get(name, 0.0)) for name in structure.weight_names()])
+
+
+def random_pairs(n, most, rng):
+    for _ in range(n):
+        x, y = ("".join(rng.choice(list(RESIDUES), rng.integers(1, most))) for _ in "xy")
+        yield x, y
+        yield x, "".join(c for c in x if rng.random() < 0.9) + y[: rng.integers(0, 20)] or "A"
+
+
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (0, 0), (20, 0)])
+def test_global_scores_are_those_of_parasail(opens, extends):
+    parasail = pytest.importorskip("parasail")
+    structure = Alignment("affine")
+    w = weights_of(structure, parasail.blosum62, opens, extends)
+    pairs = list(random_pairs(20, 150, np.random.default_rng(0)))
+    shard = structure.encode(pairs)
+    partners, scores = structure.best(w, shard)
+    peer = [parasail.nw_scan_32(x, y, opens, extends, parasail.blosum62).score for x, y in pairs]
+    assert_array_equal(scores, peer)
+    assert_allclose(structure.score(w, shard, partners), scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (20, 0)])
+def test_semi_global_scores_are_those_of_parasail(opens, extends):
+    """Unless its best alignment has a gap in the one sequence next to free residues of the other."""
+    parasail = pytest.importorskip("parasail")
+    structure = Alignment("affine", "one")
+    w = weights_of(structure, parasail.blosum62, opens, extends, free_ends=True)
+    pairs = list(random_pairs(40, 150, np.random.default_rng(0)))
+    _, scores = structure.best(w, structure.encode(pairs))
+    peers = [parasail.sg_trace_scan_32(x, y, opens, extends, parasail.blosum62) for x, y in pairs]
+    assert np.all(scores <= [peer.score for peer in peers])
+    same = [scores[k] == peer.score for k, peer in enumerate(peers)]
+    assert np.mean(same) > 0.9
+    for peer, equal in zip(peers, same, strict=True):
+        columns = [
+            (a != "-", b != "-") for a, b in zip(peer.traceback.query, peer.traceback.ref, strict=True)
+        ]
+        inside = [k for k, both in enumerate(columns) if all(both)]
+        ends = (columns[: inside[0]], columns[inside[-1] + 1 :]) if inside else ()
+        assert equal or any(len(set(end)) == 2 for end in ends)
+
+
+# --- sizes ------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(3, 200, rng))
+    shard, w = structure.encode(pairs), 0.3 * rng.normal(size=structure.n_weights)
+    sums = [np.zeros(w.size) for _ in range(2)]
+    once = (
+        structure.log_partition(w, shard, sums[0]),
+        structure.best(w, shard),
+        structure.best_accuracy(w, shard),
+    )
+    monkeypatch.setattr(inference, "_CELLS", 1)
+    again = (
+        structure.log_partition(w, shard, sums[1]),
+        structure.best(w, shard),
+        structure.best_accuracy(w, shard),
+    )
+    assert_allclose(again[0], once[0], rtol=1e-13)
+    assert_allclose(sums[1], sums[0], rtol=1e-9, atol=1e-12)
+    assert_array_equal(again[1][0], once[1][0])
+    assert_array_equal(again[2], once[2])
+
+
+def test_the_log_domain_agrees_on_long_sequences(monkeypatch):
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(1, 120, rng))
+    shard, w = structure.encode(pairs), 0.5 * rng.normal(size=structure.n_weights)
+    sums = [np.zeros(w.size) for _ in range(2)]
+    once = structure.log_partition(w, shard, sums[0])
+    monkeypatch.setattr(inference, "Inference", refuse)
+    assert_allclose(structure.log_partition(w, shard, sums[1]), once, rtol=1e-12)
+    assert_allclose(sums[1], sums[0], rtol=1e-9, atol=1e-11)
+
+
+def test_what_the_scaled_sums_lose_is_noticed():
+    """A swap of two long stretches: either half of the path is worth nothing beside another's."""
+    rng = np.random.default_rng(0)
+    a, b = ("".join(rng.choice(list(RESIDUES), 90)) for _ in "ab")
+    structure = Alignment("affine")
+    w = np.zeros(structure.n_weights)
+    w[[name.split(": ")[1][0] == name[-1] for name in structure.weight_names()]] = 9.0
+    w[:210] -= 1.0
+    shard, sums = structure.encode([(a + b, b + a)]), np.zeros(w.size)
+    (value,) = structure.log_partition(w, shard, sums)
+    (pair,) = structure._pairs(w, shard)
+    assert value == pytest.approx(inference.LogInference(pair).log_partition, rel=1e-12)
+
+
+# --- what is known of alignments --------------------------------------------------------------------------
+
+
+def test_rows_in_upper_case_are_known_as_a_whole():
+    structure = Alignment()
+    shard = structure.encode([("ACD", "ADE")], [("ACD-", "A.DE")])
+    assert shard.partners.tolist() == [0, -1, 1]
+    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], False)
+    w = np.random.default_rng(0).normal(size=structure.n_weights)
+    assert_allclose(structure.log_partition(w, shard, within=True), structure.score(w, shard))
+
+
+def test_residues_in_lower_case_are_not_known():
+    structure = Alignment()
+    shard = structure.encode([("ACD", "ADE")], [("AcD-", "A.De")])
+    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], True)
+    costs = [structure.cost(shard, np.array(p))[0] for p in ([0, -1, 1], [0, 1, 2], [-1, -1, -1])]
+    assert costs == [0.0, 0.5, 1.0]
+
+
+def test_sequences_of_several_pairs_are_held_once():
+    shard = Alignment().encode([("ACD", "ADE"), ("ADE", "ACD"), ("ACD", "ACD")])
+    assert (shard.offsets.tolist(), shard.sequences.tolist()) == ([0, 3, 6], [[0, 1], [1, 0], [0, 0]])
+    assert shard.take([2]).offsets.tolist() == [0, 3]
+
+
+def test_a_swap_of_the_sequences_changes_nothing():
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
+    w = rng.normal(size=structure.n_weights)
+    w[["opposite" in name for name in structure.weight_names()]] = 0.0  # of two gaps that are neighbours
+    there, back = (structure.encode(each) for each in (pairs, [(y, x) for x, y in pairs]))
+    assert_allclose(structure.log_partition(w, back), structure.log_partition(w, there), rtol=1e-12)
+    assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows", "message"),
+    [
+        ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
+        ([("AC", "A"), ("A", "A C")], None, "pair 1, y: found ' ' at residue 1"),
+        ([("AC", "é")], None, "pair 0, y: found 'é' at residue 0"),
+        (["AC"], None, "pair 0: found 'AC', expected two strings"),
+        ([("AC", "A", "A")], None, "expected two strings"),
+        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),
+        ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns, expected as many"),
+        ([("AC", "A")], [("A-", "-A")], "pair 0, x: found 1 residues in the alignment, expected 2"),
+        (
+            [("AC", "A")],
+            [("AC", "D-")],
+            "pair 0, y: found 'D' in the alignment at residue 0 (from 0), expected 'A'",
+        ),
+        ([("AC", "A")], [("AC-", "A--")], "pair 0, column 2 (from 0): found a gap in both rows"),
+        ([("AC", "DC")], [("A-C", "-DC")], "pair 0: found residues of both beyond an end of the matches"),
+    ],
+)
+def test_what_is_wrong_is_named(pairs, rows, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        Alignment(overhangs="one").encode(pairs, rows)
+
+
+def test_features_that_are_not_known():
+    with pytest.raises(DataError, match="features='all': expected one of"):
+        Alignment("all")
