@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.kernels.alignment import Factors, Side
@@ -56,16 +55,9 @@ class Block(NamedTuple):
 
     group: str
     labels: tuple[str, ...]
-    first: int  # column
+    columns: slice
     weights: slice
-
-    @property
-    def columns(self) -> slice:
-        return slice(self.first, self.first + len(self.labels))
-
-    @property
-    def upper(self) -> tuple[IntArray, IntArray]:
-        return np.triu_indices(len(self.labels))
+    upper: tuple[IntArray, IntArray]  # of their matrix: the pair of columns of each weight
 
 
 @dataclass(frozen=True)
@@ -77,13 +69,13 @@ class Described:
     pairing : ndarray, shape (n, n_columns)
         A match scores the products of these columns of both residues.
     residues : ndarray, shape (n, 20)
-    places : csr_array, shape (n + 1, 7)
-        How many of the six residues around each place between two are hydrophilic, one column a number.
+    places : ndarray of int64, shape (n + 1,)
+        How many of the six residues around each place between two are hydrophilic.
     """
 
     pairing: FloatArray
     residues: FloatArray
-    places: sp.csr_array
+    places: IntArray
 
     def __len__(self) -> int:
         return len(self.residues)
@@ -131,8 +123,9 @@ class FeatureSet:
         return slice(first, len(self.names))
 
     def _block(self, group: str, labels: tuple[str, ...], first: int) -> Block:
-        pairs = zip(*np.triu_indices(len(labels)), strict=True)
-        return Block(group, labels, first, self._add(group, [f"{labels[a]} {labels[b]}" for a, b in pairs]))
+        columns, upper = slice(first, first + len(labels)), np.triu_indices(len(labels))
+        names = [f"{labels[a]} {labels[b]}" for a, b in zip(*upper, strict=True)]
+        return Block(group, labels, columns, self._add(group, names), upper)
 
     @property
     def n_columns(self) -> int:
@@ -167,20 +160,18 @@ class FeatureSet:
         residue, opens, closes = np.zeros((3, n), w.dtype)
         site, site_open = np.zeros((2, n + 1), w.dtype)
         if self.linear:
-            terminal = terminal + self._of(w, "terminal residue", sequence.residues)
-            residue = self._of(w, "gap residue", sequence.residues)
-            residue = residue + self._of(w, "gap within", sequence.places)[:-1]
-            opens = self._of(w, "gap opens", sequence.places)[:-1]
-            closes = self._of(w, "gap closes", sequence.places)[1:]
-            site = self._of(w, "gap opposite", sequence.places)
-            site_open = self._of(w, "gap opens opposite", sequence.places)
+            places = sequence.places
+            terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
+            residue = sequence.residues @ w[self.linear["gap residue"]]
+            residue = residue + w[self.linear["gap within"]][places[:-1]]
+            opens = w[self.linear["gap opens"]][places[:-1]]
+            closes = w[self.linear["gap closes"]][places[1:]]
+            site = w[self.linear["gap opposite"]][places]
+            site_open = w[self.linear["gap opens opposite"]][places]
         ends = np.full(n + 1, w[self.terminal][0])
         begins = ends.copy()
         begins[0] = ends[n] = 0.0
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
-
-    def _of(self, w: Array, kind: str, features: Any) -> Array:
-        return np.asarray(features @ w[self.linear[kind]])
 
     def factors(self, w: Array, x: Side, y: Side) -> Factors:
         both = w[self.both].copy()
@@ -222,11 +213,11 @@ class FeatureSet:
         counted = {
             "terminal residue": sequence.residues.T @ terminal,
             "gap residue": sequence.residues.T @ side.residue,
-            "gap within": sequence.places[:-1].T @ side.residue,
-            "gap opens": sequence.places[:-1].T @ side.opens,
-            "gap closes": sequence.places[1:].T @ side.closes,
-            "gap opposite": sequence.places.T @ side.site,
-            "gap opens opposite": sequence.places.T @ side.site_open,
+            "gap within": _tally(sequence.places[:-1], side.residue),
+            "gap opens": _tally(sequence.places[:-1], side.opens),
+            "gap closes": _tally(sequence.places[1:], side.closes),
+            "gap opposite": _tally(sequence.places, side.site),
+            "gap opens opposite": _tally(sequence.places, side.site_open),
         }
         for kind, count in counted.items():
             out[self.linear[kind]] += weight * count
@@ -258,8 +249,15 @@ def _shifted(features: FloatArray, by: int) -> FloatArray:
     return out
 
 
-def _places(hydrophilic: FloatArray) -> sp.csr_array:
+def _tally(numbers: IntArray, values: Array) -> Array:
+    """The sum of the values that have each number, shape (7,)."""
+    out = np.zeros(_N_COUNTS, values.dtype)
+    np.add.at(out, numbers, values)
+    return out
+
+
+def _places(hydrophilic: FloatArray) -> IntArray:
     sums, places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.arange(hydrophilic.size + 1)
     counts = sums[np.minimum(places + _WINDOW, places[-1])] - sums[np.maximum(places - _WINDOW, 0)]
-    columns = np.rint(counts).astype(np.int64)
-    return sp.csr_array((np.ones(places.size), columns, np.arange(places.size + 1)), (places.size, _N_COUNTS))
+    numbers: IntArray = np.rint(counts).astype(np.int64)
+    return numbers
