@@ -13,11 +13,12 @@ _HOMES = {
     "RNAFolder": "structune.estimators.folder",
     "Ranker": "structune.estimators.ranker",
     "Regressor": "structune.estimators.regressor",
+    "SequenceAligner": "structune.estimators.aligner",
     "SequenceTagger": "structune.estimators.tagger",
     "load": "structune.model_files",
 }
 
-__all__ = ["Classifier", "RNAFolder", "Ranker", "Regressor", "SequenceTagger", "__version__", "load"]
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

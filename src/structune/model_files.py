@@ -22,6 +22,7 @@ _LOADERS = {
     "ranker": ("structune.estimators.ranker", "Ranker"),
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
+    "sequence-aligner": ("structune.estimators.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
 }
 

@@ -1,5 +1,6 @@
 """How good predictions are, and whether one set of them is better than another."""
 
+from structune.metrics.alignments import AlignmentScores, alignment_scores
 from structune.metrics.base_pairs import (
     ROC_GAMMAS,
     BasePairScores,
@@ -24,12 +25,14 @@ from structune.metrics.segments import (
 
 __all__ = [
     "ROC_GAMMAS",
+    "AlignmentScores",
     "BasePairScores",
     "Difference",
     "PairAccuracy",
     "Score",
     "Scores",
     "SensitivityCurve",
+    "alignment_scores",
     "base_pair_bootstrap",
     "base_pair_scores",
     "ndcg",

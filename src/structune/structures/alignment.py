@@ -58,6 +58,10 @@ class Alignment(Structure):
         return self.features_of.name
 
     @property
+    def overhangs(self) -> str:
+        return self.features_of.overhangs
+
+    @property
     def n_weights(self) -> int:
         return self.features_of.n_weights
 

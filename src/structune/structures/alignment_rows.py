@@ -29,6 +29,24 @@ class AlignedPair(NamedTuple):
     whole: bool
 
 
+def residues_of(rows: tuple[str, str]) -> tuple[str, str]:
+    """Both sequences without gaps."""
+    drop = str.maketrans("", "", GAPS)
+    return rows[0].translate(drop), rows[1].translate(drop)
+
+
+def rows_of(pair: tuple[str, str], partner: IntArray) -> tuple[str, str]:
+    """An alignment as two rows: gaps in x before those in y."""
+    (x, y), i, j = pair, 0, 0
+    rows: tuple[list[str], list[str]] = ([], [])
+    matched = np.flatnonzero(partner >= 0).tolist()
+    for next_i, next_j in [*zip(matched, partner[matched].tolist(), strict=True), (len(x), len(y))]:
+        rows[0].append(x[i:next_i] + "-" * (next_j - j) + x[next_i : next_i + 1])
+        rows[1].append("-" * (next_i - i) + y[j:next_j] + y[next_j : next_j + 1])
+        i, j = next_i + 1, next_j + 1
+    return "".join(rows[0]), "".join(rows[1])
+
+
 def parse_protein(sequence: str, name: str) -> Array:
     """Places of the residues in `LETTERS`."""
     codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)

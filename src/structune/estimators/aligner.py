@@ -1,0 +1,330 @@
+"""Pairwise alignments of proteins, with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, combinations_with_replacement, pairwise
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from structune.errors import DataError, ModelFileError
+from structune.estimators.base import StructuredEstimator
+from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.executors import make_executor
+from structune.losses import Loss
+from structune.metrics.alignments import alignment_scores
+from structune.solvers.solution import TOLERANCE
+from structune.structures.alignment import Alignment
+from structune.structures.alignment_features import RESIDUES
+from structune.structures.alignment_rows import rows_of
+from structune.structures.alignment_shard import AlignmentShard
+from structune.structures.base import FloatArray, Groups, IntArray, split_evenly
+from structune.tuning.problem import Tuner, TuningResult
+
+T = TypeVar("T")
+Pairs = Sequence[tuple[str, str]]
+_PIECES_PER_THREAD = 4
+
+
+class SequenceAligner(StructuredEstimator):
+    """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions of the prior; None fits with `penalty`.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (substitutions, neighbours at each distance, lengths
+        of gaps, ...), all, none, or by a function from a weight's name to its group's.
+    loss : {"log", "margin", "ramp", "equivalent"}, or a loss
+        "log": the negative log-probability of what is known of an alignment. The others count the share of
+        the known matches that is missed: relative to the alignment as it is given ("margin"), to the best one
+        with all known matches ("equivalent"), or to none ("ramp").
+    gamma : float
+        In `predict`, how much a right match counts beside two residues rightly left unmatched; inf matches
+        all that has any probability.
+    features : {"full", "affine"}
+        "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of residues around a
+        match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are around a gap.
+    overhangs : {"both", "one"}
+        Whether both sequences may have residues beyond the same end of what is matched, or one only.
+    holdout, folds
+        Share of the training pairs that tuning holds out, or number of folds.
+    tolerance : float
+        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
+        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
+        when a round gains less. A tuner object has its own.
+    max_iterations : int
+        Of a fit without tuning.
+    max_seconds : float, optional
+        Stop after this time with the best model so far.
+    warm_start : bool
+        Start a fit without tuning at the weights of the fit before.
+    n_jobs : int, optional
+        Threads; -1 takes all cores.
+    random_state : int
+        Of held-out splits.
+    verbose : int
+        1 shows progress, 2 a line an iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_weights,)
+    penalty_ : ndarray, shape (n_groups,)
+    group_names_, group_sizes_ : of the groups
+    alignment_ : Alignment
+        The structure.
+    history_ : list of dict
+    status_ : str
+    passes_ : float
+
+    Notes
+    -----
+    The model is that of Do, Gross & Batzoglou (2006), with lengths of gaps in place of a second pair of gap
+    states, so that every alignment is scored once. Where a reference has residues in lower case its other
+    columns are not known, and "log" sums over all alignments that have the known matches.
+
+    Examples
+    --------
+    >>> from structune import SequenceAligner
+    >>> pairs = [("HEAGAWGHEE", "PAWHEAE"), ("GAWGHE", "AWHE")]
+    >>> rows = [("HEAGAWGHE-E", "---PAW-HEAE"), ("GAWGHE", "-AW-HE")]
+    >>> aligner = SequenceAligner(penalty=0.1).fit(pairs, rows)
+    >>> aligner.predict([("AGAWGHE", "PAWHE")])
+    [('AGAWGHE', '-PAW-HE')]
+    """
+
+    _kind = "sequence-aligner"
+    _natural_groups = "kind"
+
+    def __init__(
+        self,
+        *,
+        penalty: float | Mapping[str, float] = 1.0,
+        tuning: str | Tuner | None = None,
+        groups: Any = "kind",
+        loss: str | Loss = "log",
+        gamma: float = 4.0,
+        features: str = "full",
+        overhangs: str = "both",
+        holdout: float = 0.2,
+        folds: int | None = None,
+        hessian: str = "exact",
+        tolerance: float = TOLERANCE,
+        max_iterations: int = 1000,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.tuning = tuning
+        self.groups = groups
+        self.loss = loss
+        self.gamma = gamma
+        self.features = features
+        self.overhangs = overhangs
+        self.holdout = holdout
+        self.folds = folds
+        self.hessian = hessian
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Pairs, y: Pairs, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from pairs with reference alignments.
+
+        Parameters
+        ----------
+        X : list of pairs of str
+            Sequences in one-letter code. B, Z and J count as the two residues that they may be, U as C, O as
+            K, X and * as any.
+        y : list of pairs of str
+            Their alignments, with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only
+            the matches of two residues in upper case are known.
+        sample_weight : array-like, shape (n_pairs,), optional
+        groups : array-like, shape (n_pairs,), optional
+            Pairs of one group (a family, say) stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the pair that cannot be used.
+        """
+        alignment, loss = Alignment(self.features, self.overhangs), self._make_loss()
+        X, y = list(X), list(y)
+        if not X:
+            raise DataError("the training set is empty: expected at least one pair")
+        shard = alignment.encode(X, y, sample_weight)
+        self._learn(alignment, loss, shard, self._start(alignment), groups)
+        self.alignment_ = alignment
+        return self
+
+    @property
+    def _structure(self) -> Alignment:
+        return self.alignment_
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
+        """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
+
+        Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
+        highest score; `gamma` is of no account then.
+
+        Parameters
+        ----------
+        X : list of pairs of str
+        gamma : float, optional
+            Instead of that of the constructor.
+        """
+        if not self.has_probabilities:
+            return self.predict_viterbi(X)
+        gamma = self.gamma if gamma is None else gamma
+        if not gamma >= 0.0:
+            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        return self._rows(X, lambda part: self.alignment_.best_accuracy(self.coef_, part, gamma))
+
+    def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
+        """The most probable alignment of each pair: that of the highest score."""
+        return self._rows(X, lambda part: self.alignment_.best(self.coef_, part)[0])
+
+    def posterior(self, x: str, y: str) -> FloatArray:
+        """Probability of each match of two residues of one pair, shape (n, m).
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        check_is_fitted(self, "coef_")
+        return self.alignment_.posterior(self.coef_, self.alignment_.encode([(x, y)]), 0)
+
+    def log_loss(self, X: Pairs, y: Pairs) -> FloatArray:
+        """-log of the probability of what is known of each alignment, shape (n_pairs,).
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        check_is_fitted(self, "coef_")
+        structure, w = self.alignment_, self.coef_
+
+        def loss(part: AlignmentShard) -> FloatArray:
+            whole, known = (structure.log_partition(w, part, within=within) for within in (False, True))
+            return np.asarray(whole - known)
+
+        return np.array(self._each(structure.encode(list(X), list(y)), loss))
+
+    def score(self, X: Pairs, y: Pairs) -> float:
+        """Mean over pairs of the share of the known matches that `predict` finds (Q)."""
+        return float(alignment_scores(list(y), self.predict(X)).recall.mean())
+
+    def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
+        check_is_fitted(self, "coef_")
+        pairs = list(X)
+        shard = self.alignment_.encode(pairs)
+
+        def split(part: AlignmentShard) -> list[IntArray]:
+            partners = align(part)
+            return [partners[a:b] for a, b in pairwise(part.starts.tolist())]
+
+        return [rows_of(pair, found) for pair, found in zip(pairs, self._each(shard, split), strict=True)]
+
+    def _each(self, shard: AlignmentShard, function: Callable[[AlignmentShard], Iterable[T]]) -> list[T]:
+        """Results of a function from some pairs to one value each, on threads."""
+        executor = make_executor(self.n_jobs)
+        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_threads)
+        found = executor.map(lambda piece: function(shard.take(piece)), pieces)
+        return list(chain.from_iterable(found))
+
+    # --- matrices and files -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_matrix(
+        cls, matrix: str = "BLOSUM62", gap_open: float = 11.0, gap_extend: float = 1.0, ends: str = "global"
+    ) -> SequenceAligner:
+        """The classical special case: a substitution matrix and affine gaps.
+
+        It has scores and no probabilities: `predict` is the algorithm of Needleman & Wunsch (1970), with the
+        gaps of Gotoh (1982).
+
+        Parameters
+        ----------
+        matrix : str
+            One of those of Biopython, such as "BLOSUM62", "PAM250".
+        gap_open, gap_extend : float
+            What the first residue of a gap costs, and each further one.
+        ends : {"global", "semi-global"}
+            Whether residues beyond the ends of the matches cost as much, or nothing; at either end of one
+            sequence alone then.
+
+        Raises
+        ------
+        DataError
+            A matrix that is not known, or costs that are not finite.
+        """
+        if ends not in ("global", "semi-global"):
+            raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")
+        if not (np.isfinite(gap_open) and np.isfinite(gap_extend)):
+            raise DataError(f"found the gap costs {gap_open} and {gap_extend}, expected finite numbers")
+        free = ends == "semi-global"
+        aligner = cls(features="affine", overhangs="one" if free else "both", loss="margin")
+        structure = Alignment(aligner.features, aligner.overhangs)
+        named = _substitutions(matrix) | {
+            "gap length: at least 1": -gap_open,
+            "gap length: further": -gap_extend,
+        }
+        if not free:
+            named |= {"terminal gap: open": gap_extend - gap_open, "terminal gap: residue": -gap_extend}
+        w = np.array([float(named.get(name, 0.0)) for name in structure.weight_names()])
+        none = np.empty(0)
+        aligner._keep(Groups(none.astype(np.int64), ()), none, TuningResult(none, w, "imported"))
+        aligner.alignment_ = structure
+        return aligner
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        structure = self.alignment_
+        header = {"alignment": {"features": structure.feature_set, "overhangs": structure.overhangs}}
+        return header, pack_names("weight", structure.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
+        structure = Alignment(**header["alignment"])
+        if unpack_names("weight", arrays) != structure.weight_names():
+            raise ModelFileError("the weights are those of another feature set")
+        aligner = cls()
+        unpack_fit(aligner, structure.n_weights, header, arrays)
+        aligner.set_params(features=structure.feature_set, overhangs=structure.overhangs)
+        aligner.alignment_ = structure
+        return aligner
+
+
+def _substitutions(name: str) -> dict[str, float]:
+    """Weights of the pairs of residues, by name, of a matrix that Biopython has."""
+    from Bio.Align import substitution_matrices
+
+    read: Callable[..., Any] = substitution_matrices.load
+    known = read()
+    if name not in known:
+        raise DataError(f"found the matrix {name!r}, expected one of {', '.join(known)}")
+    matrix = read(name)
+    if not set(RESIDUES) <= set(matrix.alphabet):
+        raise DataError(f"found the matrix {name!r}, expected one of amino acids")
+    pairs = combinations_with_replacement(RESIDUES, 2)
+    return {f"substitution: {a} {b}": float(matrix[a, b]) for a, b in pairs}

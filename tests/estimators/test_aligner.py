@@ -1,0 +1,200 @@
+"""The aligner: fits with all losses and tuners, decoding, classical matrices, files, wrong input."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import structune
+from structune import SequenceAligner
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.metrics import alignment_scores
+from structune.model_files import read_model, save_model
+from structune.structures.alignment_rows import residues_of
+
+RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
+LOSSES = ["log", "margin", "ramp", "equivalent"]
+
+
+def related(n, rng, length=25):
+    """Sequences and copies with mutations, insertions and deletions, and how they belong together."""
+    for _ in range(n):
+        x, y = "", ""
+        for residue in rng.choice(RESIDUES, length):
+            event = rng.random()
+            if event < 0.06:
+                x, y = x + residue, y + "-"
+            elif event < 0.12:
+                x, y = x + "-", y + residue
+            else:
+                x, y = x + residue, y + (residue if rng.random() < 0.7 else rng.choice(RESIDUES))
+        yield x, y
+
+
+ROWS = list(related(20, np.random.default_rng(0)))
+PAIRS = [residues_of(rows) for rows in ROWS]
+TEST = list(related(20, np.random.default_rng(1)))
+
+
+def aligner(**options):
+    return SequenceAligner(**{"n_jobs": 1, "penalty": 0.3, **options})
+
+
+def lowered(rows):
+    """Half of the columns in lower case: not known."""
+    k = len(rows[0]) // 2
+    return tuple(row[:k] + row[k:].lower() for row in rows)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("features", ["affine", "full"])
+def test_fit_and_predict(loss, features):
+    model = aligner(loss=loss, features=features).fit(PAIRS, ROWS)
+    assert model.status_ == "converged"
+    assert [residues_of(rows) for rows in model.predict(PAIRS)] == PAIRS
+    score = model.score([residues_of(rows) for rows in TEST], TEST)
+    assert score > (0.5 if features == "full" else 0.7)
+    assert score == alignment_scores(TEST, model.predict([residues_of(rows) for rows in TEST])).recall.mean()
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
+def test_tuning(tuning):
+    model = aligner(features="affine", tuning=tuning).fit(PAIRS, ROWS)
+    assert model.group_names_ == ("substitution", "gap length", "terminal gap", "gap both")
+    assert model.penalty_.shape == (4,)
+    assert model.score(PAIRS, ROWS) > 0.8
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_not_known(loss):
+    rows = [lowered(each) for each in ROWS]
+    model = aligner(loss=loss, features="affine").fit(PAIRS, rows)
+    assert model.status_ == "converged"
+    assert model.score(PAIRS, rows) > 0.85
+
+
+def test_gamma_decides_how_much_is_matched():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    counts = [
+        alignment_scores(ROWS, model.predict(PAIRS, gamma=gamma)).n_predicted.sum()
+        for gamma in (0.0, 0.3, 1.0, 4.0, np.inf)
+    ]
+    assert counts == sorted(counts)
+    assert counts[0] == 0 < counts[1] < counts[-1]
+    assert model.predict(PAIRS) == model.predict(PAIRS, gamma=4.0)
+
+
+def test_posteriors_and_losses():
+    model = aligner().fit(PAIRS, ROWS)
+    table = model.posterior(*PAIRS[0])
+    assert table.shape == tuple(map(len, PAIRS[0]))
+    assert np.all(table.sum(axis=0) <= 1 + 1e-9)
+    assert np.all(table.sum(axis=1) <= 1 + 1e-9)
+    assert np.all(model.log_loss(PAIRS, [lowered(rows) for rows in ROWS]) <= model.log_loss(PAIRS, ROWS))
+    total = model.history_[-1]["objective"] - 0.5 * 0.3 * model.coef_ @ model.coef_
+    assert model.log_loss(PAIRS, ROWS).sum() == pytest.approx(total, rel=1e-9)
+
+
+def test_threads_do_not_change_predictions():
+    one, two = (aligner(features="affine", n_jobs=n).fit(PAIRS, ROWS) for n in (1, 2))
+    assert_allclose(two.coef_, one.coef_, rtol=1e-6, atol=1e-9)
+    assert_array_equal(two.set_params(n_jobs=2).predict(PAIRS), one.predict(PAIRS))
+
+
+# --- matrices -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", ["global", "semi-global"])
+def test_from_matrix(ends):
+    model = SequenceAligner.from_matrix("BLOSUM62", 11, 1, ends)
+    assert model.predict([("HEAGAWGHEE", "HEAGWGHEE")]) == [("HEAGAWGHEE", "HEAG-WGHEE")]
+    with pytest.raises(CapabilityError, match="has scores, no probabilities"):
+        model.posterior("AC", "AC")
+
+
+def test_matrices_that_are_not_known():
+    with pytest.raises(DataError, match="found the matrix 'BLOSUM61', expected one of BENNER"):
+        SequenceAligner.from_matrix("BLOSUM61")
+    with pytest.raises(DataError, match=r"found the matrix 'NUC\.4\.4', expected one of amino acids"):
+        SequenceAligner.from_matrix("NUC.4.4")
+    with pytest.raises(DataError, match="ends='local'"):
+        SequenceAligner.from_matrix(ends="local")
+    with pytest.raises(DataError, match="expected finite numbers"):
+        SequenceAligner.from_matrix(gap_open=np.nan)
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"features": "affine", "overhangs": "one"}, {"loss": "ramp"}])
+def test_files(options, tmp_path):
+    rows = [(x + "A", y + "A") for x, y in (("A" + x, "A" + y) for x, y in ROWS)]  # no overhangs
+    pairs = [residues_of(each) for each in rows]
+    model = aligner(**options).fit(pairs, rows)
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert_array_equal(again.coef_, model.coef_)
+    assert again.get_params() == model.get_params()
+    assert again.predict(pairs) == model.predict(pairs) == pickle.loads(pickle.dumps(model)).predict(pairs)
+
+
+def test_files_of_other_features_are_refused(tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"]["features"] = "full"
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
+        structune.load(tmp_path / "n.structune")
+
+
+# --- wrong and degenerate input -----------------------------------------------------------------------------
+
+
+def test_before_a_fit():
+    for call in (aligner().predict, aligner().predict_viterbi):
+        with pytest.raises(NotFittedError):
+            call(PAIRS)
+    assert clone(aligner(gamma=2.0)).gamma == 2.0
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows", "message"),
+    [
+        ([], [], "the training set is empty"),
+        (PAIRS, ROWS[1:], "found 19 alignments for 20 pairs"),
+        ([("A!", "A")], [("A!", "A-")], "pair 0, x: found '!' at residue 1"),
+        ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns"),
+    ],
+)
+def test_what_is_wrong_is_named(pairs, rows, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        aligner().fit(pairs, rows)
+    with pytest.raises(DataError, match="gamma=-1"):
+        aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=-1)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_empty_sequences_and_nothing_matched(loss):
+    pairs = [("", ""), ("A", ""), ("", "C"), ("AC", "DE")]
+    rows = [("", ""), ("A", "-"), ("-", "C"), ("AC--", "--DE")]
+    model = aligner(loss=loss, features="affine").fit(pairs, rows)
+    assert model.predict(pairs[:3]) == rows[:3]
+    assert model.score(pairs[:3], rows[:3]) == 1.0
+
+
+def test_unknown_residues():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    ((x, y),) = model.predict([("XBZUO*", "xbzuo*")])
+    assert (x.replace("-", ""), y.replace("-", "")) == ("XBZUO*", "xbzuo*")
+
+
+@pytest.mark.parametrize("scale", [1e3, -1e3])
+def test_large_weights(scale):
+    model = aligner().fit(PAIRS[:3], ROWS[:3])
+    model.coef_ = scale * np.sign(model.coef_)
+    assert np.all(np.isfinite(model.log_loss(PAIRS[:3], ROWS[:3])))
+    assert [residues_of(rows) for rows in model.predict(PAIRS[:3])] == PAIRS[:3]
