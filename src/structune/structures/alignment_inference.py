@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ _LEAST_ROWS = 16
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 _MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
+T = TypeVar("T")
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
 
 
@@ -173,11 +174,6 @@ class Inference:
         if not abs(lost) < _LOST:
             raise RangeError("forward and backward sums leave the range of a double")
 
-    def check(self) -> None:
-        """Raise a `RangeError` if the log-partition is not to be trusted."""
-        for _ in self.posteriors(self.pair.features.no_uses(self.pair.n, self.pair.m, self.pair.dtype)):
-            pass
-
     @property
     def no_match(self) -> Any:
         """Probability that nothing is matched."""
@@ -212,52 +208,87 @@ class LogInference:
         return np.exp(self.pair.none - self._log_z)
 
 
+def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
+    """What is collected in the linear domain if its range allows it."""
+    try:
+        return collect(Inference(pair))
+    except RangeError:
+        return collect(LogInference(pair))
+
+
+def _blocks(inference: Inference | LogInference) -> Iterator[tuple[slice, Array]]:
+    """Posteriors of the blocks, whatever gaps are used."""
+    pair = inference.pair
+    return inference.posteriors(pair.features.no_uses(pair.n, pair.m, pair.dtype))
+
+
 def log_partition(pair: Pair) -> Any:
     """Log of the sum of exp(score) over all alignments."""
-    try:
-        inference = Inference(pair)
-        inference.check()
-    except RangeError:
-        return LogInference(pair).log_partition
-    return inference.log_partition
+
+    def collect(inference: Inference | LogInference) -> Any:
+        for _ in _blocks(inference):  # the backward sums tell whether the forward ones are sound
+            pass
+        return inference.log_partition
+
+    return _soundly(pair, collect)
 
 
 def expected(pair: Pair) -> tuple[Any, Uses]:
     """Log-partition, and how often everything is used in the mean."""
-    try:
-        return _expected(pair, Inference(pair))
-    except RangeError:
-        return _expected(pair, LogInference(pair))
 
+    def collect(inference: Inference | LogInference) -> tuple[Any, Uses]:
+        used, blocks = pair.features.no_uses(pair.n, pair.m, pair.dtype), pair.features.blocks
+        sizes = [len(block.labels) for block in blocks]
+        products = [np.zeros((size, size), pair.dtype) for size in sizes]
+        matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
+        for rows, posterior in inference.posteriors(used):
+            right = posterior @ pair.y.pairing
+            for block, sums in zip(blocks, products, strict=True):
+                sums += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
+            matched[0][rows] = posterior.sum(axis=1)
+            matched[1][:] += posterior.sum(axis=0)
+        return inference.log_partition, Uses(products, used, matched, inference.no_match)
 
-def _expected(pair: Pair, inference: Inference | LogInference) -> tuple[Any, Uses]:
-    used, blocks = pair.features.no_uses(pair.n, pair.m, pair.dtype), pair.features.blocks
-    sizes = [len(block.labels) for block in blocks]
-    products = [np.zeros((size, size), pair.dtype) for size in sizes]
-    matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
-    for rows, posterior in inference.posteriors(used):
-        right = posterior @ pair.y.pairing
-        for block, sums in zip(blocks, products, strict=True):
-            sums += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
-        matched[0][rows] = posterior.sum(axis=1)
-        matched[1][:] += posterior.sum(axis=0)
-    return inference.log_partition, Uses(products, used, matched, inference.no_match)
+    return _soundly(pair, collect)
 
 
 def posterior(pair: Pair) -> Array:
     """Probabilities of all matches, shape (n, m)."""
-    out = np.zeros((pair.n, pair.m), pair.dtype)
-    for rows, part in _posteriors(pair):
-        out[rows] = part
-    return out
+
+    def collect(inference: Inference | LogInference) -> Array:
+        out = np.zeros((pair.n, pair.m), pair.dtype)
+        for rows, part in _blocks(inference):
+            out[rows] = part
+        return out
+
+    return _soundly(pair, collect)
 
 
-def _posteriors(pair: Pair) -> list[tuple[slice, Array]]:
-    used = pair.features.no_uses(pair.n, pair.m, pair.dtype)
-    try:
-        return list(Inference(pair).posteriors(used))
-    except RangeError:
-        return list(LogInference(pair).posteriors(used))
+def most_accurate(pair: Pair, gamma: float) -> IntArray:
+    """The alignment of maximum expected accuracy: the partner of each residue of x, -1 for none.
+
+    Parameters
+    ----------
+    gamma : float
+        How much a right match counts beside two residues rightly left out; inf to count nothing else.
+    """
+
+    def collect(inference: Inference | LogInference) -> IntArray:
+        free_x, free_y, kept = np.ones(pair.n), np.ones(pair.m), []
+        for rows, part in _blocks(inference):
+            free_x[rows] -= part.sum(axis=1)
+            free_y -= part.sum(axis=0)
+            if len(part) == pair.n:  # one block: it need not be found again
+                kept.append((rows, part))
+        below, choices = np.zeros(pair.m + 1), np.zeros((pair.n, pair.m), np.uint8)
+        for rows, part in kept or _blocks(inference):
+            worth = part if np.isinf(gamma) else 2 * gamma * part - free_x[rows, None] - free_y
+            best_kernels.accuracy_rows(worth, below, choices[rows])
+        partner = np.full(pair.n, -1)
+        best_kernels.accuracy_trace(choices, partner)
+        return partner
+
+    return _soundly(pair, collect)
 
 
 # --- one alignment ----------------------------------------------------------------------------------------
@@ -350,27 +381,6 @@ class _Best:
         ends = np.full((len(match) + 1, 2), -np.inf)
         best_kernels.best_rows(match, block.start, scores, rows, ends, came, ways)
         return rows, came, ways, ends
-
-
-def most_accurate(pair: Pair, gamma: float) -> IntArray:
-    """The alignment of maximum expected accuracy: the partner of each residue of x, -1 for none.
-
-    Parameters
-    ----------
-    gamma : float
-        How much a right match counts beside two residues rightly left out; inf to count nothing else.
-    """
-    blocks = _posteriors(pair)
-    matched = np.concatenate([part.sum(axis=1) for _, part in reversed(blocks)] or [np.zeros(0)])
-    free_x = np.maximum(0.0, 1.0 - matched)
-    free_y = np.maximum(0.0, 1.0 - sum((part.sum(axis=0) for _, part in blocks), np.zeros(pair.m)))
-    below, choices = np.zeros(pair.m + 1), np.zeros((pair.n, pair.m), np.uint8)
-    for rows, part in blocks:
-        worth = part if np.isinf(gamma) else 2 * gamma * part - free_x[rows, None] - free_y
-        best_kernels.accuracy_rows(worth, below, choices[rows])
-    partner = np.full(pair.n, -1)
-    best_kernels.accuracy_trace(choices, partner)
-    return partner
 
 
 def _parts(scores: Factors) -> Iterator[Array]:
