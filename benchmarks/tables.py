@@ -360,7 +360,12 @@ def noisy_classes() -> str:
     header = ["accuracy, % (examples), labels shuffled", "convex", "ramp", "ramp minus convex"]
     header += ["convex, published", "ramp, published"]
     header += ["convex, true labels", "ramp, true labels", "ramp minus convex, true labels"]
-    return table(header, rows)
+    records = [record for levels in data["sets"].values() for record in levels.values()]
+    unfinished = {
+        loss: sum(sum(record["unfinished"][loss]) for record in records) for loss in ("convex", "ramp")
+    }
+    found = " and ".join(f"{number} {loss}" for loss, number in unfinished.items())
+    return f"{table(header, rows)}\n\nOn the paths {found} fits ran out of passes before they converged."
 
 
 def ohsumed() -> str:
