@@ -14,6 +14,11 @@ from structune.formats.dot_bracket import (
 )
 from structune.formats.fasta import read_fasta, write_fasta
 from structune.formats.letor import LetorData, read_letor, write_letor
+from structune.formats.protein_alignments import (
+    ProteinAlignment,
+    read_protein_alignments,
+    write_protein_alignments,
+)
 from structune.formats.rna_files import read_rna, write_rna
 from structune.formats.rna_record import RNARecord
 from structune.formats.stockholm import read_stockholm
@@ -21,6 +26,7 @@ from structune.formats.stockholm import read_stockholm
 __all__ = [
     "ConllData",
     "LetorData",
+    "ProteinAlignment",
     "RNARecord",
     "drop_pseudoknots",
     "largest_nested",
@@ -32,6 +38,7 @@ __all__ = [
     "read_dot_bracket",
     "read_fasta",
     "read_letor",
+    "read_protein_alignments",
     "read_rna",
     "read_stockholm",
     "to_dot_bracket",
@@ -42,5 +49,6 @@ __all__ = [
     "write_dot_bracket",
     "write_fasta",
     "write_letor",
+    "write_protein_alignments",
     "write_rna",
 ]
