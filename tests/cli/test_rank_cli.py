@@ -317,6 +317,8 @@ def test_help(command):
     assert f"structune {command} " in out.split("Example:")[1]
 
 
-def test_help_of_the_groups_tells_of_rankings():
+def test_help_of_the_groups_tells_of_all_kinds():
     for command in ("train", "tune", "evaluate"):
-        assert f"structune {command} rank --help" in " ".join(succeed(command, "--help").split())
+        shown = " ".join(succeed(command, "--help").split())
+        assert f"structune {command} rna --help" in shown
+        assert all(f"structune {command} {kind} " in shown for kind in ("rna", "rank", "align"))

@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 import structune
-from structune.cli import rank_commands, rna_commands, tagger_commands
+from structune.cli import align_commands, rank_commands, rna_commands, tagger_commands
 from structune.cli.groups import SETTINGS, Commands, kinds
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `tagger`, a word that may be left out, to label sequences from a column file. Each has its own
-options: see `structune train rna --help`, `structune train rank --help`, `structune train tagger --help`.
+LETOR files; `align` to align proteins from alignments; `tagger`, a word that may be left out, to label
+sequences from a column file. Each has its own options: see `structune train rna --help` and the like.
 
 \b
 Example:
   structune train train.txt --model chunker.structune --penalty 2
   structune train rna train.dbn --model rna.structune --penalty 0.5
   structune train rank queries.txt --model ranker.structune --penalty 2
+  structune train align families/ --model aligner.structune --penalty 5
 """
 _TUNE = """Learn a model, and its regularisation with it.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `tagger`, a word that may be left out, to label sequences from a column file. Each has its own
-options: see `structune tune rna --help`, `structune tune rank --help`, `structune tune tagger --help`.
+LETOR files; `align` to align proteins from alignments; `tagger`, a word that may be left out, to label
+sequences from a column file. Each has its own options: see `structune tune rna --help` and the like.
 
 \b
 Example:
   structune tune train.txt --model chunker.structune --plot tuning.png
   structune tune rna train.dbn --model rna.structune --families families.tsv
   structune tune rank queries.txt --model ranker.structune
+  structune tune align families/ --model aligner.structune
 """
 _EVALUATE = """Compare predictions with what is known to be right.
 
-`rna` compares the base pairs of RNA structures; `rank` rankings with relevances, by NDCG; `tagger`, a word
-that may be left out, the labels of a column file. Each has its own options: see `structune evaluate rna
---help`, `structune evaluate rank --help`, `structune evaluate tagger --help`.
+`rna` compares the base pairs of RNA structures; `rank` rankings with relevances, by NDCG; `align` the matches
+of alignments; `tagger`, a word that may be left out, the labels of a column file. Each has its own options:
+see `structune evaluate rna --help` and the like.
 
 \b
 Example:
   structune evaluate chunker.structune test.txt
   structune evaluate rna pretrained test.dbn --curve
   structune evaluate rank ranker.structune test.txt
+  structune evaluate align aligner.structune test.fa
 """
 
-Command = Callable[..., None]
 app = typer.Typer(cls=Commands, **SETTINGS)
 
 
@@ -64,12 +65,13 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Sequence taggers (CRFs), RNA structures and rankings, by models that tune their own regularisation.
+    """Sequence taggers (CRFs), RNA structures, rankings, protein alignments: models that tune themselves.
 
     `tune` learns a model and its regularisation from examples, `train` with a regularisation that you give;
-    `evaluate` says how good it is. Each is for taggers, or with the word `rna` for RNA, or `rank` for
-    rankings. `predict` labels new text with a tagger, `fold` gives the structures of RNA sequences, with the
-    model that comes with structune or with your own, and `rank` sorts the documents of queries.
+    `evaluate` says how good it is. Each is for taggers, or with the word `rna` for RNA, `rank` for rankings,
+    `align` for alignments. `predict` labels new text with a tagger, `fold` gives the structures of RNA
+    sequences, with the model that comes with structune or with your own, `rank` sorts the documents of
+    queries, and `align` aligns proteins two by two.
 
     Results go to standard output, progress and errors to standard error.
 
@@ -80,17 +82,19 @@ def root(
     """
 
 
-def _add(name: str, help: str, tagger: Command, rna: Command, rank: Command) -> None:
+def _add(name: str, help: str) -> None:
+    """A group with the command of each kind of model."""
     group = kinds(help)
-    group.command("tagger")(tagger)
-    group.command("rna")(rna)
-    group.command("rank")(rank)
+    homes = {"tagger": tagger_commands, "rna": rna_commands, "rank": rank_commands, "align": align_commands}
+    for kind, home in homes.items():
+        group.command(kind)(getattr(home, name))
     app.add_typer(group, name=name)
 
 
-_add("train", _TRAIN, tagger_commands.train, rna_commands.train, rank_commands.train)
-_add("tune", _TUNE, tagger_commands.tune, rna_commands.tune, rank_commands.tune)
-_add("evaluate", _EVALUATE, tagger_commands.evaluate, rna_commands.evaluate, rank_commands.evaluate)
+_add("train", _TRAIN)
+_add("tune", _TUNE)
+_add("evaluate", _EVALUATE)
 app.command()(tagger_commands.predict)
 app.command()(rna_commands.fold)
 app.command()(rank_commands.rank)
+app.command()(align_commands.align)

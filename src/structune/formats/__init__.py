@@ -17,6 +17,7 @@ from structune.formats.letor import LetorData, read_letor, write_letor
 from structune.formats.protein_alignments import (
     ProteinAlignment,
     read_protein_alignments,
+    read_proteins,
     write_protein_alignments,
 )
 from structune.formats.rna_files import read_rna, write_rna
@@ -39,6 +40,7 @@ __all__ = [
     "read_fasta",
     "read_letor",
     "read_protein_alignments",
+    "read_proteins",
     "read_rna",
     "read_stockholm",
     "to_dot_bracket",

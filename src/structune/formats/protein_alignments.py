@@ -88,8 +88,11 @@ class _Rows:
             self.begin(number, name)
         self._pieces[name].append(piece)
 
+    def joined(self) -> dict[str, str]:
+        return {name: "".join(pieces) for name, pieces in self._pieces.items()}
+
     def alignment(self) -> ProteinAlignment:
-        rows = {name: "".join(pieces) for name, pieces in self._pieces.items()}
+        rows = self.joined()
         length = len(next(iter(rows.values()), ""))
         for name, row in rows.items():
             if len(row) != length:
@@ -100,15 +103,32 @@ class _Rows:
         return ProteinAlignment(list(rows), list(rows.values()))
 
 
+def read_proteins(source: Source) -> dict[str, str]:
+    """Sequences of a FASTA file, compressed by gzip or not, by name: the first word of the header.
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a sequence without a header, and of a name that is there twice.
+    """
+    return _fasta_rows(Lines(source)).joined()
+
+
 def _fasta(lines: Lines) -> Iterator[ProteinAlignment]:
+    yield _fasta_rows(lines).alignment()
+
+
+def _fasta_rows(lines: Lines) -> _Rows:
     rows, name = _Rows(lines), ""
     for number, text in lines.filled():
         if text.startswith(">"):
             name = header_name(text, len(rows) + 1)
             rows.begin(number, name)
+        elif not len(rows):
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
             rows.add(number, name, "".join(text.split()))
-    yield rows.alignment()
+    return rows
 
 
 def _clustal(lines: Lines) -> Iterator[ProteinAlignment]:

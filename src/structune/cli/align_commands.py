@@ -1,0 +1,161 @@
+"""The commands of protein alignments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli import align_options as align_opt
+from structune.cli import options as opt
+
+
+def train(
+    train: align_opt.TrainFiles,
+    model: opt.ModelOption,
+    penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    loss: align_opt.LossOption = align_opt.Loss.log,
+    features: align_opt.Features = align_opt.FeatureSet.full,
+    most_pairs: align_opt.MostPairs = None,
+    test: align_opt.TestFile = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to align proteins, with a regularisation that you give.
+
+    Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune train align families/ --model aligner.structune --penalty 5 --most-pairs 3
+    """
+    from structune.cli.align_training import Request, run
+
+    settings = {
+        "tuning": None,
+        "penalty": penalty,
+        "random_state": seed,
+        **_space(loss, features),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, model, most_pairs, test), settings))
+
+
+def tune(
+    train: align_opt.TrainFiles,
+    model: opt.ModelOption,
+    method: opt.MethodOption = opt.Method.implicit,
+    loss: align_opt.LossOption = align_opt.Loss.log,
+    features: align_opt.Features = align_opt.FeatureSet.full,
+    groups: align_opt.GroupsOption = align_opt.Groups.kind,
+    most_pairs: align_opt.MostPairs = None,
+    holdout: opt.Holdout = 0.2,
+    folds: opt.Folds = None,
+    test: align_opt.TestFile = None,
+    plot: opt.TuningPlot = None,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to align proteins, and the regularisation with it.
+
+    Pairs of one file are held out together.
+
+    Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune tune align families/ --model aligner.structune --most-pairs 3 --plot tuning.png
+    """
+    from structune.cli.align_training import Request, run
+
+    settings = {
+        "tuning": method.value,
+        "groups": groups.value,
+        "holdout": holdout,
+        "folds": folds,
+        "random_state": seed,
+        **_space(loss, features),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, model, most_pairs, test, plot), settings))
+
+
+def evaluate(
+    model: align_opt.ModelArgument,
+    files: align_opt.TestFiles,
+    gamma: align_opt.Gamma = None,
+    jobs: opt.Jobs = -1,
+    json: opt.Json = False,
+) -> None:
+    """Compare alignments with known ones.
+
+    Shows the recall (Q, the developer's score) and precision of matches, means over pairs, by the identity
+    of the known matches.
+
+    \b
+    Example:
+      structune evaluate align aligner.structune test/
+      structune evaluate align BLOSUM62 test.fa
+    """
+    from structune.cli.align_evaluation import run
+
+    run(model, files, gamma, jobs, json)
+
+
+def align(
+    model: align_opt.ModelArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Proteins in FASTA, or - for standard input.")],
+    which: Annotated[
+        align_opt.Which,
+        typer.Option(
+            help="pairs: the first with the second, the third with the fourth, ... all: each with each."
+        ),
+    ] = align_opt.Which.pairs,
+    method: Annotated[
+        align_opt.Decoding,
+        typer.Option(
+            help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
+            "are that of the highest score for models without probabilities."
+        ),
+    ] = align_opt.Decoding.mea,
+    gamma: align_opt.Gamma = None,
+    format: Annotated[
+        align_opt.Format,
+        typer.Option(help="json: an object a line, with the probability of each column's match."),
+    ] = align_opt.Format.fasta,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write; standard output by default.", show_default=False
+        ),
+    ] = None,
+    jobs: opt.Jobs = -1,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Align proteins, two by two.
+
+    Alignments come in the order of FILE, and as soon as they are known. What was aligned before Ctrl-C has
+    been written; the exit code is then 130.
+
+    \b
+    Example:
+      structune align aligner.structune proteins.fa --which all > alignments.fa
+      structune align BLOSUM62 proteins.fa --format clustal
+    """
+    from structune.cli.aligning import Request, run
+
+    target = "-" if output is None else str(output)
+    request = Request(model, file, which.value, method.value, gamma, format.value, target, jobs, quiet)
+    raise typer.Exit(run(request))
+
+
+def _space(loss: align_opt.Loss, features: align_opt.FeatureSet) -> dict[str, Any]:
+    """Settings of `SequenceAligner` that train and tune share."""
+    return {"loss": loss.value, "features": features.value}

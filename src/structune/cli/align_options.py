@@ -1,0 +1,110 @@
+"""Options of the alignment commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Loss(StrEnum):
+    """What is minimised."""
+
+    log = "log"
+    margin = "margin"
+    ramp = "ramp"
+    equivalent = "equivalent"
+
+
+class FeatureSet(StrEnum):
+    """Which features a model has."""
+
+    full = "full"
+    affine = "affine"
+
+
+class Groups(StrEnum):
+    """Which weights share a precision."""
+
+    kind = "kind"
+    single = "single"
+    separate = "separate"
+
+
+class Decoding(StrEnum):
+    """Which alignment of a pair is wanted."""
+
+    mea = "mea"
+    viterbi = "viterbi"
+
+
+class Which(StrEnum):
+    """Which sequences of a file are aligned."""
+
+    pairs = "pairs"
+    all = "all"
+
+
+class Format(StrEnum):
+    """What alignments are written as."""
+
+    fasta = "fasta"
+    clustal = "clustal"
+    json = "json"
+
+
+TrainFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRAIN",
+        help="Alignments in FASTA, A2M, Clustal or Stockholm, also .gz, or folders of such files. Each two "
+        "rows of an alignment are an example; where there are residues in lower case, only the columns of "
+        "two residues in upper case are known to be right.",
+    ),
+]
+TestFile = Annotated[
+    list[Path] | None,
+    typer.Option("--test", help="Alignments to evaluate the model on; may be repeated.", show_default=False),
+]
+TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Alignments; see train align.")]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A file that train align or tune align wrote; or BLOSUM62 or another matrix of Biopython, for "
+        "the algorithm of Needleman & Wunsch with gaps of 11 and 1.",
+    ),
+]
+LossOption = Annotated[
+    Loss,
+    typer.Option(
+        help="log: the negative log-probability of what is known. The others count the share of the known "
+        "matches that is missed, and have no probabilities. margin: relative to the alignment as it is. "
+        "equivalent: to the best one with all known matches. ramp: pairs that are far off count no more "
+        "than their cost."
+    ),
+]
+Features = Annotated[
+    FeatureSet,
+    typer.Option(
+        help="affine: substitutions, gaps that are opened and extended, terminal gaps. full: also classes of "
+        "the residues around a match, residues in gaps, lengths of gaps, and how hydrophilic the sequences "
+        "are where gaps are."
+    ),
+]
+GroupsOption = Annotated[
+    Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+]
+MostPairs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Of each alignment at most this many pairs, at random.", show_default=False),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="With mea, how much a right match counts beside two residues rightly left unmatched; by default "
+        "that of the model.",
+        show_default=False,
+    ),
+]
