@@ -4,6 +4,7 @@ from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.ohsumed import OhsumedData, load_ohsumed
+from structune.datasets.protein_alignments import load_protein_alignments
 from structune.datasets.rna import RNAData, load_rna
 from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 
@@ -17,6 +18,7 @@ __all__ = [
     "hmm_groups",
     "load_conll2000",
     "load_ohsumed",
+    "load_protein_alignments",
     "load_rna",
     "load_uci",
     "simulate_hmm",
