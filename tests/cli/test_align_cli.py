@@ -1,7 +1,9 @@
 """The alignment commands from files to files, and what they say to wrong input."""
 
+import gzip
 import io
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ def read(text):
 def test_train(files, tmp_path):
     args = ["--loss", "ramp", "--features", "affine", "--most-pairs", 2, "--test", files / "test.aln", *QUIET]
     out = succeed("train", "align", files / "train", "-m", tmp_path / "m.structune", *args)
-    assert "10 pairs of 5 files" in out
+    assert "10 pairs of 5 alignments" in out
     assert "precision" in out
     model = structune.load(tmp_path / "m.structune")
     assert (model.loss, model.features, model.tuning) == ("ramp", "affine", None)
@@ -69,7 +71,7 @@ def test_tune(files, tmp_path):
 def test_evaluate(files):
     shown = json.loads(succeed("evaluate", "align", files / "m.structune", files / "test.aln", "--json"))
     (test,) = read_protein_alignments(files / "test.aln")
-    rows = [rows for _, rows in test.pairs()]
+    rows = [test.pair(a, b) for a, b in combinations(range(4), 2)]
     model = structune.load(files / "m.structune")
     scores = alignment_scores(rows, model.predict([residues_of(each) for each in rows]))
     assert shown["all"]["pairs"] == 6
@@ -90,7 +92,13 @@ def test_align_pairs(files):
 def test_align_all(files, tmp_path):
     args = ["--which", "all", "--format", "clustal", "-o", tmp_path / "out.aln", *QUIET]
     assert succeed("align", "BLOSUM62", files / "test.fa", *args) == ""
-    assert (tmp_path / "out.aln").read_text().count("CLUSTAL W") == 6
+    assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
+
+
+def test_names_that_are_not_ascii(files, tmp_path):
+    (tmp_path / "x.fa").write_bytes(b">caf\xe9\nAC\n>\xc3\xa9\nAC\n")
+    succeed("align", "BLOSUM62", tmp_path / "x.fa", "-o", tmp_path / "out.fa.gz", *QUIET)
+    assert gzip.decompress((tmp_path / "out.fa.gz").read_bytes()) == b">caf\xe9\nAC\n>\xc3\xa9\nAC\n\n"
 
 
 @pytest.mark.parametrize(("method", "gamma"), [("viterbi", []), ("mea", ["--gamma", "0.5"])])
@@ -135,6 +143,11 @@ def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
 def test_models_that_are_none(files, tmp_path):
     assert "found the matrix 'BLOSUM61'" in fail("align", "BLOSUM61", files / "test.fa")
     assert "has no use for --gamma" in fail("align", "BLOSUM62", files / "test.fa", "--gamma", "1")
+    assert "has no use for --gamma" in fail(
+        "evaluate", "align", "BLOSUM62", files / "test.aln", "--gamma", "1"
+    )
+    (tmp_path / "lower.fa").write_text(">a\nac\n>b\nac\n")
+    assert "with a known column" in fail("evaluate", "align", "BLOSUM62", tmp_path / "lower.fa")
     assert "nowhere.structune" in fail("align", "nowhere.structune", files / "test.fa")
     (tmp_path / "one.fa").write_text(">a\nAC\n")
     assert "found no alignment of two sequences" in fail("evaluate", "align", "BLOSUM62", tmp_path / "one.fa")

@@ -81,7 +81,7 @@ def test_gamma_decides_how_much_is_matched():
     model = aligner(features="affine").fit(PAIRS, ROWS)
     counts = [
         alignment_scores(ROWS, model.predict(PAIRS, gamma=gamma)).n_predicted.sum()
-        for gamma in (0.0, 0.3, 1.0, 4.0, np.inf)
+        for gamma in (0.0, 0.3, 1.0, 4.0, 1e308, np.inf)
     ]
     assert counts == sorted(counts)
     assert counts[0] == 0 < counts[1] < counts[-1]
@@ -168,6 +168,7 @@ def test_before_a_fit():
         (PAIRS, ROWS[1:], "found 19 alignments for 20 pairs"),
         ([("A!", "A")], [("A!", "A-")], "pair 0, x: found '!' at residue 1"),
         ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns"),
+        ([("AC", "A")], [("ac", "a-")], "found no known match: columns with a residue in lower case"),
     ],
 )
 def test_what_is_wrong_is_named(pairs, rows, message):
@@ -175,6 +176,18 @@ def test_what_is_wrong_is_named(pairs, rows, message):
         aligner().fit(pairs, rows)
     with pytest.raises(DataError, match="gamma=-1"):
         aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=-1)
+
+
+def test_margins_of_what_may_lie_beyond_the_model():
+    rows = [lowered(each) for each in ROWS]
+    with pytest.raises(DataError, match="known in part, with loss='margin' and overhangs='one'"):
+        aligner(loss="margin", overhangs="one").fit(PAIRS, rows)
+    assert aligner(loss="equivalent", overhangs="one", features="affine").fit(PAIRS, rows).coef_.any()
+
+
+def test_no_pairs_to_score():
+    with pytest.raises(DataError, match="found no pairs to score"):
+        aligner(features="affine").fit(PAIRS, ROWS).score([], [])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -1,7 +1,6 @@
 """Alignments: laws by enumeration, in blocks and in the log domain, classical scores, encoding."""
 
 import re
-from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import laws
 import loss_laws
 from alignments import RESIDUES, problem_of, problems
+from structune import SequenceAligner
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment import Alignment
@@ -68,17 +68,6 @@ def test_laws_in_the_log_domain(options, monkeypatch):
 # --- classical scores -------------------------------------------------------------------------------------
 
 
-def weights_of(structure, matrix, opens, extends, free_ends=False):
-    """Those of a substitution matrix, with affine gaps as parasail counts them."""
-    found = {}
-    for a, b in combinations_with_replacement(RESIDUES, 2):
-        found[f"substitution: {a} {b}"] = matrix.matrix[matrix.mapper[ord(a)], matrix.mapper[ord(b)]]
-    found |= {"gap length: at least 1": -opens, "gap length: further": -extends}
-    if not free_ends:
-        found |= {"terminal gap: open": extends - opens, "terminal gap: residue": -extends}
-    return np.array([float(found.get(name, 0.0)) for name in structure.weight_names()])
-
-
 def random_pairs(n, most, rng):
     for _ in range(n):
         x, y = ("".join(rng.choice(list(RESIDUES), rng.integers(1, most))) for _ in "xy")
@@ -89,8 +78,8 @@ def random_pairs(n, most, rng):
 @pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (0, 0), (20, 0)])
 def test_global_scores_are_those_of_parasail(opens, extends):
     parasail = pytest.importorskip("parasail")
-    structure = Alignment("affine")
-    w = weights_of(structure, parasail.blosum62, opens, extends)
+    model = SequenceAligner.from_matrix("BLOSUM62", opens, extends)
+    structure, w = model.alignment_, model.coef_
     pairs = list(random_pairs(20, 150, np.random.default_rng(0)))
     shard = structure.encode(pairs)
     partners, scores = structure.best(w, shard)
@@ -103,8 +92,8 @@ def test_global_scores_are_those_of_parasail(opens, extends):
 def test_semi_global_scores_are_those_of_parasail(opens, extends):
     """Unless its best alignment has a gap in the one sequence next to free residues of the other."""
     parasail = pytest.importorskip("parasail")
-    structure = Alignment("affine", "one")
-    w = weights_of(structure, parasail.blosum62, opens, extends, free_ends=True)
+    model = SequenceAligner.from_matrix("BLOSUM62", opens, extends, "semi-global")
+    structure, w = model.alignment_, model.coef_
     pairs = list(random_pairs(40, 150, np.random.default_rng(0)))
     _, scores = structure.best(w, structure.encode(pairs))
     peers = [parasail.sg_trace_scan_32(x, y, opens, extends, parasail.blosum62) for x, y in pairs]
@@ -166,8 +155,26 @@ def test_what_the_scaled_sums_lose_is_noticed():
     w[:210] -= 1.0
     shard, sums = structure.encode([(a + b, b + a)]), np.zeros(w.size)
     (value,) = structure.log_partition(w, shard, sums)
-    (pair,) = structure._pairs(w, shard)
+    ((_, pair),) = structure._pairs(w, shard)
     assert value == pytest.approx(inference.LogInference(pair).log_partition, rel=1e-12)
+
+
+def test_forced_matches_of_low_scores_stay_in_the_linear_domain(monkeypatch):
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    x = "A" * 600
+    structure = Alignment("affine")
+    w = np.zeros(structure.n_weights)
+    w[0] = -3.0
+    shard = structure.encode([(x, x + "c")], [(x + "-", x + "c")])
+    assert structure.log_partition(w, shard, within=True)[0] < -1000
+
+
+def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
+    monkeypatch.setattr(inference, "Inference", refuse)
+    monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
+    structure = Alignment("affine")
+    with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
+        structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
 
 
 # --- what is known of alignments --------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def tune(
 ) -> None:
     """Learn to align proteins, and the regularisation with it.
 
-    Pairs of one file are held out together.
+    Pairs of one alignment are held out together.
 
     Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
 
@@ -128,7 +128,10 @@ def align(
     gamma: align_opt.Gamma = None,
     format: Annotated[
         align_opt.Format,
-        typer.Option(help="json: an object a line, with the probability of each column's match."),
+        typer.Option(
+            help="fasta, clustal: alignments one after the other. json: an object a line, with the "
+            "probability of each column's match."
+        ),
     ] = align_opt.Format.fasta,
     output: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import read_protein_alignments
 from structune.model_files import load
@@ -17,11 +17,11 @@ from structune.structures.alignment_rows import parse_alignment, parse_protein, 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Pairs with their alignments, and the file of each."""
+    """Pairs with their alignments, and of which alignment of which file each is."""
 
     pairs: list[tuple[str, str]]
     rows: list[tuple[str, str]]
-    files: list[str]
+    families: list[str]
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -32,27 +32,37 @@ def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) 
     rng, found = np.random.default_rng(seed), Aligned([], [], [])
     for path in _files(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
-            pairs = list(alignment.pairs())
-            chosen = range(len(pairs)) if most is None else np.sort(rng.permutation(len(pairs))[:most])
-            for (a, b), rows in (pairs[k] for k in chosen):
-                found.pairs.append(residues_of(rows))
-                _check(rows, found.pairs[-1], f"{path}: alignment {number}, {a} and {b}")
-                found.rows.append(rows)
-                found.files.append(str(path))
+            first, second = np.triu_indices(len(alignment.names), 1)
+            chosen = np.arange(first.size) if most is None else np.sort(rng.permutation(first.size)[:most])
+            for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True):
+                rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
+                if _is_known(rows, f"{path}: alignment {number}, {names}"):
+                    found.pairs.append(residues_of(rows))
+                    found.rows.append(rows)
+                    found.families.append(f"{path}:{number}")
     if not found.pairs:
-        raise DataError(f"{', '.join(map(str, paths))}: found no alignment of two sequences")
+        raise DataError(
+            f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "
+            "(those with a residue in lower case are not known)"
+        )
     return found
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
-        yield from sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
+        if path.is_dir():
+            yield from sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith("."))
+        else:
+            yield path
 
 
-def _check(rows: tuple[str, str], pair: tuple[str, str], name: str) -> None:
+def _is_known(rows: tuple[str, str], name: str) -> bool:
+    """Whether an alignment tells anything; refuses what is none."""
+    pair = residues_of(rows)
     for sequence in pair:
         parse_protein(sequence, name)
-    parse_alignment(rows, pair, name)
+    alignment = parse_alignment(rows, pair, name)
+    return alignment.whole or bool(alignment.scored.any())
 
 
 def open_aligner(model: str, n_jobs: int) -> SequenceAligner:
@@ -63,3 +73,9 @@ def open_aligner(model: str, n_jobs: int) -> SequenceAligner:
         raise ModelFileError(f"{model}: found a model of class {type(aligner).__name__}, expected an aligner")
     aligner.set_params(n_jobs=n_jobs)
     return aligner
+
+
+def check_gamma(aligner: SequenceAligner, gamma: float | None) -> None:
+    """Refuse a gamma where there are no probabilities."""
+    if gamma is not None and not aligner.has_probabilities:
+        raise CapabilityError("found a model without probabilities, which has no use for --gamma")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from structune.cli.align_data import Aligned, open_aligner, read_aligned
+from structune.cli.align_data import Aligned, check_gamma, open_aligner, read_aligned
 from structune.cli.tables import numbers_table, print_tables, record_table
 from structune.estimators.aligner import SequenceAligner
 from structune.metrics import AlignmentScores, alignment_scores
@@ -67,7 +67,9 @@ class Evaluation:
 
 def run(model: str, files: list[Path], gamma: float | None, n_jobs: int, as_json: bool) -> None:
     """Show how well a model aligns the sequences of alignments."""
-    evaluation = evaluate(open_aligner(model, n_jobs), read_aligned(files), gamma)
+    aligner = open_aligner(model, n_jobs)
+    check_gamma(aligner, gamma)
+    evaluation = evaluate(aligner, read_aligned(files), gamma)
     if as_json:
         typer.echo(json.dumps(evaluation.as_dict(), indent=2))
     else:

@@ -72,7 +72,7 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A file that train align or tune align wrote; or BLOSUM62 or another matrix of Biopython, for "
-        "the algorithm of Needleman & Wunsch with gaps of 11 and 1.",
+        "the algorithm of Needleman & Wunsch with gaps of 11 and 1 (B, Z, X count as means of residues).",
     ),
 ]
 LossOption = Annotated[

@@ -26,15 +26,15 @@ class Request:
 
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
-    """Fit, save, report; returns the exit code. Pairs of one file are held out together."""
+    """Fit, save, report; returns the exit code. Pairs of one alignment are held out together."""
     reports.check_targets([request.model], [request.plot])
     data = read_aligned(request.train, request.most_pairs, settings.get("random_state", 0))
     test = None if request.test is None else read_aligned(request.test)
-    several = len(set(data.files)) > 1
+    several = len(set(data.families)) > 1
     start = time.perf_counter()
     with reports.short_warnings():
         aligner = SequenceAligner(**settings)
-        aligner.fit(data.pairs, data.rows, groups=data.files if several else None)
+        aligner.fit(data.pairs, data.rows, groups=data.families if several else None)
     seconds = time.perf_counter() - start
     reports.check_begun(aligner)
     aligner.save(request.model)
@@ -48,4 +48,4 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
 
 def _described(data: Aligned) -> str:
     n_residues = sum(len(x) + len(y) for x, y in data.pairs)
-    return f"{len(data):,} pairs of {len(set(data.files)):,} files, {n_residues:,} residues"
+    return f"{len(data):,} pairs of {len(set(data.families)):,} alignments, {n_residues:,} residues"

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import typer
 
-from structune.cli.align_data import open_aligner
+from structune.cli.align_data import check_gamma, open_aligner
 from structune.cli.reports import INTERRUPTED
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import ProteinAlignment, read_proteins
 from structune.formats.protein_alignments import alignment_text
 from structune.progress import Bars
 from structune.structures.alignment_rows import parse_alignment, parse_protein
 
-_BATCH = 64  # pairs
+_MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
 Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 
 
@@ -47,10 +48,7 @@ def run(request: Request) -> int:
     if request.gamma is not None and request.method != "mea":
         raise DataError("found --gamma, expected it with --method mea only")
     aligner = open_aligner(request.model, request.n_jobs)
-    if request.gamma is not None and not aligner.has_probabilities:
-        raise CapabilityError(
-            f"{request.model}: found a model without probabilities, which has no use for --gamma"
-        )
+    check_gamma(aligner, request.gamma)
     pairs, total = _pairs(request)
     try:
         with _opened(request.output) as out, _Progress(total, not request.quiet) as progress:
@@ -68,7 +66,8 @@ def _opened(output: str) -> Iterator[IO[str]]:
     if output == "-":
         yield sys.stdout
     else:
-        with Path(output).open("w") as file:
+        opened: Any = gzip.open if output.endswith(".gz") else open
+        with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
             yield file
 
 
@@ -82,18 +81,25 @@ def _pairs(request: Request) -> tuple[Iterator[Named], int]:
     if n < 2 or (request.which == "pairs" and n % 2):
         expected = "an even number" if n >= 2 else "two at least"
         raise DataError(f"{request.source}: found {n} sequences, expected {expected} (or --which all)")
-    both = (
-        combinations(proteins, 2)
-        if request.which == "all"
-        else zip(proteins[::2], proteins[1::2], strict=True)
-    )
-    return (((a, b), (x, y)) for (a, x), (b, y) in both), n * (
-        n - 1
-    ) // 2 if request.which == "all" else n // 2
+    both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
+    if request.which == "all":
+        both, total = combinations(proteins, 2), n * (n - 1) // 2
+    else:
+        both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
+    return (((a, b), (x, y)) for (a, x), (b, y) in both), total
 
 
 def _batches(pairs: Iterator[Named]) -> Iterator[list[Named]]:
-    while batch := list(islice(pairs, _BATCH)):
+    """Some pairs at a time; long ones alone."""
+    batch: list[Named] = []
+    n_cells = 0
+    for names, (x, y) in pairs:
+        batch.append((names, (x, y)))
+        n_cells += len(x) * len(y)
+        if len(batch) >= _MOST_PAIRS or n_cells >= _MOST_CELLS:
+            yield batch
+            batch, n_cells = [], 0
+    if batch:
         yield batch
 
 

@@ -101,6 +101,7 @@ class SequenceAligner(StructuredEstimator):
 
     _kind = "sequence-aligner"
     _natural_groups = "kind"
+    hessian = "exact"
 
     def __init__(
         self,
@@ -114,7 +115,6 @@ class SequenceAligner(StructuredEstimator):
         overhangs: str = "both",
         holdout: float = 0.2,
         folds: int | None = None,
-        hessian: str = "exact",
         tolerance: float = TOLERANCE,
         max_iterations: int = 1000,
         max_seconds: float | None = None,
@@ -132,7 +132,6 @@ class SequenceAligner(StructuredEstimator):
         self.overhangs = overhangs
         self.holdout = holdout
         self.folds = folds
-        self.hessian = hessian
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
@@ -168,9 +167,22 @@ class SequenceAligner(StructuredEstimator):
         if not X:
             raise DataError("the training set is empty: expected at least one pair")
         shard = alignment.encode(X, y, sample_weight)
+        self._check_known(shard, loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
         self.alignment_ = alignment
         return self
+
+    def _check_known(self, shard: AlignmentShard, loss: Loss) -> None:
+        if not (shard.whole.any() or shard.scored.any()):
+            raise DataError(
+                "found no known match: columns with a residue in lower case are not known, expected some "
+                "of two residues in upper case"
+            )
+        if loss.name == "margin" and self.overhangs == "one" and shard.partial:
+            raise DataError(
+                "found alignments known in part, with loss='margin' and overhangs='one': what is not "
+                "known may lie beyond the model, expected loss='equivalent'"
+            )
 
     @property
     def _structure(self) -> Alignment:
@@ -190,11 +202,11 @@ class SequenceAligner(StructuredEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        if not self.has_probabilities:
-            return self.predict_viterbi(X)
         gamma = self.gamma if gamma is None else gamma
         if not gamma >= 0.0:
             raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        if not self.has_probabilities:
+            return self.predict_viterbi(X)
         return self._rows(X, lambda part: self.alignment_.best_accuracy(self.coef_, part, gamma))
 
     def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
@@ -232,8 +244,17 @@ class SequenceAligner(StructuredEstimator):
         return np.array(self._each(structure.encode(list(X), list(y)), loss))
 
     def score(self, X: Pairs, y: Pairs) -> float:
-        """Mean over pairs of the share of the known matches that `predict` finds (Q)."""
-        return float(alignment_scores(list(y), self.predict(X)).recall.mean())
+        """Mean over pairs of the share of the known matches that `predict` finds (Q).
+
+        Raises
+        ------
+        DataError
+            No pairs.
+        """
+        found = alignment_scores(list(y), self.predict(X)).recall
+        if not found.size:
+            raise DataError("found no pairs to score, expected at least one")
+        return float(found.mean())
 
     def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
         check_is_fitted(self, "coef_")
@@ -262,7 +283,8 @@ class SequenceAligner(StructuredEstimator):
         """The classical special case: a substitution matrix and affine gaps.
 
         It has scores and no probabilities: `predict` is the algorithm of Needleman & Wunsch (1970), with the
-        gaps of Gotoh (1982).
+        gaps of Gotoh (1982). B, Z, X and the like have the means of the residues that they may be, and not
+        the rows of the matrix.
 
         Parameters
         ----------
@@ -271,8 +293,7 @@ class SequenceAligner(StructuredEstimator):
         gap_open, gap_extend : float
             What the first residue of a gap costs, and each further one.
         ends : {"global", "semi-global"}
-            Whether residues beyond the ends of the matches cost as much, or nothing; at either end of one
-            sequence alone then.
+            Whether end gaps cost as much as others; or they are free, at each end in one sequence only.
 
         Raises
         ------
@@ -300,7 +321,8 @@ class SequenceAligner(StructuredEstimator):
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         structure = self.alignment_
-        header = {"alignment": {"features": structure.feature_set, "overhangs": structure.overhangs}}
+        features = structure.feature_set
+        header = {"alignment": {"features": features.name, "overhangs": features.overhangs}}
         return header, pack_names("weight", structure.weight_names())
 
     @classmethod
@@ -310,7 +332,7 @@ class SequenceAligner(StructuredEstimator):
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()
         unpack_fit(aligner, structure.n_weights, header, arrays)
-        aligner.set_params(features=structure.feature_set, overhangs=structure.overhangs)
+        aligner.set_params(**header["alignment"])
         aligner.alignment_ = structure
         return aligner
 

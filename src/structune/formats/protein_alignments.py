@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 from structune.errors import DataError
@@ -22,18 +21,18 @@ class ProteinAlignment(NamedTuple):
     names: list[str]
     rows: list[str]
 
-    def pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-        """Names and rows of each two sequences, without the columns where both have gaps."""
-        for a, b in combinations(range(len(self.names)), 2):
-            x, y = self.rows[a], self.rows[b]
-            kept = [k for k in range(len(x)) if x[k] not in _GAPS or y[k] not in _GAPS]
-            yield (self.names[a], self.names[b]), ("".join(x[k] for k in kept), "".join(y[k] for k in kept))
+    def pair(self, a: int, b: int) -> tuple[str, str]:
+        """Rows of two sequences, without the columns where both have gaps."""
+        columns = zip(self.rows[a], self.rows[b], strict=True)
+        kept = [(x, y) for x, y in columns if x not in _GAPS or y not in _GAPS]
+        x, y = zip(*kept, strict=True) if kept else ((), ())
+        return "".join(x), "".join(y)
 
 
 def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
     """Read the alignments of a file, compressed by gzip or not; its beginning tells the format.
 
-    A FASTA or Clustal file holds one alignment, a Stockholm file any number. In A2M files, which are FASTA
+    A FASTA file holds one alignment, a Clustal or Stockholm file any number. In A2M files, which are FASTA
     files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
 
     Parameters
@@ -132,13 +131,18 @@ def _fasta_rows(lines: Lines) -> _Rows:
 
 
 def _clustal(lines: Lines) -> Iterator[ProteinAlignment]:
-    rows, is_header = _Rows(lines), True
+    rows = _Rows(lines)
     for number, text in lines.filled():
-        if is_header or set(text) <= _MARKS:
-            is_header = False
-            continue
         words = text.split()
-        if len(words) not in (2, 3) or (len(words) == 3 and not words[2].isdigit()):
+        is_row = len(words) == 2 or (len(words) == 3 and words[2].isdigit())
+        if text.upper().startswith(_CLUSTAL) and (not is_row or not len(rows)):
+            if len(rows):  # the header of another one
+                yield rows.alignment()
+            rows = _Rows(lines)
+            continue
+        if set(text) <= _MARKS:
+            continue
+        if not is_row:
             raise lines.refuse(
                 number, f"found {shown(text)}, expected a name, residues, and maybe their number"
             )
@@ -172,7 +176,7 @@ def write_protein_alignments(
     ----------
     target : path or file object
     alignments : iterable of ProteinAlignment
-        In FASTA a blank line is between two.
+        In FASTA a blank line is between two; a file of several is not one that can be read back.
     format : {"fasta", "clustal"}
 
     Raises
@@ -194,16 +198,15 @@ def alignment_text(alignment: ProteinAlignment, format: str) -> str:
     width = max((len(name) for name in alignment.names), default=0) + 3
     blocks = []
     for k in range(0, max(map(len, alignment.rows), default=0), _WIDTH):
-        pieces = [row[k : k + _WIDTH].upper().replace(".", "-") for row in alignment.rows]
+        pieces = [row[k : k + _WIDTH].replace(".", "-") for row in alignment.rows]
         lines = [f"{name:{width}}{piece}\n" for name, piece in zip(alignment.names, pieces, strict=True)]
         blocks.append("".join([*lines, " " * width, _identities(pieces), "\n"]))
     return "CLUSTAL W (structune)\n\n" + "\n".join(blocks)
 
 
 def _identities(pieces: Sequence[str]) -> str:
-    return "".join(
-        "*" if len(set(column)) == 1 and "-" not in column else " " for column in zip(*pieces, strict=True)
-    )
+    columns = zip(*(piece.upper() for piece in pieces), strict=True)
+    return "".join("*" if len(set(column)) == 1 and "-" not in column else " " for column in columns)
 
 
 def _wrapped(row: str) -> str:

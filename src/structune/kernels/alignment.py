@@ -77,6 +77,12 @@ def _finished(gap_x, closes, out):
 
 
 @kernel
+def _scaled(factor, log):
+    """factor exp(log); 0 stays 0, however large the other."""
+    return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
+
+
+@kernel
 def forward(match, first, f, rows, ends):
     """Fill rows 1..B from row 0; ``match`` (B, m) are the factors of matches of the residues ``first`` on.
 
@@ -131,7 +137,7 @@ def forward(match, first, f, rows, ends):
             last = out[j + 1] + last * (factor * y.residue[j])
             out[j + 1] = last
 
-        begins, out = x.begins[i] * np.exp(-rows.logs[r]), rows.start[r]
+        begins, out = _scaled(x.begins[i], -rows.logs[r]), rows.start[r]
         out[0] = begins * y.begins[0]
         begins *= corner
         for j in range(1, m + 1):
@@ -187,7 +193,7 @@ def backward(match, first, f, rows, log_z, below, posterior, used):
         i = first + r
         site, scale = x.site[i], np.exp(rows.logs[r - 1] - rows.logs[r])
 
-        total, begins = zero, x.begins[i] * np.exp(-rows.logs[r])
+        total, begins = zero, _scaled(x.begins[i], -rows.logs[r])
         for j in range(1, m + 1):
             total += begins * corner * y.begins[j] * start[j]
         used.both[1] += total
@@ -206,7 +212,7 @@ def backward(match, first, f, rows, log_z, below, posterior, used):
         used.x.closes[i - 1] += total
         used.both[0] += total_both
 
-        end, cells = np.exp(rows.logs[r] - log_z) * x.ends[i], rows.match[r]
+        end, cells = _scaled(x.ends[i], rows.logs[r] - log_z), rows.match[r]
         here[m] = end * y.ends[m] + start[m]
         if i < n:
             end *= corner

@@ -27,7 +27,8 @@ class AlignmentScores:
     n_true : ndarray of int64
         Scored matches of the reference.
     n_predicted : ndarray of int64
-        Predicted matches; with a residue, of either sequence, in a scored match, if others are not known.
+        Predicted matches. In references that are known in part only those count that touch a residue of a
+        scored match.
     right : ndarray of int64
         Those that are in both.
     """

@@ -1,4 +1,4 @@
-"""Alignments of two protein sequences: a conditional pair model with affine and longer gaps."""
+"""Alignments of two protein sequences: a log-linear pair model, in which lengths of gaps have weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
-from structune.structures.alignment_features import Described, FeatureSet
+from structune.structures.alignment_features import FeatureSet, SequenceFeatures
 from structune.structures.alignment_inference import Forced, Pair
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
 from structune.structures.alignment_shard import AlignmentShard
@@ -51,25 +51,17 @@ class Alignment(Structure):
     decoding_is_costly = True
 
     def __init__(self, features: str = "full", overhangs: str = "both") -> None:
-        self.features_of = FeatureSet(features, overhangs)
-
-    @property
-    def feature_set(self) -> str:
-        return self.features_of.name
-
-    @property
-    def overhangs(self) -> str:
-        return self.features_of.overhangs
+        self.feature_set = FeatureSet(features, overhangs)
 
     @property
     def n_weights(self) -> int:
-        return self.features_of.n_weights
+        return self.feature_set.n_weights
 
     def weight_names(self) -> list[str]:
-        return list(self.features_of.names)
+        return list(self.feature_set.names)
 
     def groups(self) -> Groups:
-        return Groups.by_name(self.features_of.groups)
+        return Groups.by_name(self.feature_set.groups)
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -110,12 +102,14 @@ class Alignment(Structure):
             parse_alignment(_two(rows, p), _two(pair, p), f"pair {p}")
             for p, (rows, pair) in enumerate(zip(outputs or (), inputs, strict=outputs is not None))
         ]
-        for p, alignment in enumerate(found if self.features_of.overhangs == "one" else ()):
+        for p, alignment in enumerate(found if self.feature_set.overhangs == "one" else ()):
             _check_overhangs(alignment, len(inputs[p][1]), p)
+        sizes = np.array([part.size for part in letters], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
             sequences,
-            np.concatenate(([0], np.cumsum([part.size for part in letters], dtype=np.int64))),
+            np.concatenate(([0], np.cumsum(sizes[sequences[:, 0]]))),
+            np.concatenate(([0], np.cumsum(sizes))),
             np.concatenate([np.empty(0, np.int8), *letters]),
             np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),
             np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
@@ -124,8 +118,8 @@ class Alignment(Structure):
 
     # --- features -----------------------------------------------------------------------------------------
 
-    def _described(self, shard: AlignmentShard) -> list[Described]:
-        return [self.features_of.describe(shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
+    def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
+        return [self.feature_set.describe(shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
 
     def _alignments(self, shard: AlignmentShard, outputs: IntArray | None) -> Iterator[IntArray]:
         partners = shard.partners if outputs is None else np.asarray(outputs)
@@ -147,18 +141,25 @@ class Alignment(Structure):
         for row, (x, y), partner in zip(
             rows, shard.sequences.tolist(), self._alignments(shard, outputs), strict=True
         ):
-            uses = inference.uses_of(self.features_of, described[x], described[y], partner)
-            self.features_of.gather(uses, described[x], described[y], row, 1.0)
+            uses = inference.uses_of(self.feature_set, described[x], described[y], partner)
+            self.feature_set.gather(uses, described[x], described[y], row, 1.0)
         return sp.csr_array(rows)
 
     # --- inference ----------------------------------------------------------------------------------------
 
-    def _pairs(self, w: Array, shard: AlignmentShard, forced: bool = False) -> Iterator[Pair]:
-        """All pairs with their scores; with their scored matches alone if `forced`."""
-        described, matrix = self._described(shard), self.features_of.bilinear(w)
+    def _pairs(
+        self, w: Array, shard: AlignmentShard, within: bool = False, forced: bool = False
+    ) -> Iterator[tuple[int, Pair]]:
+        """Pairs, by number, with their scores.
+
+        If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
+        be.
+        """
+        described, matrix = self._described(shard), self.feature_set.bilinear(w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
-            known = _known(shard, p) if forced else None
-            yield Pair(self.features_of, w, matrix, described[x], described[y], known)
+            if not (within and shard.whole[p]):
+                known = _known(shard, p) if within or forced else None
+                yield p, Pair(self.feature_set, w, matrix, described[x], described[y], known)
 
     def log_partition(
         self,
@@ -170,20 +171,25 @@ class Alignment(Structure):
     ) -> Array:
         weights = shard.weights if weights is None else weights
         log_z = np.empty(len(shard), w.dtype)
-        for p, pair in enumerate(self._pairs(w, shard, within)):
-            if within and shard.whole[p]:
-                uses = inference.uses_of(pair.features, pair.x, pair.y, _partner(shard, p))
-                row = np.zeros(self.n_weights, w.dtype)
-                pair.features.gather(uses, pair.x, pair.y, row, 1.0)
-                log_z[p] = w @ row
-                if expected is not None:
-                    expected += weights[p] * row
-            elif expected is None:
+        if within and shard.whole.any():
+            self._own_scores(w, shard, log_z, expected, weights)
+        for p, pair in self._pairs(w, shard, within):
+            if expected is None:
                 log_z[p] = inference.log_partition(pair)
             else:
                 log_z[p], uses = inference.expected(pair)
                 pair.features.gather(uses, pair.x, pair.y, expected, weights[p])
         return log_z
+
+    def _own_scores(
+        self, w: Array, shard: AlignmentShard, scores: Array, out: Array | None, weights: FloatArray
+    ) -> None:
+        """Scores of the alignments of which all is known, and the sum of their features."""
+        chosen = np.flatnonzero(shard.whole)
+        rows = self.feature_rows(shard.take(chosen))
+        scores[chosen] = rows @ w
+        if out is not None:
+            out += rows.T @ weights[chosen]
 
     def linearize(self, w: FloatArray, shard: AlignmentShard, within: bool = False) -> HessianProduct:
         """By the complex step, which is exact: no digits cancel."""
@@ -203,7 +209,7 @@ class Alignment(Structure):
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
         """Probabilities of the matches of a pair, shape (n, m)."""
-        (pair,) = self._pairs(w, shard.take([p]))
+        ((_, pair),) = self._pairs(w, shard.take([p]))
         return inference.posterior(pair)
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -213,7 +219,7 @@ class Alignment(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
         partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
-        for p, pair in enumerate(self._pairs(w, shard)):
+        for p, pair in self._pairs(w, shard):
             bonus, most = None, 0.0
             if cost is not None and (known := _known(shard, p))[0].size:
                 # the cost of an alignment is what its right matches save of the cost of having none
@@ -228,7 +234,7 @@ class Alignment(Structure):
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
         """The best of the alignments that have all scored matches."""
         self._alignments(shard, None)
-        found = [inference.best(pair) for pair in self._pairs(w, shard, forced=True)]
+        found = [inference.best(pair) for _, pair in self._pairs(w, shard, forced=True)]
         partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
         return partners, np.array([score for _, score in found])
 
@@ -240,7 +246,7 @@ class Alignment(Structure):
         gamma : float
             How much a right match counts beside two residues rightly left out; inf to count nothing else.
         """
-        found = [inference.most_accurate(pair, gamma) for pair in self._pairs(w, shard)]
+        found = [inference.most_accurate(pair, gamma) for _, pair in self._pairs(w, shard)]
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
@@ -267,11 +273,6 @@ def _check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:
     first, last = alignment.partner[i[0]], alignment.partner[i[-1]]
     if (i[0] and first) or (i[-1] < alignment.partner.size - 1 and last < m - 1):
         raise DataError(f"pair {p}: found residues of both beyond an end of the matches, expected of one")
-
-
-def _partner(shard: AlignmentShard, p: int) -> IntArray:
-    a, b = shard.starts[p : p + 2]
-    return shard.partners[a:b]
 
 
 def _known(shard: AlignmentShard, p: int) -> Forced:

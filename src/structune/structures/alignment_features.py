@@ -28,6 +28,7 @@ CLASSES = {
 HYDROPHILIC = "DEGKNPQRS"  # as in CLUSTAL W and CONTRAlign
 _WINDOW = 3  # residues on either side of a place between two
 _N_COUNTS = 2 * _WINDOW + 1
+_SHIFTS = (-2, -1, 1, 2)  # from a match to the residues around it whose classes count
 STEPS = {"affine": 1, "full": 4}  # lengths of gaps that have weights of their own
 
 
@@ -53,7 +54,6 @@ HYDROPHILIC_TABLE = RESIDUE_TABLE @ _sums([HYDROPHILIC])[:, 0]
 class Block(NamedTuple):
     """Columns of the pairing features whose products have weights, the same both ways round."""
 
-    group: str
     labels: tuple[str, ...]
     columns: slice
     weights: slice
@@ -61,7 +61,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Described:
+class SequenceFeatures:
     """Features of one sequence of n residues.
 
     Attributes
@@ -69,13 +69,13 @@ class Described:
     pairing : ndarray, shape (n, n_columns)
         A match scores the products of these columns of both residues.
     residues : ndarray, shape (n, 20)
-    places : ndarray of int64, shape (n + 1,)
+    hydrophilic : ndarray of int64, shape (n + 1,)
         How many of the six residues around each place between two are hydrophilic.
     """
 
     pairing: FloatArray
     residues: FloatArray
-    places: IntArray
+    hydrophilic: IntArray
 
     def __len__(self) -> int:
         return len(self.residues)
@@ -92,9 +92,7 @@ class FeatureSet:
         How many of the sequences may have terminal residues at the same end.
     """
 
-    def __init__(
-        self, name: str = "full", overhangs: str = "both", shifts: tuple[int, ...] = (-2, -1, 1, 2)
-    ) -> None:
+    def __init__(self, name: str = "full", overhangs: str = "both") -> None:
         if overhangs not in ("both", "one"):
             raise DataError(f"overhangs={overhangs!r}: expected 'both' or 'one'")
         if name not in STEPS:
@@ -102,7 +100,7 @@ class FeatureSet:
         self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
         self.names: list[str] = []
         self.groups: list[str] = []
-        self.shifts = shifts if name == "full" else ()
+        self.shifts = _SHIFTS if name == "full" else ()
         self.blocks = [self._block("substitution", tuple(RESIDUES), 0)]
         for shift in self.shifts:
             self.blocks.append(self._block(f"context {shift:+d}", tuple(CLASSES), self.n_columns))
@@ -125,7 +123,7 @@ class FeatureSet:
     def _block(self, group: str, labels: tuple[str, ...], first: int) -> Block:
         columns, upper = slice(first, first + len(labels)), np.triu_indices(len(labels))
         names = [f"{labels[a]} {labels[b]}" for a, b in zip(*upper, strict=True)]
-        return Block(group, labels, columns, self._add(group, names), upper)
+        return Block(labels, columns, self._add(group, names), upper)
 
     @property
     def n_columns(self) -> int:
@@ -137,11 +135,11 @@ class FeatureSet:
 
     # --- of a sequence ------------------------------------------------------------------------------------
 
-    def describe(self, letters: Array) -> Described:
+    def describe(self, letters: Array) -> SequenceFeatures:
         """Features of a sequence, by the numbers of its letters."""
         residues, classes = RESIDUE_TABLE[letters], CLASS_TABLE[letters]
         pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts)])
-        return Described(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
+        return SequenceFeatures(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -153,14 +151,14 @@ class FeatureSet:
             part[upper] = part.T[upper] = w[block.weights]
         return out
 
-    def side(self, w: Array, sequence: Described) -> tuple[Side, Array]:
+    def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
         """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
         n = len(sequence)
         terminal = np.full(n, w[self.terminal][1])
         residue, opens, closes = np.zeros((3, n), w.dtype)
         site, site_open = np.zeros((2, n + 1), w.dtype)
         if self.linear:
-            places = sequence.places
+            places = sequence.hydrophilic
             terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
             residue = sequence.residues @ w[self.linear["gap residue"]]
             residue = residue + w[self.linear["gap within"]][places[:-1]]
@@ -186,7 +184,7 @@ class FeatureSet:
         x, y = (Side(*(np.zeros(size, dtype) for size in _sizes(k))) for k in (n, m))
         return Factors(x, y, np.zeros(self.n_steps + 1, dtype), np.zeros(2, dtype))
 
-    def gather(self, uses: Uses, x: Described, y: Described, out: Array, weight: float) -> None:
+    def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
         """Add the features of the uses of all factors, times `weight`."""
         for block, products in zip(self.blocks, uses.products, strict=True):
             upper = block.upper
@@ -201,7 +199,7 @@ class FeatureSet:
             self._gather_side(side, sequence, matched, uses.none, out, weight)
 
     def _gather_side(
-        self, side: Side, sequence: Described, matched: Array, none: Any, out: Array, weight: float
+        self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
     ) -> None:
         if not len(sequence):
             return
@@ -213,11 +211,11 @@ class FeatureSet:
         counted = {
             "terminal residue": sequence.residues.T @ terminal,
             "gap residue": sequence.residues.T @ side.residue,
-            "gap within": _tally(sequence.places[:-1], side.residue),
-            "gap opens": _tally(sequence.places[:-1], side.opens),
-            "gap closes": _tally(sequence.places[1:], side.closes),
-            "gap opposite": _tally(sequence.places, side.site),
-            "gap opens opposite": _tally(sequence.places, side.site_open),
+            "gap within": _tally(sequence.hydrophilic[:-1], side.residue),
+            "gap opens": _tally(sequence.hydrophilic[:-1], side.opens),
+            "gap closes": _tally(sequence.hydrophilic[1:], side.closes),
+            "gap opposite": _tally(sequence.hydrophilic, side.site),
+            "gap opens opposite": _tally(sequence.hydrophilic, side.site_open),
         }
         for kind, count in counted.items():
             out[self.linear[kind]] += weight * count

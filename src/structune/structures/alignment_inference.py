@@ -9,16 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from structune.errors import DataError
 from structune.kernels import alignment as kernels
 from structune.kernels import alignment_best as best_kernels
 from structune.kernels import alignment_log as log_kernels
 from structune.kernels.alignment import Below, Factors, Rows, Side
-from structune.structures.alignment_features import Described, FeatureSet, Uses
+from structune.structures.alignment_features import FeatureSet, SequenceFeatures, Uses
 from structune.structures.base import Array, FloatArray, IntArray
 
 _CELLS = 1 << 22  # of the tables of a block of rows
 _LEAST_ROWS = 16
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+_MOST_LOG_CELLS = 1 << 25  # of a pair: five gigabytes
 _MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
 T = TypeVar("T")
@@ -33,7 +35,7 @@ class Pair:
     features : FeatureSet
     w, matrix : ndarray
         Weights, and what `FeatureSet.bilinear` makes of them.
-    x, y : Described
+    x, y : SequenceFeatures
     forced : pair of ndarray of int, optional
         Matches that an alignment must have.
     """
@@ -43,33 +45,35 @@ class Pair:
         features: FeatureSet,
         w: Array,
         matrix: Array,
-        x: Described,
-        y: Described,
+        x: SequenceFeatures,
+        y: SequenceFeatures,
         forced: Forced | None = None,
     ) -> None:
-        self.features, self.x, self.y, self.forced = features, x, y, forced
+        self.features, self.x, self.y = features, x, y
+        self.forced = forced if forced is not None and forced[0].size else None
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
         self._most_match = sum(np.abs(w[block.weights]).max() for block in features.blocks)
-        (side_x, self._free_x), (side_y, self._free_y) = features.side(w, x), features.side(w, y)
-        if forced is not None and forced[0].size:
-            side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
+        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
+        if self.forced is not None:
+            side_x, side_y = _through(side_x, self.forced[0]), _through(side_y, self.forced[1])
         self.scores = features.factors(w, side_x, side_y)
-        self.base = self._free_x.sum() + self._free_y.sum()  # the score if all residues were terminal
+        self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
 
     @property
     def most_score(self) -> float:
         """A bound of what any part of a score is, of either sign."""
         gaps = max(np.abs(part[np.isfinite(part)]).max(initial=0.0) for part in _parts(self.scores))
-        return float(max(gaps, self._most_match))
+        terminal = sum(np.abs(part).max(initial=0.0) for part in (self._terminal_x, self._terminal_y))
+        return float(max(gaps, self._most_match + terminal))
 
     def match(self, rows: slice) -> Array:
         """Scores of matches of some residues of x, relative to those residues being terminal."""
         scores = self._left[rows] @ self._right
-        scores -= self._free_x[rows, None]
-        scores -= self._free_y
-        if self.forced is not None and self.forced[0].size:
+        scores -= self._terminal_x[rows, None]
+        scores -= self._terminal_y
+        if self.forced is not None:
             inside = (self.forced[0] >= rows.start) & (self.forced[0] < rows.stop)
             i, j = self.forced[0][inside] - rows.start, self.forced[1][inside]
             kept = scores[i, j].copy()
@@ -130,8 +134,10 @@ class Inference:
             logs.append(rows.logs[1:])
             row = _row(rows, -1)
         values, scales = np.concatenate(ends), np.concatenate(logs)
-        top = scales.max()
-        total = (values * np.exp(scales - top)).sum()
+        values, scales = values[values != 0.0], scales[values != 0.0]
+        with np.errstate(invalid="ignore"):  # the caller is told below
+            top = scales.max(initial=-np.inf)
+            total = (values * np.exp(scales - top)).sum()
         if not (np.isfinite(total) and total.real > 0.0):
             raise RangeError("the partition function leaves the range of a double")
         self._log_z = np.log(total) + top
@@ -185,6 +191,11 @@ class LogInference:
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
+        if pair.n * pair.m > _MOST_LOG_CELLS:
+            raise DataError(
+                f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
+                "too long for the log domain: expected smaller weights or shorter sequences"
+            )
         self._rows = pair.tables(pair.n, -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
@@ -282,19 +293,19 @@ def most_accurate(pair: Pair, gamma: float) -> IntArray:
                 kept.append((rows, part))
         below, choices = np.zeros(pair.m + 1), np.zeros((pair.n, pair.m), np.uint8)
         for rows, part in kept or _blocks(inference):
-            worth = part if np.isinf(gamma) else 2 * gamma * part - free_x[rows, None] - free_y
+            worth = part - (free_x[rows, None] + free_y) / (2 * gamma)
             best_kernels.accuracy_rows(worth, below, choices[rows])
         partner = np.full(pair.n, -1)
         best_kernels.accuracy_trace(choices, partner)
         return partner
 
-    return _soundly(pair, collect)
+    return _soundly(pair, collect) if gamma else np.full(pair.n, -1)
 
 
 # --- one alignment ----------------------------------------------------------------------------------------
 
 
-def uses_of(features: FeatureSet, x: Described, y: Described, partner: IntArray) -> Uses:
+def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, partner: IntArray) -> Uses:
     """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
     i = np.flatnonzero(partner >= 0)
     j = partner[i]

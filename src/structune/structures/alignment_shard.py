@@ -22,6 +22,8 @@ class AlignmentShard(Shard):
     ----------
     sequences : ndarray of int64, shape (n_pairs, 2)
         Which two each pair has: x and y.
+    starts : ndarray of int64, shape (n_pairs + 1,)
+        Parts of pair p, the residues of x, are ``starts[p]:starts[p + 1]``.
     offsets : ndarray of int64, shape (n_sequences + 1,)
         Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
     letters : ndarray of int8, shape (n_residues,)
@@ -36,6 +38,7 @@ class AlignmentShard(Shard):
     """
 
     sequences: IntArray
+    starts: IntArray
     offsets: IntArray
     letters: NDArray[np.int8]
     partners: IntArray
@@ -48,17 +51,12 @@ class AlignmentShard(Shard):
         return np.diff(self.offsets)[self.sequences]
 
     @property
-    def starts(self) -> IntArray:
-        """Parts of pair p are ``starts[p]:starts[p + 1]``."""
-        return np.concatenate(([0], np.cumsum(self.sizes())))
-
-    @property
     def n_parts(self) -> int:
-        return int(self.sizes().sum())
+        return int(self.starts[-1])
 
     def sizes(self) -> IntArray:
         """Residues of x."""
-        return self.lengths[:, 0]
+        return np.diff(self.starts)
 
     def work(self) -> IntArray:
         return np.asarray(1 + self.lengths.prod(axis=1) // _WORK)
@@ -74,6 +72,7 @@ class AlignmentShard(Shard):
         return AlignmentShard(
             self.weights[chosen],
             sequences.reshape(-1, 2),
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
             np.concatenate(([0], np.cumsum(np.diff(self.offsets)[used]))),
             self.letters[segment_indices(self.offsets, used)],
             self.partners[parts],
