@@ -16,6 +16,7 @@ import structune
 from commands import fail, run, succeed
 from structune import RNAFolder
 from structune.cli import rna_batches
+from structune.cli.batches import Progress
 from structune.cli.rna_data import Example, UntilError
 from structune.cli.rna_output import FileNames
 from structune.errors import DataError
@@ -383,7 +384,7 @@ def test_interrupted_folding(files, fold, tmp_path, monkeypatch, to_file):
 
     monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 3)
     expected = fold(stdin=FASTA)
-    monkeypatch.setattr(rna_batches.Progress, "advance", interrupt)
+    monkeypatch.setattr(Progress, "advance", interrupt)
     target = ["-o", tmp_path / "a.dbn"] if to_file else []
     result = run("fold", files / "test.fa", "-m", files / "m.structune", *target, "--jobs", "2")
     assert result.exit_code == 130

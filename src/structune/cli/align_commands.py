@@ -9,6 +9,7 @@ import typer
 
 from structune.cli import align_options as align_opt
 from structune.cli import options as opt
+from structune.cli.rna_options import Groups
 
 
 def train(
@@ -51,7 +52,7 @@ def tune(
     method: opt.MethodOption = opt.Method.implicit,
     loss: align_opt.LossOption = align_opt.Loss.log,
     features: align_opt.Features = align_opt.FeatureSet.full,
-    groups: align_opt.GroupsOption = align_opt.Groups.kind,
+    groups: align_opt.GroupsOption = Groups.kind,
     most_pairs: align_opt.MostPairs = None,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,

@@ -12,15 +12,16 @@ from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import read_protein_alignments
 from structune.model_files import load
-from structune.structures.alignment_rows import parse_alignment, parse_protein, residues_of
+from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein, residues_of
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Pairs with their alignments, and of which alignment of which file each is."""
+    """Pairs with their alignments, as rows and parsed, and of which alignment of which file each is."""
 
     pairs: list[tuple[str, str]]
     rows: list[tuple[str, str]]
+    known: list[AlignedPair]
     families: list[str]
 
     def __len__(self) -> int:
@@ -29,16 +30,19 @@ class Aligned:
 
 def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
-    rng, found = np.random.default_rng(seed), Aligned([], [], [])
+    rng, found = np.random.default_rng(seed), Aligned([], [], [], [])
     for path in _files(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             first, second = np.triu_indices(len(alignment.names), 1)
             chosen = np.arange(first.size) if most is None else np.sort(rng.permutation(first.size)[:most])
             for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
-                if _is_known(rows, f"{path}: alignment {number}, {names}"):
-                    found.pairs.append(residues_of(rows))
+                pair = residues_of(rows)
+                known = _parsed(rows, pair, f"{path}: alignment {number}, {names}")
+                if known.whole or known.scored.any():
+                    found.pairs.append(pair)
                     found.rows.append(rows)
+                    found.known.append(known)
                     found.families.append(f"{path}:{number}")
     if not found.pairs:
         raise DataError(
@@ -56,13 +60,10 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _is_known(rows: tuple[str, str], name: str) -> bool:
-    """Whether an alignment tells anything; refuses what is none."""
-    pair = residues_of(rows)
+def _parsed(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedPair:
     for sequence in pair:
         parse_protein(sequence, name)
-    alignment = parse_alignment(rows, pair, name)
-    return alignment.whole or bool(alignment.scored.any())
+    return parse_alignment(rows, pair, name)
 
 
 def open_aligner(model: str, n_jobs: int) -> SequenceAligner:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from structune.cli.rna_options import Groups
+
 
 class Loss(StrEnum):
     """What is minimised."""
@@ -21,14 +23,6 @@ class FeatureSet(StrEnum):
 
     full = "full"
     affine = "affine"
-
-
-class Groups(StrEnum):
-    """Which weights share a precision."""
-
-    kind = "kind"
-    single = "single"
-    separate = "separate"
 
 
 class Decoding(StrEnum):

@@ -16,12 +16,12 @@ import numpy as np
 import typer
 
 from structune.cli.align_data import check_gamma, open_aligner
+from structune.cli.batches import Progress, batches
 from structune.cli.reports import INTERRUPTED
 from structune.errors import DataError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import ProteinAlignment, read_proteins
 from structune.formats.protein_alignments import alignment_text
-from structune.progress import Bars
 from structune.structures.alignment_rows import parse_alignment, parse_protein
 
 _MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
@@ -51,8 +51,11 @@ def run(request: Request) -> int:
     check_gamma(aligner, request.gamma)
     pairs, total = _pairs(request)
     try:
-        with _opened(request.output) as out, _Progress(total, not request.quiet) as progress:
-            for batch in _batches(pairs):
+        with (
+            _opened(request.output) as out,
+            Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+        ):
+            for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
                 _write(aligner, request, batch, out)
                 progress.advance(len(batch))
     except KeyboardInterrupt:
@@ -89,18 +92,9 @@ def _pairs(request: Request) -> tuple[Iterator[Named], int]:
     return (((a, b), (x, y)) for (a, x), (b, y) in both), total
 
 
-def _batches(pairs: Iterator[Named]) -> Iterator[list[Named]]:
-    """Some pairs at a time; long ones alone."""
-    batch: list[Named] = []
-    n_cells = 0
-    for names, (x, y) in pairs:
-        batch.append((names, (x, y)))
-        n_cells += len(x) * len(y)
-        if len(batch) >= _MOST_PAIRS or n_cells >= _MOST_CELLS:
-            yield batch
-            batch, n_cells = [], 0
-    if batch:
-        yield batch
+def _n_cells(pair: Named) -> int:
+    x, y = pair[1]
+    return len(x) * len(y)
 
 
 def _write(aligner: SequenceAligner, request: Request, batch: Iterable[Named], out: IO[str]) -> None:
@@ -128,24 +122,3 @@ def _as_dict(
         columns = zip(*rows, strict=True)
         shown["confidence"] = [None if "-" in column else next(known) for column in columns]
     return shown
-
-
-class _Progress:
-    """How many pairs are done, on standard error, if that is a terminal."""
-
-    def __init__(self, total: int, shown: bool) -> None:
-        self._bars, self._total, self._done = Bars() if shown else None, total, 0
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-
-    def advance(self, count: int) -> None:
-        self._done += count
-        if self._bars is not None:
-            self._bars.show_whole(
-                "align", self._done / self._total, f"{self._done:,} of {self._total:,} pairs"
-            )

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from structune.cli.batches import Progress
 from structune.cli.reports import INTERRUPTED, check_targets
-from structune.cli.rna_batches import Progress, in_order
+from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import UntilError, open_folder, read_sequences
 from structune.cli.rna_decoding import Folded, Recipe
 from structune.cli.rna_output import FileNames, as_text, open_output

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from threading import Event
-from typing import Self, TypeVar
+from typing import TypeVar
 
+from structune.cli.batches import batches
 from structune.cli.rna_data import Example
 from structune.errors import DataError
 from structune.executors import make_executor
-from structune.progress import Bars
 
 R = TypeVar("R")
 _MOST_BASES = 2000  # short sequences share what a call costs
@@ -65,45 +64,4 @@ def _attempt(
 
 
 def _batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    batch: list[Example] = []
-    n_bases = 0
-    for example in examples:
-        batch.append(example)
-        n_bases += len(example.record.sequence)
-        if n_bases >= _MOST_BASES or len(batch) >= _MOST_EXAMPLES:
-            yield batch
-            batch, n_bases = [], 0
-    if batch:
-        yield batch
-
-
-class Progress:
-    """Count and rate of sequences on standard error, if that is a terminal.
-
-    Parameters
-    ----------
-    shown : bool
-    total : int, optional
-        Number of sequences.
-    """
-
-    def __init__(self, shown: bool, total: int | None = None) -> None:
-        self.count, self._total = 0, total
-        self._bars = Bars() if shown else None
-        self._start = time.perf_counter()
-
-    def __enter__(self) -> Self:
-        self.advance(0)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-
-    def advance(self, count: int) -> None:
-        """So many more are done."""
-        self.count += count
-        if self._bars is not None:
-            rate = self.count / max(time.perf_counter() - self._start, 1e-9)
-            done = None if self._total is None else self.count / self._total
-            self._bars.show_whole("fold", done, f"{self.count:,} sequences, {rate:,.1f} a second")
+    return batches(examples, lambda example: len(example.record.sequence), _MOST_BASES, _MOST_EXAMPLES)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import typer
 
+from structune.cli.batches import Progress
 from structune.cli.reports import check_targets
-from structune.cli.rna_batches import Progress, in_order
+from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import Example, open_folder, read_with_structures
 from structune.cli.tables import numbers_table, print_tables, record_table
 from structune.errors import DataError

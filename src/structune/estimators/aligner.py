@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, combinations_with_replacement, pairwise
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations_with_replacement, pairwise
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
-from structune.executors import make_executor
 from structune.losses import Loss
 from structune.metrics.alignments import alignment_scores
 from structune.solvers.solution import TOLERANCE
@@ -20,12 +19,10 @@ from structune.structures.alignment import Alignment
 from structune.structures.alignment_features import RESIDUES
 from structune.structures.alignment_rows import rows_of
 from structune.structures.alignment_shard import AlignmentShard
-from structune.structures.base import FloatArray, Groups, IntArray, split_evenly
-from structune.tuning.problem import Tuner, TuningResult
+from structune.structures.base import FloatArray, IntArray
+from structune.tuning.problem import Tuner
 
-T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
-_PIECES_PER_THREAD = 4
 
 
 class SequenceAligner(StructuredEstimator):
@@ -267,13 +264,6 @@ class SequenceAligner(StructuredEstimator):
 
         return [rows_of(pair, found) for pair, found in zip(pairs, self._each(shard, split), strict=True)]
 
-    def _each(self, shard: AlignmentShard, function: Callable[[AlignmentShard], Iterable[T]]) -> list[T]:
-        """Results of a function from some pairs to one value each, on threads."""
-        executor = make_executor(self.n_jobs)
-        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_threads)
-        found = executor.map(lambda piece: function(shard.take(piece)), pieces)
-        return list(chain.from_iterable(found))
-
     # --- matrices and files -------------------------------------------------------------------------------
 
     @classmethod
@@ -314,8 +304,7 @@ class SequenceAligner(StructuredEstimator):
         if not free:
             named |= {"terminal gap: open": gap_extend - gap_open, "terminal gap: residue": -gap_extend}
         w = np.array([float(named.get(name, 0.0)) for name in structure.weight_names()])
-        none = np.empty(0)
-        aligner._keep(Groups(none.astype(np.int64), ()), none, TuningResult(none, w, "imported"))
+        aligner._import(w)
         aligner.alignment_ = structure
         return aligner
 

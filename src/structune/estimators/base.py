@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,9 +22,12 @@ from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
-from structune.structures.base import FloatArray, Groups, Shard, Structure
+from structune.structures.base import FloatArray, Groups, Shard, Structure, split_evenly
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
+T = TypeVar("T")
+S = TypeVar("S", bound=Shard)
+_PIECES_PER_THREAD = 4
 LOSSES: dict[str, Callable[[], Loss]] = {
     "log": LogLoss,
     "margin": MarginLoss,
@@ -204,6 +208,11 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.passes_ = result.passes
         self.extra_: dict[str, Any] = {}
 
+    def _import(self, w: FloatArray) -> None:
+        """Keep weights that were not fitted here."""
+        none = np.empty(0)
+        self._keep(Groups(none.astype(np.int64), ()), none, TuningResult(none, w, "imported"))
+
     @property
     def _weights(self) -> FloatArray:
         """The fitted weights, shape (n_weights,)."""
@@ -211,6 +220,15 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _set_weights(self, w: FloatArray) -> None:
         self.coef_ = w
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def _each(self, shard: S, function: Callable[[S], Iterable[T]]) -> list[T]:
+        """Results of a function from some examples to one value each, on threads."""
+        executor = make_executor(self.n_jobs)
+        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_threads)
+        found = executor.map(lambda piece: function(shard.take(piece)), pieces)
+        return list(chain.from_iterable(found))
 
     # --- files --------------------------------------------------------------------------------------------
 

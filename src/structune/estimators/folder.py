@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
-from itertools import chain, pairwise
-from typing import Any, Self, TypeVar
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,14 +21,11 @@ from structune.losses import Loss
 from structune.metrics import base_pair_scores
 from structune.model_files import load
 from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray, Groups, IntArray, check_weights, split_evenly
+from structune.structures.base import FloatArray, IntArray, check_weights
 from structune.structures.rna import RNA
 from structune.structures.rna_constraints import Constraints
 from structune.structures.rna_shard import RNAShard
-from structune.tuning.problem import Tuner, TuningResult
-
-T = TypeVar("T")
-_PIECES_PER_THREAD = 4
+from structune.tuning.problem import Tuner
 
 
 class RNAFolder(StructuredEstimator):
@@ -385,13 +382,6 @@ class RNAFolder(StructuredEstimator):
         given = None if constraints is None else list(constraints)
         return self.rna_.encode(_strings(X, "sequence"), constraints=given)
 
-    def _each(self, shard: RNAShard, function: Callable[[RNAShard], Iterable[T]]) -> list[T]:
-        """Results of a function from some sequences to one value each, on threads."""
-        executor = make_executor(self.n_jobs)
-        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_threads)
-        found = executor.map(lambda piece: function(shard.take(piece)), pieces)
-        return list(chain.from_iterable(found))
-
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
@@ -431,8 +421,7 @@ class RNAFolder(StructuredEstimator):
             w = rna.weights_from(named)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
-        none = np.empty(0)
-        folder._keep(Groups(none.astype(np.int64), ()), none, TuningResult(none, w, "imported"))
+        folder._import(w)
         folder.rna_, folder.skipped_ = rna, []
         return folder
 

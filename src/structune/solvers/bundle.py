@@ -122,7 +122,7 @@ class _Search:
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
         self.least = 0.0  # scale of a gap, should the minimum be zero
-        self.lower, self.at_center, self.trust, self.n = -np.inf, -np.inf, 1.0, 0
+        self.lower, self.trust, self.n = -np.inf, 1.0, 0
 
     def run(self, w: FloatArray, max_iterations: int) -> Solution:
         status = "iterations"
@@ -156,8 +156,7 @@ class _Search:
     def _target_gap(self) -> float:
         assert self.best is not None
         enough = self.tolerance * max(abs(self.best.objective), self.least)
-        self.at_center = max(self.at_center, self.planes.at(self.planes.center))  # planes come and go
-        fall = self.at_center - self.best.objective
+        fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
 
     def _point(self, function: Convex, w: FloatArray) -> Point:

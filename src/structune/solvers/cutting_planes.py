@@ -28,6 +28,12 @@ class CuttingPlanes:
         Zero by default.
     most : int, optional
         Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 60.
+
+    Attributes
+    ----------
+    at_center : float
+        The highest that a plane was at the center when the minimum was found, since the last change: a lower
+        bound of the function with the linear one there.
     """
 
     def __init__(
@@ -39,17 +45,13 @@ class CuttingPlanes:
         if most < 2:
             raise DataError(f"most={most}: expected room for 2 planes at least")
         self.precision, self.center = precision, np.zeros(n) if center is None else center
-        self.linear = np.zeros(n)
+        self.linear, self.at_center = np.zeros(n), -np.inf
         self._rows, self._offsets, self._n = np.zeros((most, n)), np.zeros(most), 0
         self._gram = np.zeros((most, most))
         self._alpha = np.zeros(0)
 
     def __len__(self) -> int:
         return self._n
-
-    def at(self, w: FloatArray) -> float:
-        """The largest of the planes, a lower bound of the function with the linear one."""
-        return float(np.max(self._rows[: self._n] @ w + self._offsets[: self._n]))
 
     def prior(self, w: FloatArray) -> float:
         """1/2 (w - center)' C (w - center)."""
@@ -59,7 +61,7 @@ class CuttingPlanes:
     def change(self, linear: FloatArray, precision: FloatArray | None = None) -> None:
         """Another linear function beside the planes, or another prior; the planes stay."""
         self._rows[: self._n] += linear - self.linear
-        self.linear, self._alpha = linear, np.zeros(0)
+        self.linear, self._alpha, self.at_center = linear, np.zeros(0), -np.inf
         if precision is not None:
             _check(precision)
             self.precision = precision
@@ -100,6 +102,7 @@ class CuttingPlanes:
         """Where prior and planes have their minimum, and a lower bound of it: the value of the dual."""
         rows, gram = self._rows[: self._n], self._gram[: self._n, : self._n]
         slope = rows @ self.center + self._offsets[: self._n]
+        self.at_center = max(self.at_center, float(slope.max()))
         self._alpha = alpha = maximize_on_simplex(gram, slope)
         bound = float(slope @ alpha - 0.5 * alpha @ gram @ alpha)
         return self.center - (alpha @ rows) / self.precision, bound

@@ -145,11 +145,7 @@ class Inference:
 
     def _begin(self, block: slice, row: Rows | None) -> Rows:
         rows = self.pair.tables(block.stop - block.start)
-        if row is None:
-            rows.start[0] = self._factors.x.begins[0] * self._factors.y.begins
-        else:
-            for table, last in zip(rows, row, strict=True):
-                table[0] = last
+        _continue(rows, row, self._factors.x.begins[0] * self._factors.y.begins)
         return rows
 
     def _forward(self, block: slice, rows: Rows) -> tuple[Array, Array]:
@@ -380,11 +376,7 @@ class _Best:
     def _fill(self, block: slice, row: Rows | None) -> tuple[Rows, Array, Array, FloatArray]:
         pair = self.pair
         rows, scores = pair.tables(block.stop - block.start, -np.inf), pair.scores
-        if row is None:
-            rows.start[0] = scores.x.begins[0] + scores.y.begins
-        else:
-            for table, last in zip(rows, row, strict=True):
-                table[0] = last
+        _continue(rows, row, scores.x.begins[0] + scores.y.begins)
         match = pair.match(block)
         if self._bonus is not None:
             match += self._bonus[block].toarray()
@@ -401,6 +393,15 @@ def _parts(scores: Factors) -> Iterator[Array]:
 def _map(function: Any, scores: Factors) -> Factors:
     x, y = (Side(*map(function, side)) for side in (scores.x, scores.y))
     return Factors(x, y, function(scores.steps), function(scores.both))
+
+
+def _continue(rows: Rows, row: Rows | None, begins: Array) -> None:
+    """Put the last row of the block before in front; before the first block, where a match may begin."""
+    if row is None:
+        rows.start[0] = begins
+    else:
+        for table, last in zip(rows, row, strict=True):
+            table[0] = last
 
 
 def _row(rows: Rows, k: int) -> Rows:

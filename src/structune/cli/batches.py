@@ -1,0 +1,63 @@
+"""Items some at a time, and how many are done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self, TypeVar
+
+from structune.progress import Bars
+
+T = TypeVar("T")
+
+
+def batches(
+    items: Iterable[T], size: Callable[[T], int], most_size: int, most_items: int
+) -> Iterator[list[T]]:
+    """Runs of items that end when they have a size or a number; long ones are alone."""
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= most_size or len(batch) >= most_items:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+class Progress:
+    """Count and rate of items on standard error, if that is a terminal.
+
+    Parameters
+    ----------
+    shown : bool
+    total : int, optional
+        Number of items.
+    stage, unit : str
+        What is done, and to what.
+    """
+
+    def __init__(
+        self, shown: bool, total: int | None = None, *, stage: str = "fold", unit: str = "sequences"
+    ) -> None:
+        self.count, self._total, self._stage, self._unit = 0, total, stage, unit
+        self._bars = Bars() if shown else None
+        self._start = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        self.advance(0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        self.count += count
+        if self._bars is not None:
+            rate = self.count / max(time.perf_counter() - self._start, 1e-9)
+            done = None if self._total is None else self.count / self._total
+            self._bars.show_whole(self._stage, done, f"{self.count:,} {self._unit}, {rate:,.1f} a second")
