@@ -301,3 +301,16 @@ def test_no_cells():
     structure = Linear(["x"], bias=False)
     risk = Risk.over(structure, SquaredLoss(), structure.encode(sp.csr_array((3, 1)), np.ones(3)))
     assert risk.hessian_matrix(np.zeros(1)).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_an_origin_is_added_to_all_weights(partial):
+    chain, shard, w = hmm_problem(partial)
+    origin = np.random.default_rng(1).normal(size=w.size)
+    moved, plain = (Risk.over(chain, LogLoss(), shard, origin=each) for each in (origin, None))
+    for (name, found), expected in zip(
+        results(moved, w).items(), results(plain, w + origin).values(), strict=True
+    ):
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=name)
+    assert partial or moved.task_cost(w) == plain.task_cost(w + origin)
+    assert moved.at_zero.value == plain.value(origin)

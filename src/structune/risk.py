@@ -62,6 +62,8 @@ class Risk:
     hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
         How `linearize` makes its products; "dense" has solvers take the Hessian as a matrix instead, and
         "auto" does where that is cheaper.
+    origin : ndarray, shape (n_weights,), optional
+        Of a smooth loss: added to all weights that the risk is given, so that a prior pulls to the origin.
 
     Attributes
     ----------
@@ -70,6 +72,8 @@ class Risk:
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
+    partial : bool
+        Whether some outputs are only partly known.
     dense : bool
         Whether solvers take the Hessian as a matrix.
     """
@@ -81,17 +85,22 @@ class Risk:
         shards: Sequence[Any],
         executor: ThreadExecutor | None = None,
         hessian: str = "exact",
+        origin: FloatArray | None = None,
     ) -> None:
         if hessian not in HESSIAN_METHODS:
             raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        if origin is not None and not loss.smooth:
+            raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
         if not shards:
             raise DataError("found no shards, expected at least one")
         structure.require(loss.needs, type(loss).__name__)
         self.structure, self.shards, self.hessian = structure, list(shards), hessian
         self.loss: Any = loss
+        self.origin = origin
         self.executor = executor or ThreadExecutor(1)
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
         self.smooth, self.convex = loss.smooth, loss.convex
+        self.partial = any(shard.partial for shard in self.shards)
         self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
         self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)
@@ -108,6 +117,7 @@ class Risk:
         shard: Any,
         executor: ThreadExecutor | None = None,
         hessian: str = "exact",
+        origin: FloatArray | None = None,
     ) -> Risk:
         """The risk on one large shard, cut into as many as are good for threads.
 
@@ -119,7 +129,7 @@ class Risk:
         n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
         pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
         shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
-        return cls(structure, loss, shards, executor, hessian)
+        return cls(structure, loss, shards, executor, hessian, origin)
 
     def _set_linear(self) -> None:
         self.linear = np.zeros(self.n_weights)
@@ -138,9 +148,13 @@ class Risk:
     def _map(self, function: Callable[[Any], Any]) -> Any:
         return self.executor.map(function, self.shards)
 
+    def _moved(self, w: Any) -> Any:
+        return w if self.origin is None else w + self.origin
+
     def value(self, w: FloatArray) -> float:
         """The summed loss at `w`."""
         self.passes += 1
+        w = self._moved(w)
         parts = self._map(lambda shard: self.loss.nonlinear(self.structure, shard, w, None))
         return float(sum(parts) + self._linear_value(w))
 
@@ -148,7 +162,7 @@ class Risk:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
         value, gradient = self.nonlinear(w)
         gradient += self.linear
-        return float(value + self._linear_value(w)), gradient
+        return float(value + self._linear_value(self._moved(w))), gradient
 
     def _linear_value(self, w: FloatArray) -> float:
         # not `@`: the threads of BLAS would go on spinning, and take the cores from those of the executor
@@ -156,7 +170,7 @@ class Risk:
 
     def nonlinear(self, w: Any) -> tuple[Any, Any]:
         """Value and gradient of the loss without its linear part."""
-        return self._sums(self.loss.nonlinear, w)
+        return self._sums(self.loss.nonlinear, self._moved(w))
 
     def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
         """Value and gradient of a function of shards."""
@@ -187,21 +201,27 @@ class Risk:
 
     # --- losses that are maxima ---------------------------------------------------------------------------
 
+    def under(self, loss: Loss, linear: FloatArray | None = None) -> Risk:
+        """The risk of another loss, or one of another linear part, on the same data.
+
+        Passes are counted together.
+        """
+        other = copy(self)
+        other.__dict__.pop("at_zero", None)
+        other.loss, other.convex, other.smooth = loss, loss.convex, loss.smooth
+        if linear is None:
+            other._set_linear()
+        else:
+            other.linear = linear
+        return other
+
     def bound(self, slope: FloatArray | None = None) -> Risk:
         """A convex risk above one that is a difference of convex functions.
 
         With `slope`, a subgradient of `concave`, the function that is subtracted is replaced by its tangent
         (Yuille & Rangarajan 2003); without, this is the margin loss.
         """
-        bound = copy(self)
-        bound.__dict__.pop("at_zero", None)  # that of the other loss
-        bound.loss = self.loss.bound
-        bound.convex = True
-        if slope is None:
-            bound._set_linear()
-        else:
-            bound.linear = -slope
-        return bound
+        return self.under(self.loss.bound, None if slope is None else -slope)
 
     def concave(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The convex function that a difference of convex functions subtracts, and a subgradient."""
@@ -210,6 +230,7 @@ class Risk:
     def task_cost(self, w: FloatArray) -> float:
         """Weighted sum of the costs of the best outputs."""
         self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
+        w = self._moved(w)
         self.passes += 1
 
         def on_shard(shard: Any) -> float:
@@ -227,6 +248,7 @@ class Risk:
         if self.hessian == "finite-difference":
             return lambda v: self._central_difference(w, v)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
+        w = self._moved(w)
         products = list(self._map(lambda shard: self.loss.linearize(self.structure, shard, w)))
         self.passes += 1
 
@@ -241,6 +263,7 @@ class Risk:
         if self._constant_hessian is not None:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
+        w = self._moved(w)
         self.passes += self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops"))
         matrix = sum(self._map(lambda shard: self.loss.hessian(self.structure, shard, w)))
         if self.quadratic:
@@ -275,4 +298,5 @@ class Risk:
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.passes += 1
+        w = self._moved(w)
         return self._sum(self._map(lambda shard: self.loss.variance(self.structure, shard, w)))

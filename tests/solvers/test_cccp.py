@@ -22,6 +22,8 @@ from structune.risk import Risk
 from structune.solvers import cccp as module
 from structune.solvers.bundle import minimize_bundle
 from structune.solvers.cccp import minimize_cccp
+from structune.structures.alignment import Alignment
+from structune.structures.alignment_rows import residues_of
 from structune.structures.classes import Classes
 from tiny import Budget, OneCtrlC, press_ctrl_c, small
 
@@ -120,6 +122,39 @@ def test_the_least_loss_over_equivalent_outputs(fits):
     assert fit.objective == pytest.approx(values[-1], rel=1e-9)
     assert np.all(np.diff(values) <= 1e-9)
     assert values[-1] < values[0]
+
+
+# --- outputs known in part --------------------------------------------------------------------------------
+
+
+def partly_known(loss):
+    """Alignments of two pairs, of which some columns are not known."""
+    structure = Alignment("affine")
+    rows = [("HEAGAWGHE-E", "---paW-HEAE"), ("GAWGHE", "-AW-hE")]
+    shard = structure.encode([residues_of(pair) for pair in rows], rows)
+    return Risk(structure, loss, [shard]), np.full(structure.n_weights, 0.01)
+
+
+def test_the_best_output_that_agrees_comes_first(fits):
+    risk, precision = partly_known(EquivalentMarginLoss())
+    minimize_cccp(risk, precision)
+    agreeing = [fit.w for fit in fits]
+    fits.clear()
+    risk, precision = partly_known(RampLoss())
+    fit = minimize_cccp(risk, precision)
+    assert_array_equal([f.w for f in fits[: len(agreeing)]], agreeing)
+    values = [risk.value(f.w) + 0.5 * precision @ f.w**2 for f in fits[len(agreeing) - 1 :]]
+    assert np.all(np.diff(values) <= 1e-9)
+    assert fit.objective == pytest.approx(values[-1], rel=1e-9)
+    assert risk.task_cost(fit.w) == 0.0
+
+
+def test_the_first_tangent_is_at_the_start():
+    risk, precision = partly_known(EquivalentMarginLoss())
+    guessed = minimize_cccp(risk, precision)
+    assert_array_equal(minimize_cccp(risk, precision, risk.structure.guess()).w, guessed.w)
+    far_off = minimize_cccp(risk, precision, -risk.structure.guess())
+    assert np.any(far_off.w != guessed.w)
 
 
 def errors_of(solve, loss, seed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,14 @@ from structune.losses import Loss
 from structune.metrics.alignments import alignment_scores
 from structune.solvers.solution import TOLERANCE
 from structune.structures.alignment import Alignment
-from structune.structures.alignment_features import RESIDUES
+from structune.structures.alignment_features import RESIDUE_TABLE
+from structune.structures.alignment_matrices import (
+    GAP_EXTEND,
+    GAP_OPEN,
+    log_odds_scale,
+    matrix_weights,
+    read_matrix,
+)
 from structune.structures.alignment_rows import rows_of
 from structune.structures.alignment_shard import AlignmentShard
 from structune.structures.base import FloatArray, IntArray
@@ -50,6 +57,9 @@ class SequenceAligner(StructuredEstimator):
         match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are around a gap.
     overhangs : {"both", "one"}
         Whether both sequences may have residues beyond the same end of what is matched, or one only.
+    center : str, optional
+        A matrix of Biopython, such as "BLOSUM62": the prior has its mean where scores are those of the matrix
+        with gaps of 11 and 1, as log odds, and not at zero. With ``loss="log"``; for few alignments.
     holdout, folds
         Share of the training pairs that tuning holds out, or number of folds.
     tolerance : float
@@ -110,6 +120,7 @@ class SequenceAligner(StructuredEstimator):
         gamma: float = 4.0,
         features: str = "full",
         overhangs: str = "both",
+        center: str | None = None,
         holdout: float = 0.2,
         folds: int | None = None,
         tolerance: float = TOLERANCE,
@@ -127,6 +138,7 @@ class SequenceAligner(StructuredEstimator):
         self.gamma = gamma
         self.features = features
         self.overhangs = overhangs
+        self.center = center
         self.holdout = holdout
         self.folds = folds
         self.tolerance = tolerance
@@ -175,11 +187,18 @@ class SequenceAligner(StructuredEstimator):
                 "found no known match: columns with a residue in lower case are not known, expected some "
                 "of two residues in upper case"
             )
-        if loss.name == "margin" and self.overhangs == "one" and shard.partial:
+        if loss.name == "margin" and shard.partial:
             raise DataError(
-                "found alignments known in part, with loss='margin' and overhangs='one': what is not "
-                "known may lie beyond the model, expected loss='equivalent'"
+                "found alignments known in part, which have no score for loss='margin': expected "
+                "loss='equivalent'"
             )
+
+    def _origin(self, structure: Any, shard: Any) -> FloatArray | None:
+        if self.center is None:
+            return None
+        matrix = read_matrix(self.center)
+        frequencies = RESIDUE_TABLE[shard.letters].mean(axis=0)
+        return log_odds_scale(matrix, frequencies) * matrix_weights(structure.feature_set, matrix)
 
     @property
     def _structure(self) -> Alignment:
@@ -268,7 +287,11 @@ class SequenceAligner(StructuredEstimator):
 
     @classmethod
     def from_matrix(
-        cls, matrix: str = "BLOSUM62", gap_open: float = 11.0, gap_extend: float = 1.0, ends: str = "global"
+        cls,
+        matrix: str = "BLOSUM62",
+        gap_open: float = GAP_OPEN,
+        gap_extend: float = GAP_EXTEND,
+        ends: str = "global",
     ) -> SequenceAligner:
         """The classical special case: a substitution matrix and affine gaps.
 
@@ -297,14 +320,8 @@ class SequenceAligner(StructuredEstimator):
         free = ends == "semi-global"
         aligner = cls(features="affine", overhangs="one" if free else "both", loss="margin")
         structure = Alignment(aligner.features, aligner.overhangs)
-        named = _substitutions(matrix) | {
-            "gap length: at least 1": -gap_open,
-            "gap length: further": -gap_extend,
-        }
-        if not free:
-            named |= {"terminal gap: open": gap_extend - gap_open, "terminal gap: residue": -gap_extend}
-        w = np.array([float(named.get(name, 0.0)) for name in structure.weight_names()])
-        aligner._import(w)
+        scores = read_matrix(matrix)
+        aligner._import(matrix_weights(structure.feature_set, scores, gap_open, gap_extend, free))
         aligner.alignment_ = structure
         return aligner
 
@@ -324,18 +341,3 @@ class SequenceAligner(StructuredEstimator):
         aligner.set_params(**header["alignment"])
         aligner.alignment_ = structure
         return aligner
-
-
-def _substitutions(name: str) -> dict[str, float]:
-    """Weights of the pairs of residues, by name, of a matrix that Biopython has."""
-    from Bio.Align import substitution_matrices
-
-    read: Callable[..., Any] = substitution_matrices.load
-    known = read()
-    if name not in known:
-        raise DataError(f"found the matrix {name!r}, expected one of {', '.join(known)}")
-    matrix = read(name)
-    if not set(RESIDUES) <= set(matrix.alphabet):
-        raise DataError(f"found the matrix {name!r}, expected one of amino acids")
-    pairs = combinations_with_replacement(RESIDUES, 2)
-    return {f"substitution: {a} {b}": float(matrix[a, b]) for a, b in pairs}

@@ -86,12 +86,13 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         keep together, and what they share out.
         """
         groups = self._weight_groups(structure)
+        origin = self._origin(structure, shard)
+        if origin is not None and start is not None:
+            start = start - origin
 
         def problem(**options: Any) -> TuningProblem:
-            executor = make_executor(self.n_jobs)
-            built = TuningProblem.build(
-                structure, loss, shard, groups, executor=executor, hessian=self.hessian, **options
-            )
+            options |= {"executor": make_executor(self.n_jobs), "hessian": self.hessian, "origin": origin}
+            built = TuningProblem.build(structure, loss, shard, groups, **options)
             return self._prepared(built, start if self.tuning is None else None)
 
         if example_groups is not None and len(example_groups) != len(shard):
@@ -110,8 +111,14 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 }
                 result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
         penalty = self._precisions(groups) if self.tuning is None else result.precision
+        if origin is not None:
+            result.w = result.w + origin
         self._keep(groups, penalty, result)
         return result
+
+    def _origin(self, structure: Structure, shard: Any) -> FloatArray | None:
+        """Where the prior has its mean, if not at zero."""
+        return None
 
     def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
         """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""

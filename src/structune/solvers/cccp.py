@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from structune.margin_losses import EquivalentMarginLoss
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.bundle import GAP, Bundle, minimize_bundle
@@ -27,13 +30,18 @@ def minimize_cccp(
     convex risk that is left, and so on. The objective never increases. Ends when a round gains less than
     `tolerance` times the objective.
 
+    Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
+    the losses are minimised one after the other: that relative to the best output that agrees with what is
+    known, then the risk itself.
+
     Parameters
     ----------
     risk : Risk
     precision : ndarray, shape (n_weights,)
         Positive.
     start : ndarray, shape (n_weights,), optional
-        Where the first, convex minimisation starts; zero by default.
+        Where the first, convex minimisation starts; zero by default. With outputs known in part, where the
+        first tangent is; what the structure guesses by default.
     tolerance : float
         Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
     max_iterations : int
@@ -43,38 +51,62 @@ def minimize_cccp(
     """
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, max_iterations, monitor)
-    status, gap = "iterations", max(_LOOSEST, tolerance)
+    status = "iterations"
     try:
-        rounds.run(risk.bound(), start, tolerance)
-        for _ in range(_MOST_ROUNDS):
-            before = rounds.objective
-            rounds.run(risk.bound(rounds.slope), rounds.fit.w, gap)
-            gain = (before - rounds.objective) / max(abs(before), 1e-300)
-            ended = rounds.fit.status
-            if gain <= tolerance and (gap <= tolerance or ended != "converged"):
-                status = ended
-                break
-            gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
+        if risk.partial:
+            for phase in _phases(risk):
+                rounds.turn_to(phase, start)
+                status = rounds.descend(tolerance)
+        else:
+            rounds.run(risk.bound(), start, tolerance)
+            status = rounds.descend(tolerance)
     except STOPS as stop:
         if not rounds.n:
             raise
         status = stop_status(stop)
-    return rounds.solution(status)
+    return rounds.solution(risk, status)
+
+
+def _phases(risk: Risk) -> list[Risk]:
+    """What is minimised if outputs are known in part, the risk itself last."""
+    agreeing = EquivalentMarginLoss()
+    return [risk] if risk.loss.name == agreeing.name else [risk.under(agreeing), risk]
 
 
 class _Rounds:
     """The convex minimisations, each of which starts with the planes and outputs of those before."""
 
     fit: Solution
-    objective: float
+    objective: float = float(np.finfo(float).max)
     gradient: FloatArray
     slope: FloatArray
 
     def __init__(self, risk: Risk, precision: FloatArray, max_iterations: int, monitor: Monitor) -> None:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
-        self.bundle = Bundle(risk.bound(), precision)
+        self.bundle = Bundle(risk.bound(np.zeros_like(precision)), precision)
         self.n = 0
+
+    def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
+        """Go on with another risk, whose planes and outputs are the same; the first starts at `start`."""
+        if self.n:
+            start = self.fit.w
+        elif start is None:
+            start = risk.structure.guess()
+        self.risk, self.slope = risk, risk.concave(start)[1]
+        self.objective = _Rounds.objective
+
+    def descend(self, tolerance: float) -> str:
+        """Rounds until one gains little; how the last one ended."""
+        gap = max(_LOOSEST, tolerance)
+        for _ in range(_MOST_ROUNDS):
+            before = self.objective
+            self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, gap)
+            gain = (before - self.objective) / max(abs(before), 1e-300)
+            if gain <= tolerance and (gap <= tolerance or self.fit.status != "converged"):
+                return self.fit.status
+            gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
+        return "iterations"
 
     def run(self, convex: Risk, start: FloatArray | None, gap: float) -> None:
         self.fit = minimize_bundle(
@@ -95,12 +127,12 @@ class _Rounds:
             "cccp", objective=self.objective, surrogate=self.fit.objective, passes=self.risk.passes
         )
 
-    def solution(self, status: str) -> Solution:
+    def solution(self, risk: Risk, status: str) -> Solution:
         if status in ("budget", "interrupted"):  # in a round, whose objective is another
-            self._evaluate()
+            self._evaluate(risk)
         return Solution(self.fit.w, self.objective, self.gradient, self.n, status)
 
-    def _evaluate(self) -> None:
-        value, gradient = self.risk.value_and_gradient(self.fit.w)
+    def _evaluate(self, risk: Risk) -> None:
+        value, gradient = risk.value_and_gradient(self.fit.w)
         pull = self.precision * self.fit.w
         self.objective, self.gradient = value + 0.5 * float(pull @ self.fit.w), gradient + pull

@@ -13,6 +13,7 @@ from structune.errors import DataError
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures
 from structune.structures.alignment_inference import Forced, Pair
+from structune.structures.alignment_matrices import matrix_weights, read_matrix
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
 from structune.structures.alignment_shard import AlignmentShard
 from structune.structures.base import (
@@ -62,6 +63,10 @@ class Alignment(Structure):
 
     def groups(self) -> Groups:
         return Groups.by_name(self.feature_set.groups)
+
+    def guess(self) -> FloatArray:
+        """BLOSUM62 with affine gaps."""
+        return matrix_weights(self.feature_set, read_matrix("BLOSUM62"))
 
     # --- encoding -----------------------------------------------------------------------------------------
 

@@ -210,6 +210,10 @@ class Structure(ABC):
         """
         raise self._cannot("rescaled")
 
+    def guess(self) -> FloatArray:
+        """Weights known to be of use, where a loss that is not convex may start; shape (n_weights,)."""
+        return np.zeros(self.n_weights)
+
     def best_equivalent(self, w: FloatArray, shard: Any) -> tuple[Any, FloatArray]:
         """Highest-scoring outputs among those that are as good as the shard's own, and their scores.
 

@@ -80,6 +80,7 @@ class TuningProblem:
         executor: ThreadExecutor | None = None,
         hessian: str = "exact",
         strata: Any = None,
+        origin: FloatArray | None = None,
     ) -> TuningProblem:
         """Split one shard of all training examples at random, by the example or by `example_groups`.
 
@@ -96,6 +97,8 @@ class TuningProblem:
         strata : array-like, shape (n_examples,), optional
             Every part of a split has about the same share of each, where that can be; one held-out part of
             groups is not stratified.
+        origin : ndarray, shape (n_weights,), optional
+            Of all risks: where the prior has its mean.
 
         Raises
         ------
@@ -105,7 +108,7 @@ class TuningProblem:
 
         def risk(indices: Any) -> Risk:
             part = shard if indices is None else shard.take(np.sort(indices))
-            return Risk.over(structure, loss, part, executor, hessian)
+            return Risk.over(structure, loss, part, executor, hessian, origin)
 
         if not splits:
             return cls(risk(None), groups)
