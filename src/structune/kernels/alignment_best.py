@@ -4,133 +4,181 @@ import numpy as np
 
 from structune.kernels._jit import kernel
 
-BEGIN, MATCH, _GAP = 0, 1, 2  # what a match follows; from _GAP on the L states of a gap in x, then those in y
-AFTER = 255  # what a match follows, where it is told elsewhere
-_STAYS_X, _STAYS_Y, _SOURCE = (
-    1,
-    2,
-    4,
-)  # bits: the last state of a gap follows itself; times what a gap in y follows
+BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
 
 
 @kernel
-def best_rows(match, first, f, rows, ends, came, ways):
+def best_rows(match, first, f, rows, ends):
     """Fill rows 1..B from row 0 with the best scores, as `forward` does with sums; ``f`` holds logs.
 
-    ``came`` (B + 1, m + 1) tells what a match may best follow, ``ways`` how gaps were reached. ``ends``
-    (B + 1, 2) become the best score of an alignment whose last match is in the row, and the column.
+    ``ends`` (B + 1,) becomes the best score of an alignment whose last match is in the row.
     """
     B, m = match.shape
-    L, t, both, corner = rows.gap_x.shape[1], f.steps, f.both[0], f.both[1]
-    x, y, n = f.x, f.y, f.x.residue.size
-    done, source = np.empty(m + 1), np.empty(m + 1, np.uint8)
+    done = np.empty(m + 1)
     for r in range(1, B + 1):
         i = first + r
         here, before, by = rows.match[r], rows.start[r - 1], match[r - 1]
         here[0] = -np.inf
+        out = here[1:]
         for j in range(m):
-            here[j + 1] = by[j] + before[j]
-
-        way = ways[r]
-        way[:] = 0
-        residue = x.residue[i - 1]
-        for k in range(L - 1, -1, -1):  # a state takes the old value of the one before it
-            if k == 0:
-                above, factor = rows.match[r - 1], residue + t[0] + x.opens[i - 1]
-            else:
-                above, factor = rows.gap_x[r - 1, k - 1], residue + t[k]
-            out, again = rows.gap_x[r, k], rows.gap_x[r - 1, k]
-            for j in range(m + 1):
-                value = above[j] + factor + y.site[j]
-                if k == 0:
-                    value += y.site_open[j]
-                if k == L - 1:
-                    stays = again[j] + residue + t[L] + y.site[j]
-                    if stays > value:
-                        value = stays
-                        way[j] |= _STAYS_X
-                out[j] = value
-        for j in range(m + 1):
-            done[j], source[j] = rows.gap_x[r, 0, j], 0
-        for k in range(1, L):
-            gap = rows.gap_x[r, k]
-            for j in range(m + 1):
-                if gap[j] > done[j]:
-                    done[j], source[j] = gap[j], k
-        for j in range(m + 1):
-            done[j] += x.closes[i - 1]
-
-        site = x.site[i]
-        rows.gap_y[r, :, 0] = -np.inf
-        for k in range(L):
-            out, factor = rows.gap_y[r, k], site + t[k]
-            if k == 0:
-                factor += x.site_open[i]
-                for j in range(m):
-                    value = here[j]
-                    if done[j] + both > value:
-                        value = done[j] + both
-                        way[j + 1] |= _SOURCE * (1 + source[j])
-                    out[j + 1] = value + factor + y.opens[j] + y.residue[j]
-            else:
-                left = rows.gap_y[r, k - 1]
-                for j in range(m):
-                    out[j + 1] = left[j] + factor + y.residue[j]
-        out = rows.gap_y[r, L - 1]
-        for j in range(m):
-            stays = out[j] + site + t[L] + y.residue[j]
-            if stays > out[j + 1]:
-                out[j + 1] = stays
-                way[j + 1] |= _STAYS_Y
-
-        out, origin, begins = rows.start[r], came[r], x.begins[i]
-        for j in range(m + 1):
-            out[j], origin[j] = begins + y.begins[j] + (corner if j else 0.0), BEGIN
-            if here[j] > out[j]:
-                out[j], origin[j] = here[j], MATCH
-            if done[j] > out[j]:
-                out[j], origin[j] = done[j], _GAP + source[j]
-        for k in range(L):
-            gap = rows.gap_y[r, k]
-            for j in range(m):
-                value = gap[j + 1] + y.closes[j]
-                if value > out[j + 1]:
-                    out[j + 1], origin[j + 1] = value, _GAP + L + k
-        ends[r, 0], ends[r, 1] = -np.inf, 0.0
-        for j in range(m + 1):
-            value = here[j] + y.ends[j] + x.ends[i] + (corner if i < n and j < m else 0.0)
-            if value > ends[r, 0]:
-                ends[r, 0], ends[r, 1] = value, j
+            out[j] = by[j] + before[j]
+        _gaps_in_x(f, i, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r])
+        _finished(rows.gap_x[r], f.x.closes[i - 1], done)
+        _gaps_in_y(f, i, here, done, rows.gap_y[r])
+        _start(f, i, here, done, rows.gap_y[r], rows.start[r])
+        ends[r] = _end(f, i, here)
 
 
 @kernel
-def trace(state, i, j, first, L, came, ways, partner):
-    """Follow the best path up to row ``first``; returns the state and the cell where it goes on.
+def _gaps_in_x(f, i, match, gap, out):
+    """Gaps that reach this row, from the row above."""
+    L, t, y, residue = out.shape[0], f.steps, f.y, f.x.residue[i - 1]
+    opens, row = residue + t[0] + f.x.opens[i - 1], out[0]
+    for j in range(row.size):
+        row[j] = match[j] + (opens + y.site[j] + y.site_open[j])
+    for k in range(1, L):
+        row, above, step = out[k], gap[k - 1], residue + t[k]
+        for j in range(row.size):
+            row[j] = above[j] + (step + y.site[j])
+    row, above, step = out[L - 1], gap[L - 1], residue + t[L]
+    for j in range(row.size):
+        row[j] = max(row[j], above[j] + (step + y.site[j]))
 
-    ``state`` is that of the cell: `BEGIN` if the path has ended.
+
+@kernel
+def _finished(gap, closes, out):
+    """Gaps in x that end here: the best of their lengths."""
+    row = gap[0]
+    for j in range(out.size):
+        out[j] = row[j] + closes
+    for k in range(1, gap.shape[0]):
+        row = gap[k]
+        for j in range(out.size):
+            out[j] = max(out[j], row[j] + closes)
+
+
+@kernel
+def _gaps_in_y(f, i, match, done, out):
+    """Gaps that follow a match, or a gap in x, of the same row."""
+    L, t, y, m = out.shape[0], f.steps, f.y, match.size - 1
+    site, both = f.x.site[i], f.both[0]
+    out[:, 0] = -np.inf
+    opens, row = t[0] + f.x.site_open[i] + site, out[0, 1:]
+    for j in range(m):
+        row[j] = max(match[j], done[j] + both) + (opens + y.opens[j] + y.residue[j])
+    for k in range(1, L):
+        row, left, step = out[k, 1:], out[k - 1], site + t[k]
+        for j in range(m):
+            row[j] = left[j] + (step + y.residue[j])
+    row, step, last = out[L - 1, 1:], site + t[L], out[L - 1, 0]
+    for j in range(m):
+        last = max(row[j], last + (step + y.residue[j]))
+        row[j] = last
+
+
+@kernel
+def _start(f, i, match, done, gap_y, out):
+    """What a match may follow."""
+    begins, y = f.x.begins[i], f.y
+    out[0] = max(begins + y.begins[0], done[0])
+    begins += f.both[1]
+    for j in range(1, out.size):
+        out[j] = max(max(match[j], done[j]), begins + y.begins[j])
+    out = out[1:]
+    for k in range(gap_y.shape[0]):
+        gap = gap_y[k, 1:]
+        for j in range(out.size):
+            out[j] = max(out[j], gap[j] + y.closes[j])
+
+
+@kernel
+def _end(f, i, match):
+    """What ends with a match in this row."""
+    m, ends, best = match.size - 1, f.y.ends, -np.inf
+    for j in range(m):
+        best = max(best, match[j] + ends[j])
+    if i < f.x.residue.size:
+        best += f.both[1]
+    return max(best, match[m] + ends[m]) + f.x.ends[i]
+
+
+@kernel
+def last_match(f, i, match):
+    """The column where the best that ends in this row does."""
+    m, best, column = match.size - 1, -np.inf, 0
+    for j in range(m + 1):
+        value = match[j] + f.y.ends[j]
+        if i < f.x.residue.size and j < m:
+            value += f.both[1]
+        if value > best:
+            best, column = value, j
+    return column
+
+
+@kernel
+def trace(state, i, j, first, f, rows, partner):
+    """Follow the best path from a cell up to row ``first``; returns the state and the cell where it goes on.
+
+    What a state follows is found again from the scores: to keep it would take more bytes a cell.
     """
+    L = rows.gap_x.shape[1]
     while state != BEGIN and i > first:
-        way = ways[i - first, j]
         if state == MATCH:
             i, j = i - 1, j - 1
             partner[i] = j
-            if i == first:
-                return AFTER if i else BEGIN, i, j
-            state = came[i - first, j]
+            state = _before_match(f, rows, i - first, i, j)
         elif state < _GAP + L:
             i -= 1
-            if not (state == _GAP + L - 1 and way & _STAYS_X):
-                state = state - 1  # that of a match where the gap began
+            state = _before_gap_x(f, rows, state - _GAP, i - first, i, j)
         else:
             j -= 1
-            if state == _GAP + 2 * L - 1 and way & _STAYS_Y:
-                continue
-            if state == _GAP + L:
-                source = way // _SOURCE
-                state = MATCH if source == 0 else _GAP + source - 1
-            else:
-                state -= 1
+            state = _before_gap_y(f, rows, state - _GAP - L, i - first, i, j)
     return state, i, j
+
+
+@kernel
+def _before_match(f, rows, r, i, j):
+    L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
+    if i and j:
+        best += f.both[1]
+    if rows.match[r, j] > best:
+        best, state = rows.match[r, j], MATCH
+    for k in range(L if i else 0):
+        value = rows.gap_x[r, k, j] + f.x.closes[i - 1]
+        if value > best:
+            best, state = value, _GAP + k
+    for k in range(L if j else 0):
+        value = rows.gap_y[r, k, j] + f.y.closes[j - 1]
+        if value > best:
+            best, state = value, _GAP + L + k
+    return state
+
+
+@kernel
+def _before_gap_x(f, rows, k, r, i, j):
+    L, t = rows.gap_x.shape[1], f.steps
+    if k:
+        value, state = rows.gap_x[r, k - 1, j] + t[k], _GAP + k - 1
+    else:
+        value, state = rows.match[r, j] + t[0] + f.x.opens[i] + f.y.site_open[j], MATCH
+    stays = k == L - 1 and rows.gap_x[r, k, j] + t[L] > value
+    return _GAP + k if stays else state
+
+
+@kernel
+def _before_gap_y(f, rows, k, r, i, j):
+    L, t = rows.gap_x.shape[1], f.steps
+    if k:
+        value, state = rows.gap_y[r, k - 1, j] + t[k], _GAP + L + k - 1
+    else:
+        value, state = rows.match[r, j], MATCH
+        for a in range(L if i else 0):
+            after_x = rows.gap_x[r, a, j] + f.x.closes[i - 1] + f.both[0]
+            if after_x > value:
+                value, state = after_x, _GAP + a
+        value += t[0] + f.x.site_open[i] + f.y.opens[j]
+    stays = k == L - 1 and rows.gap_y[r, k, j] + t[L] > value
+    return _GAP + L + k if stays else state
 
 
 @kernel

@@ -17,7 +17,7 @@ from structune.kernels.alignment import Below, Factors, Rows, Side
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures, Uses
 from structune.structures.base import Array, FloatArray, IntArray
 
-_CELLS = 1 << 22  # of the tables of a block of rows
+_CELLS = 1 << 20  # of the tables of a block of rows
 _LEAST_ROWS = 16
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 _MOST_LOG_CELLS = 1 << 25  # of a pair: five gigabytes
@@ -89,11 +89,13 @@ class Pair:
         size = max(_LEAST_ROWS, _CELLS // (states * (self.m + 1)))
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
-    def tables(self, n_rows: int, fill: float = 0.0) -> Rows:
+    def tables(self, n_rows: int, fill: float | None = None) -> Rows:
         """Tables of so many rows and the one before."""
         L, row = self.features.n_steps, self.m + 1
-        start, match = np.full((2, n_rows + 1, row), fill, self.dtype)
-        gap_x, gap_y = np.full((2, n_rows + 1, L, row), fill, self.dtype)
+        start, match = np.empty((2, n_rows + 1, row), self.dtype)
+        gap_x, gap_y = np.empty((2, n_rows + 1, L, row), self.dtype)
+        for table in (start, match, gap_x, gap_y) if fill is not None else ():
+            table[:] = fill
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
 
 
@@ -145,7 +147,7 @@ class Inference:
 
     def _begin(self, block: slice, row: Rows | None) -> Rows:
         rows = self.pair.tables(block.stop - block.start)
-        _continue(rows, row, self._factors.x.begins[0] * self._factors.y.begins)
+        _continue(rows, row, self._factors.x.begins[0] * self._factors.y.begins, 0.0)
         return rows
 
     def _forward(self, block: slice, rows: Rows) -> tuple[Array, Array]:
@@ -204,7 +206,7 @@ class LogInference:
         """As those of `Inference`, in one block."""
         pair = self.pair
         posterior = np.zeros((pair.n, pair.m), pair.dtype)
-        zeros = pair.tables(pair.n)
+        zeros = pair.tables(pair.n, 0.0)
         shares = log_kernels.Shares(*zeros[:4], np.zeros_like(zeros.start))
         log_kernels.log_backward(pair.scores, self._rows, self._log_z, shares, posterior, used)
         yield slice(0, pair.n), posterior
@@ -345,45 +347,43 @@ def best(pair: Pair, bonus: sp.csr_array | None = None) -> tuple[IntArray, float
 
 
 class _Best:
-    """Viterbi: the first row of each block is kept, and choices of one block at a time."""
+    """Viterbi: the first row of each block is kept, and the tables of one block at a time."""
 
     def __init__(self, pair: Pair, bonus: Any) -> None:
         self.pair, self._bonus = pair, bonus
-        self._L = pair.features.n_steps
 
     def found(self) -> tuple[IntArray, float]:
-        pair, blocks = self.pair, self.pair.blocks()
-        partner, first_rows, row = np.full(pair.n, -1), [], None
-        score, end = pair.none, (0, 0)
+        pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks()
+        first_rows, row, score, last = [], None, pair.none, 0
         for block in blocks:
-            rows, came, ways, ends = self._fill(block, row)
+            rows, ends = self._fill(block, row)
             first_rows.append(_row(rows, 0))
             row = _row(rows, -1)
-            r = int(np.argmax(ends[1:, 0])) + 1
-            if ends[r, 0] > score:
-                score, end = ends[r, 0], (block.start + r, int(ends[r, 1]))
-        state, i, j = (best_kernels.MATCH if end[0] else best_kernels.BEGIN), *end
-        for k in reversed(range(len(blocks))):
-            if state == best_kernels.BEGIN or i <= blocks[k].start:
+            r = int(np.argmax(ends))
+            if ends[r] > score:
+                score, last = ends[r], block.start + r
+        partner, state, i, j = np.full(pair.n, -1), best_kernels.BEGIN, last, 0
+        for k, block in reversed(list(enumerate(blocks))):
+            if i <= block.start:
                 continue
             if k < len(blocks) - 1:
-                rows, came, ways, _ = self._fill(blocks[k], first_rows[k])
-            if state == best_kernels.AFTER:
-                state = came[i - blocks[k].start, j]
-            state, i, j = best_kernels.trace(state, i, j, blocks[k].start, self._L, came, ways, partner)
+                rows, _ = self._fill(block, first_rows[k])
+            if i == last:
+                j = best_kernels.last_match(scores, i, rows.match[i - block.start])
+                state = best_kernels.MATCH
+            state, i, j = best_kernels.trace(state, i, j, block.start, scores, rows, partner)
         return partner, float(score + pair.base)
 
-    def _fill(self, block: slice, row: Rows | None) -> tuple[Rows, Array, Array, FloatArray]:
+    def _fill(self, block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
         pair = self.pair
-        rows, scores = pair.tables(block.stop - block.start, -np.inf), pair.scores
-        _continue(rows, row, scores.x.begins[0] + scores.y.begins)
+        rows, scores = pair.tables(block.stop - block.start), pair.scores
+        _continue(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
         match = pair.match(block)
         if self._bonus is not None:
             match += self._bonus[block].toarray()
-        came, ways = (np.zeros((len(match) + 1, pair.m + 1), np.uint8) for _ in range(2))
-        ends = np.full((len(match) + 1, 2), -np.inf)
-        best_kernels.best_rows(match, block.start, scores, rows, ends, came, ways)
-        return rows, came, ways, ends
+        ends = np.full(len(match) + 1, -np.inf)
+        best_kernels.best_rows(match, block.start, scores, rows, ends)
+        return rows, ends
 
 
 def _parts(scores: Factors) -> Iterator[Array]:
@@ -395,10 +395,11 @@ def _map(function: Any, scores: Factors) -> Factors:
     return Factors(x, y, function(scores.steps), function(scores.both))
 
 
-def _continue(rows: Rows, row: Rows | None, begins: Array) -> None:
+def _continue(rows: Rows, row: Rows | None, begins: Array, nothing: float) -> None:
     """Put the last row of the block before in front; before the first block, where a match may begin."""
     if row is None:
         rows.start[0] = begins
+        rows.match[0] = rows.gap_x[0] = rows.gap_y[0] = nothing
     else:
         for table, last in zip(rows, row, strict=True):
             table[0] = last
