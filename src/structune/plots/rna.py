@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.formats.dot_bracket import largest_nested
+from structune.plots._dots import PROBABILITY_MAP
 from structune.plots._figure import FloatArray, Path, finish, new_figure
-from structune.plots._rna_input import PROBABILITY_MAP, Structure, checked_partners, checked_probabilities
+from structune.plots._rna_input import Structure, checked_partners, checked_probabilities
 from structune.plots._rna_labels import Label, place_labels
 from structune.plots.rna_layout import IntArray, layout
 
