@@ -56,6 +56,12 @@ def test_matches_are_outlined(alignment):
     assert axes.get_xlabel() == "residue of y (outlined: the alignment)"
 
 
+def test_titles_of_odd_names(tmp_path):
+    table, path = np.eye(2), tmp_path / "a.png"
+    figure = plot_match_probabilities("AC", "DE", table, title="$a$ \udce9", path=path)
+    assert figure.axes[0].get_title(loc="left") == "$a$ ?"
+
+
 def test_nothing_matched():
     axes = plot_match_probabilities("AC", "D", np.zeros((2, 1)), [-1, -1]).axes[0]
     assert [len(shapes.get_paths()) for shapes in axes.collections] == [0, 0]

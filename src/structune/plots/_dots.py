@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots._figure import FloatArray, Path, new_figure
+from structune.plots._figure import FloatArray, Path, new_figure, printable
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -57,14 +57,17 @@ class DotPlot:
         self.figure = new_figure(path, width + 1.6, height + 0.8)
         self.figure.set_layout_engine("compressed")  # else labels of axes of fixed shape are cut off
         self.axes = self.figure.subplots()
-        aspect = "equal" if _SIDE * min(n, m) >= _LEAST_SIDE * max(n, m) else "auto"
-        self.axes.set(xlim=(0.5, m + 0.5), ylim=(n + 0.5, 0.5), aspect=aspect)
-        self.axes.grid(alpha=0.25, linewidth=0.6)
-        self.axes.set_axisbelow(True)
+        self._frame(n, m)
         _set_ticks(self.axes.yaxis, n, height)
         _set_ticks(self.axes.xaxis, m, width)
         self._write_letters(down, height, -1)
         self._above = self._write_letters(right, width)
+
+    def _frame(self, n: int, m: int) -> None:
+        aspect = "equal" if _SIDE * min(n, m) >= _LEAST_SIDE * max(n, m) else "auto"
+        self.axes.set(xlim=(0.5, m + 0.5), ylim=(n + 0.5, 0.5), aspect=aspect)
+        self.axes.grid(alpha=0.25, linewidth=0.6)
+        self.axes.set_axisbelow(True)
 
     def probabilities(self, table: FloatArray, label: str) -> None:
         """Draw what is probable enough in shades, the most probable on top."""
@@ -88,7 +91,8 @@ class DotPlot:
     def title(self, text: str | None) -> None:
         """Write a title as it is, above the letters."""
         if text is not None:
-            self.axes.set_title(text, loc="left", fontsize=10, pad=6 + self._above, parse_math=False)
+            above = 6 + self._above
+            self.axes.set_title(printable(text), loc="left", fontsize=10, pad=above, parse_math=False)
 
     def _write_letters(self, sequence: str, inches: float, turn: int = 1) -> float:
         """The letters, above or (for -1) to the right, where they can be read; points that they take."""
