@@ -12,7 +12,7 @@ import structune
 from commands import fail, succeed
 from structune.formats import ProteinAlignment, read_protein_alignments, write_protein_alignments
 from structune.metrics import alignment_scores
-from structune.structures.alignment_rows import residues_of
+from structune.structures.alignment_rows import parse_alignment, residues_of
 
 QUIET = ["--quiet", "--jobs", "1"]
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
@@ -118,6 +118,50 @@ def test_json(files, method, gamma):
         succeed("align", "BLOSUM62", files / "test.fa", "--format", "json", *QUIET).splitlines()[0]
     )
     assert "confidence" not in shown
+
+
+def test_confidences_are_posteriors(files):
+    args = ["--format", "json", "--method", "viterbi", *QUIET]
+    out = succeed("align", files / "m.structune", files / "test.fa", *args).splitlines()[0]
+    shown, model = json.loads(out), structune.load(files / "m.structune")
+    pair = residues_of(shown["rows"])
+    assert model.predict_viterbi([pair]) == [tuple(shown["rows"])]
+    partner = parse_alignment(shown["rows"], pair, "found").partner
+    matched = np.flatnonzero(partner >= 0)
+    expected = model.posterior(*pair)[matched, partner[matched]]
+    found = [confidence for confidence in shown["confidence"] if confidence is not None]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_plots(files, tmp_path):
+    pytest.importorskip("matplotlib")
+    args = ["--which", "all", "--plot", tmp_path / "x.png", *QUIET]
+    out = succeed("align", files / "m.structune", files / "test.fa", *args)
+    assert out == succeed("align", files / "m.structune", files / "test.fa", "--which", "all", *QUIET)
+    drawn = {f"x-p{a}-p{b}.png" for a, b in combinations(range(4), 2)}
+    assert {path.name for path in tmp_path.iterdir()} == drawn
+    (tmp_path / "two.fa").write_bytes(b">caf\xe9\nAC\n>b/c\nAC\n")
+    args = ["--format", "json", "--plot", tmp_path / "two.svg", *QUIET]
+    shown = json.loads(succeed("align", files / "m.structune", tmp_path / "two.fa", *args))
+    assert len(shown["confidence"]) == len(shown["rows"][0])
+    assert (tmp_path / "two.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "text", "message"),
+    [
+        ("BLOSUM62", "a.png", "AC", "BLOSUM62: found a model without probabilities, expected one that has"),
+        ("m.structune", "a.foo", "AC", "a.foo: expected a name that ends in one of"),
+        ("m.structune", "no/a.png", "AC", "expected a file in a folder that exists"),
+        ("m.structune", "a.png", "", "x.fa, a: found no residues, expected some with --plot"),
+    ],
+)
+def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "x.fa").write_text(f">a\n{text}\n>b\nAC\n")
+    path = files / model if "." in model else model
+    assert message in fail("align", path, tmp_path / "x.fa", "--plot", tmp_path / name, *QUIET)
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from structune import SequenceAligner
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.metrics import alignment_scores
 from structune.model_files import read_model, save_model
-from structune.structures.alignment_rows import residues_of
+from structune.structures import alignment_inference as inference
+from structune.structures.alignment_rows import parse_alignment, residues_of
 
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
 LOSSES = ["log", "margin", "ramp", "equivalent"]
@@ -97,6 +99,42 @@ def test_posteriors_and_losses():
     assert np.all(model.log_loss(PAIRS, [lowered(rows) for rows in ROWS]) <= model.log_loss(PAIRS, ROWS))
     total = model.history_[-1]["objective"] - 0.5 * 0.3 * model.coef_ @ model.coef_
     assert model.log_loss(PAIRS, ROWS).sum() == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["mea", "viterbi"])
+@pytest.mark.parametrize("posteriors", [False, True])
+def test_confidences(method, posteriors, monkeypatch):
+    model, passes = aligner(features="affine").fit(PAIRS, ROWS), Counter()
+    plain = model.predict_viterbi(PAIRS) if method == "viterbi" else model.predict(PAIRS)
+
+    class Counted(inference.Inference):
+        def posteriors(self, used):
+            passes[self.pair] += 1
+            return super().posteriors(used)
+
+    monkeypatch.setattr(inference, "Inference", Counted)
+    found = model.set_params(n_jobs=2).predict_confidence(PAIRS, method=method, posteriors=posteriors)
+    assert list(passes.values()) == [1] * len(PAIRS)
+    assert [each.rows for each in found] == plain
+    for pair, (rows, confidence, table) in zip(PAIRS, found, strict=True):
+        expected = model.posterior(*pair)
+        partner = parse_alignment(rows, pair, "found").partner
+        i = np.flatnonzero(partner >= 0)
+        assert_array_equal(np.isnan(confidence), ["-" in column for column in zip(*rows, strict=True)])
+        assert_allclose(confidence[~np.isnan(confidence)], expected[i, partner[i]], rtol=1e-12)
+        assert (table is None) == (not posteriors)
+        if posteriors:
+            assert_allclose(table, expected, rtol=1e-12)
+
+
+def test_confidences_are_refused():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    with pytest.raises(DataError, match="method='centroid': expected 'mea' or 'viterbi'"):
+        model.predict_confidence(PAIRS, method="centroid")
+    with pytest.raises(DataError, match="gamma=-1"):
+        model.predict_confidence(PAIRS, gamma=-1)
+    with pytest.raises(CapabilityError, match="has scores, no probabilities"):
+        SequenceAligner.from_matrix().predict_confidence(PAIRS)
 
 
 def test_threads_do_not_change_predictions():
@@ -223,6 +261,11 @@ def test_empty_sequences_and_nothing_matched(loss):
     model = aligner(loss=loss, features="affine").fit(pairs, rows)
     assert model.predict(pairs[:3]) == rows[:3]
     assert model.score(pairs[:3], rows[:3]) == 1.0
+    if loss == "log":
+        found = model.predict_confidence(pairs[:3])
+        assert [(each.rows, each.confidence.size) for each in found] == [
+            (row, len(row[0])) for row in rows[:3]
+        ]
 
 
 def test_unknown_residues():

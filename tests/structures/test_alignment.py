@@ -116,22 +116,24 @@ def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
     rng = np.random.default_rng(0)
     structure, pairs = Alignment(), list(random_pairs(3, 200, rng))
     shard, w = structure.encode(pairs), 0.3 * rng.normal(size=structure.n_weights)
-    sums = [np.zeros(w.size) for _ in range(2)]
-    once = (
-        structure.log_partition(w, shard, sums[0]),
-        structure.best(w, shard),
-        structure.best_accuracy(w, shard),
-    )
+
+    def found():
+        sums = np.zeros(w.size)
+        log_z = structure.log_partition(w, shard, sums)
+        return log_z, sums, structure.best(w, shard)[0], structure.decode(w, shard, 4.0)
+
+    once = found()
     monkeypatch.setattr(inference, "_CELLS", 1)
-    again = (
-        structure.log_partition(w, shard, sums[1]),
-        structure.best(w, shard),
-        structure.best_accuracy(w, shard),
-    )
+    monkeypatch.setattr(inference, "_MOST_KEPT", 0)
+    again = found()
     assert_allclose(again[0], once[0], rtol=1e-13)
-    assert_allclose(sums[1], sums[0], rtol=1e-9, atol=1e-12)
-    assert_array_equal(again[1][0], once[1][0])
+    assert_allclose(again[1], once[1], rtol=1e-9, atol=1e-12)
     assert_array_equal(again[2], once[2])
+    for one, other in zip(again[3], once[3], strict=True):
+        assert_array_equal(one.partner, other.partner)
+        assert_allclose(one.confidence, other.confidence, rtol=1e-9)
+    partners = np.concatenate([each.partner for each in once[3]])
+    assert_array_equal(structure.best_accuracy(w, shard, 4.0), partners)
 
 
 def test_the_log_domain_agrees_on_long_sequences(monkeypatch):

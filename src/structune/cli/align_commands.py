@@ -140,6 +140,14 @@ def align(
             "--output", "-o", help="Where to write; standard output by default.", show_default=False
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
+            "of several pairs to FILE-NAME-NAME each.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: opt.Jobs = -1,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -151,12 +159,13 @@ def align(
     \b
     Example:
       structune align aligner.structune proteins.fa --which all > alignments.fa
+      structune align aligner.structune two.fa --format json --plot matches.png
       structune align BLOSUM62 proteins.fa --format clustal
     """
     from structune.cli.aligning import Request, run
 
     target = "-" if output is None else str(output)
-    request = Request(model, file, which.value, method.value, gamma, format.value, target, jobs, quiet)
+    request = Request(model, file, which.value, method.value, gamma, format.value, target, plot, jobs, quiet)
     raise typer.Exit(run(request))
 
 

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import typer
 
 from structune.cli.align_data import check_gamma, open_aligner
 from structune.cli.batches import Progress, batches
-from structune.cli.reports import INTERRUPTED
-from structune.errors import DataError
+from structune.cli.file_names import drawing_paths
+from structune.cli.reports import INTERRUPTED, check_targets
+from structune.errors import CapabilityError, DataError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import ProteinAlignment, read_proteins
 from structune.formats.protein_alignments import alignment_text
-from structune.structures.alignment_rows import parse_alignment, parse_protein
+from structune.structures.alignment_rows import parse_protein
+from structune.structures.base import FloatArray
 
 _MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
 Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
+Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
 
 
 @dataclass(frozen=True)
@@ -39,24 +42,44 @@ class Request:
     gamma: float | None
     format: str
     output: str
+    plot: Path | None
     n_jobs: int
     quiet: bool
+
+    def check(self) -> None:
+        """Find before the work, not after it, what cannot be done."""
+        if self.gamma is not None and self.method != "mea":
+            raise DataError("found --gamma, expected it with --method mea only")
+        check_targets([], [self.plot])
+
+    def check_model(self, aligner: SequenceAligner) -> None:
+        """Refuse what needs probabilities of a model that has none."""
+        check_gamma(aligner, self.gamma)
+        if self.plot is not None and not aligner.has_probabilities:
+            raise CapabilityError(
+                f"{self.model}: found a model without probabilities, expected one that has them with --plot"
+            )
 
 
 def run(request: Request) -> int:
     """Align, and write as soon as it is known; returns the exit code."""
-    if request.gamma is not None and request.method != "mea":
-        raise DataError("found --gamma, expected it with --method mea only")
+    request.check()
     aligner = open_aligner(request.model, request.n_jobs)
-    check_gamma(aligner, request.gamma)
+    request.check_model(aligner)
     pairs, total = _pairs(request)
+    path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
             _opened(request.output) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
         ):
             for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
-                _write(aligner, request, batch, out)
+                found = _aligned(aligner, request, [pair for _, pair in batch])
+                for named, aligned in zip(batch, found, strict=True):
+                    out.write(_text(named[0], aligned, request.format))
+                    if path_of is not None:
+                        _draw(named, aligned, path_of)
+                out.flush()
                 progress.advance(len(batch))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
@@ -81,6 +104,8 @@ def _pairs(request: Request) -> tuple[Iterator[Named], int]:
     n = len(proteins)
     for name, sequence in proteins:
         parse_protein(sequence, f"{request.source}, {name}")
+        if request.plot is not None and not sequence:
+            raise DataError(f"{request.source}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which == "pairs" and n % 2):
         expected = "an even number" if n >= 2 else "two at least"
         raise DataError(f"{request.source}: found {n} sequences, expected {expected} (or --which all)")
@@ -97,28 +122,31 @@ def _n_cells(pair: Named) -> int:
     return len(x) * len(y)
 
 
-def _write(aligner: SequenceAligner, request: Request, batch: Iterable[Named], out: IO[str]) -> None:
-    names, pairs = zip(*batch, strict=True)
+def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]) -> Iterable[Aligned]:
+    """Alignments, with the probabilities that are to be shown."""
+    drawn = request.plot is not None
+    if aligner.has_probabilities and (drawn or request.format == "json"):
+        return aligner.predict_confidence(pairs, request.gamma, request.method, posteriors=drawn)
     if request.method == "viterbi":
         found = aligner.predict_viterbi(pairs)
     else:
         found = aligner.predict(pairs, request.gamma)
-    for name, pair, rows in zip(names, pairs, found, strict=True):
-        if request.format == "json":
-            out.write(json.dumps(_as_dict(aligner, name, pair, rows)) + "\n")
-        else:
-            out.write(alignment_text(ProteinAlignment(list(name), list(rows)), request.format) + "\n")
-    out.flush()
+    return ((rows, None, None) for rows in found)
 
 
-def _as_dict(
-    aligner: SequenceAligner, names: tuple[str, str], pair: tuple[str, str], rows: tuple[str, str]
-) -> dict[str, Any]:
+def _text(names: tuple[str, str], aligned: Aligned, format: str) -> str:
+    rows, confidence, _ = aligned
+    if format != "json":
+        return alignment_text(ProteinAlignment(list(names), list(rows)), format) + "\n"
     shown: dict[str, Any] = {"names": names, "rows": rows}
-    if aligner.has_probabilities:  # of each column, null where there is a gap
-        partner = parse_alignment(rows, pair, "alignment").partner
-        i = np.flatnonzero(partner >= 0)
-        known = iter(aligner.posterior(*pair)[i, partner[i]].round(6).tolist())
-        columns = zip(*rows, strict=True)
-        shown["confidence"] = [None if "-" in column else next(known) for column in columns]
-    return shown
+    if confidence is not None:  # of each column, null where there is a gap
+        shown["confidence"] = [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+    return json.dumps(shown) + "\n"
+
+
+def _draw(named: Named, aligned: Aligned, path_of: Callable[[str], Path]) -> None:
+    from structune.plots.alignment import plot_match_probabilities
+
+    ((a, b), (x, y)), (rows, _, posterior) = named, aligned
+    assert posterior is not None
+    plot_match_probabilities(x, y, posterior, rows, f"x: {a}, y: {b}", path_of(f"{a}-{b}"))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from structune.cli.batches import Progress
+from structune.cli.file_names import drawing_paths
 from structune.cli.reports import INTERRUPTED, check_targets
 from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import UntilError, open_folder, read_sequences
 from structune.cli.rna_decoding import Folded, Recipe
-from structune.cli.rna_output import FileNames, as_text, open_output
+from structune.cli.rna_output import as_text, open_output
 from structune.errors import CapabilityError, DataError
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class _Drawings:
     """Drawings of sequences; of several sequences, their names are in those of the files."""
 
     def __init__(self, request: Request, several: bool) -> None:
-        self._plot, self._dot_plot = request.plot, request.dot_plot
-        self._names = FileNames() if several else None
+        self._plot = drawing_paths(request.plot, several)
+        self._dot_plot = drawing_paths(request.dot_plot, several)
 
     def draw(self, folded: Folded) -> None:
         if self._plot is None and self._dot_plot is None:
@@ -87,13 +88,12 @@ class _Drawings:
         from structune.plots.rna_pairs import plot_pair_probabilities
 
         record, structure = folded.record, folded.choices[0].structure
-        name = None if self._names is None else self._names(record.name)
         if self._plot is not None:
-            path = _named(self._plot, name)
+            path = self._plot(record.name)
             plot_structure(record.sequence, structure, folded.pairs, record.name, path)
         if self._dot_plot is not None:
             assert folded.pairs is not None
-            path = _named(self._dot_plot, name)
+            path = self._dot_plot(record.name)
             plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)
 
 
@@ -134,10 +134,6 @@ def _run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> None:
             output.flush()
             progress.advance(len(batch))
     source.check()
-
-
-def _named(path: Path, name: str | None) -> Path:
-    return path if name is None else path.with_name(f"{path.stem}-{name}{path.suffix}")
 
 
 def _is_same(a: str, b: str) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +13,12 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
+from structune.cli.file_names import FileNames
 from structune.cli.rna_decoding import Choice, Folded
 from structune.formats import RNARecord, write_bpseq, write_ct
 
 _HEADINGS = {"pairs": "name\ti\tj\tprobability\n"}
 _ENDINGS = {"pairs": ".tsv"}
-_LONGEST_NAME = 100
 
 
 # --- text -------------------------------------------------------------------------------------------------
@@ -119,21 +117,6 @@ class _Folder:
 
     def flush(self) -> None:
         pass
-
-
-class FileNames:
-    """Names of files after those of sequences, no two the same."""
-
-    def __init__(self) -> None:
-        self._uses: Counter[str] = Counter()
-
-    def __call__(self, name: str) -> str:
-        stem = re.sub(r"[^\w.+=-]", "_", name)[:_LONGEST_NAME].lstrip(".-") or "_"
-        while True:
-            self._uses[stem.lower()] += 1  # there are file systems that do not tell the cases apart
-            if (uses := self._uses[stem.lower()]) == 1:
-                return stem
-            stem = f"{stem}-{uses}"
 
 
 @contextmanager

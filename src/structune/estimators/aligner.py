@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from structune.metrics.alignments import alignment_scores
 from structune.solvers.solution import TOLERANCE
 from structune.structures.alignment import Alignment
 from structune.structures.alignment_features import RESIDUE_TABLE
+from structune.structures.alignment_inference import Decoded
 from structune.structures.alignment_matrices import (
     GAP_EXTEND,
     GAP_OPEN,
@@ -30,6 +31,19 @@ from structune.structures.base import FloatArray, IntArray
 from structune.tuning.problem import Tuner
 
 Pairs = Sequence[tuple[str, str]]
+T = TypeVar("T")
+
+
+class ConfidentAlignment(NamedTuple):
+    """An alignment of two proteins, as `SequenceAligner.predict_confidence` gives it.
+
+    ``rows``: with ``-`` for gaps; ``confidence`` (n_columns,): the probability of each match, nan where there
+    is a gap; ``posterior`` (n, m): the probability of each match of any two residues, None if not asked for.
+    """
+
+    rows: tuple[str, str]
+    confidence: FloatArray
+    posterior: FloatArray | None
 
 
 class SequenceAligner(StructuredEstimator):
@@ -218,9 +232,7 @@ class SequenceAligner(StructuredEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        gamma = self.gamma if gamma is None else gamma
-        if not gamma >= 0.0:
-            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        gamma = self._checked_gamma(gamma)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
         return self._rows(X, lambda part: self.alignment_.best_accuracy(self.coef_, part, gamma))
@@ -228,6 +240,40 @@ class SequenceAligner(StructuredEstimator):
     def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
         """The most probable alignment of each pair: that of the highest score."""
         return self._rows(X, lambda part: self.alignment_.best(self.coef_, part)[0])
+
+    def predict_confidence(
+        self, X: Pairs, gamma: float | None = None, method: str = "mea", posteriors: bool = False
+    ) -> list[ConfidentAlignment]:
+        """The alignment of each pair, and how probable each of its matches is.
+
+        Parameters
+        ----------
+        X : list of pairs of str
+        gamma : float, optional
+            With "mea", instead of that of the constructor.
+        method : {"mea", "viterbi"}
+            Whether the alignments are those of `predict` or of `predict_viterbi`.
+        posteriors : bool
+            Whether the probabilities of all matches are wanted, too.
+
+        Returns
+        -------
+        list of ConfidentAlignment
+            With ``rows``; ``confidence``, of each column, nan where there is a gap; ``posterior``.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        if method not in ("mea", "viterbi"):
+            raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
+        chosen = self._checked_gamma(gamma) if method == "mea" else None
+        found = self._of_pairs(
+            X, lambda part: self.alignment_.decode(self.coef_, part, chosen, keep=posteriors)
+        )
+        return [_confident(pair, decoded) for pair, decoded in found]
 
     def posterior(self, x: str, y: str) -> FloatArray:
         """Probability of each match of two residues of one pair, shape (n, m).
@@ -272,16 +318,26 @@ class SequenceAligner(StructuredEstimator):
             raise DataError("found no pairs to score, expected at least one")
         return float(found.mean())
 
-    def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
-        check_is_fitted(self, "coef_")
-        pairs = list(X)
-        shard = self.alignment_.encode(pairs)
+    def _checked_gamma(self, gamma: float | None) -> float:
+        gamma = self.gamma if gamma is None else gamma
+        if not gamma >= 0.0:
+            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        return gamma
 
+    def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
         def split(part: AlignmentShard) -> list[IntArray]:
             partners = align(part)
             return [partners[a:b] for a, b in pairwise(part.starts.tolist())]
 
-        return [rows_of(pair, found) for pair, found in zip(pairs, self._each(shard, split), strict=True)]
+        return [rows_of(pair, found) for pair, found in self._of_pairs(X, split)]
+
+    def _of_pairs(
+        self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]]
+    ) -> Iterator[tuple[tuple[str, str], T]]:
+        """Each pair, and what a function finds of it, on threads."""
+        check_is_fitted(self, "coef_")
+        pairs = list(X)
+        return zip(pairs, self._each(self.alignment_.encode(pairs), function), strict=True)
 
     # --- matrices and files -------------------------------------------------------------------------------
 
@@ -341,3 +397,11 @@ class SequenceAligner(StructuredEstimator):
         aligner.set_params(**header["alignment"])
         aligner.alignment_ = structure
         return aligner
+
+
+def _confident(pair: tuple[str, str], decoded: Decoded) -> ConfidentAlignment:
+    rows = rows_of(pair, decoded.partner)
+    is_match = np.array(["-" not in column for column in zip(*rows, strict=True)], dtype=bool)
+    confidence = np.full(is_match.size, np.nan)
+    confidence[is_match] = decoded.confidence[decoded.partner >= 0]
+    return ConfidentAlignment(rows, confidence, decoded.posterior)

@@ -57,6 +57,11 @@ def finish(figure: Figure, path: Path) -> Figure:
     return figure
 
 
+def printable(text: str) -> str:
+    """A text without the lone surrogates of bytes that were not UTF-8, which no font has."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def tidy(axes: Axes) -> None:
     """No box, a light grid."""
     axes.spines[["top", "right"]].set_visible(False)

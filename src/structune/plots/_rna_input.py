@@ -7,13 +7,11 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import as_partners
+from structune.plots._dots import within_unit
 from structune.plots._figure import FloatArray
 from structune.plots.rna_layout import IntArray
 
 Structure = str | ArrayLike
-PROBABILITY_MAP = (
-    "YlGnBu"  # its lightness falls steadily, and it keeps to hues that the colour-blind tell apart
-)
 
 
 def checked_partners(sequence: str, structure: Structure) -> IntArray:
@@ -35,6 +33,5 @@ def checked_probabilities(probabilities: ArrayLike, n: int) -> FloatArray:
         raise DataError(
             f"found probabilities of shape {given.shape}, expected {(n, n)}, one for each two bases"
         )
-    if not np.all((given >= -1e-6) & (given <= 1 + 1e-6)):
-        raise DataError("found a probability that is not within [0, 1]")
-    return np.clip(given if given.ndim == 1 else np.maximum(given, given.T), 0, 1)
+    checked = within_unit(given)
+    return checked if given.ndim == 1 else np.maximum(checked, checked.T)

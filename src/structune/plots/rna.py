@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.formats.dot_bracket import largest_nested
-from structune.plots._figure import FloatArray, Path, finish, new_figure
-from structune.plots._rna_input import PROBABILITY_MAP, Structure, checked_partners, checked_probabilities
+from structune.plots._dots import PROBABILITY_MAP
+from structune.plots._figure import FloatArray, Path, finish, new_figure, printable
+from structune.plots._rna_input import Structure, checked_partners, checked_probabilities
 from structune.plots._rna_labels import Label, place_labels
 from structune.plots.rna_layout import IntArray, layout
 
@@ -84,7 +85,7 @@ def plot_structure(
     for label in place_labels(xy, found, side, step, font / (72 * unit)):
         _write(axes, label, font)
     if title is not None:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, parse_math=False)
+        figure.suptitle(printable(title), x=0.01, ha="left", fontsize=10, parse_math=False)
     return finish(figure, path)
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures
-from structune.structures.alignment_inference import Forced, Pair
+from structune.structures.alignment_inference import Decoded, Forced, Pair
 from structune.structures.alignment_matrices import matrix_weights, read_matrix
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
 from structune.structures.alignment_shard import AlignmentShard
@@ -253,6 +253,20 @@ class Alignment(Structure):
         """
         found = [inference.most_accurate(pair, gamma) for _, pair in self._pairs(w, shard)]
         return np.concatenate([np.empty(0, np.int64), *found])
+
+    def decode(
+        self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False
+    ) -> list[Decoded]:
+        """Alignments with the probabilities of their matches.
+
+        Parameters
+        ----------
+        gamma : float, optional
+            Of `best_accuracy`; without it the alignments of `best`.
+        keep : bool
+            Whether the probabilities of all matches are wanted.
+        """
+        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard)]
 
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
         """1 - recall of the scored matches; 0 of a pair without any."""

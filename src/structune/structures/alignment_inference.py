@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from structune.structures.base import Array, FloatArray, IntArray
 _CELLS = 1 << 20  # of the tables of a block of rows
 _LEAST_ROWS = 16
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+_MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 _MOST_LOG_CELLS = 1 << 25  # of a pair: five gigabytes
 _MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
@@ -261,16 +262,65 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
     return _soundly(pair, collect)
 
 
+class Posteriors:
+    """Probabilities of matches in blocks of rows, the last one first: kept, or found again each time.
+
+    Parameters
+    ----------
+    inference : Inference or LogInference
+    keep : bool
+        Keep them even if they are many.
+    """
+
+    def __init__(self, inference: Inference | LogInference, keep: bool = False) -> None:
+        self.pair, self._inference = inference.pair, inference
+        fits = keep or self.pair.n * self.pair.m <= _MOST_KEPT
+        self.table = _table(inference) if fits else None
+
+    def __iter__(self) -> Iterator[tuple[slice, Array]]:
+        if self.table is None:
+            yield from _blocks(self._inference)
+        else:
+            for rows in reversed(self.pair.blocks()):
+                yield rows, self.table[rows]
+
+    def most_accurate(self, gamma: float) -> IntArray:
+        """The alignment of maximum expected accuracy."""
+        n, m = self.pair.n, self.pair.m
+        partner = np.full(n, -1)
+        if not gamma:
+            return partner
+        free_x, free_y = np.ones(n), np.ones(m)
+        for rows, part in self:
+            free_x[rows] -= part.sum(axis=1)
+            free_y -= part.sum(axis=0)
+        below, choices = np.zeros(m + 1), np.zeros((n, m), np.uint8)
+        for rows, part in self:
+            worth = part - (free_x[rows, None] + free_y) / (2 * gamma)
+            best_kernels.accuracy_rows(worth, below, choices[rows])
+        best_kernels.accuracy_trace(choices, partner)
+        return partner
+
+    def of(self, partner: IntArray) -> FloatArray:
+        """Those of the matches of an alignment, shape (n,); nan for residues without one."""
+        found = np.full(self.pair.n, np.nan)
+        for rows, part in self:
+            i = np.flatnonzero(partner[rows] >= 0)
+            found[rows][i] = part[i, partner[rows][i]]
+        return found
+
+
+def _table(inference: Inference | LogInference) -> Array:
+    pair = inference.pair
+    out = np.zeros((pair.n, pair.m), pair.dtype)
+    for rows, part in _blocks(inference):
+        out[rows] = part
+    return out
+
+
 def posterior(pair: Pair) -> Array:
     """Probabilities of all matches, shape (n, m)."""
-
-    def collect(inference: Inference | LogInference) -> Array:
-        out = np.zeros((pair.n, pair.m), pair.dtype)
-        for rows, part in _blocks(inference):
-            out[rows] = part
-        return out
-
-    return _soundly(pair, collect)
+    return _soundly(pair, _table)
 
 
 def most_accurate(pair: Pair, gamma: float) -> IntArray:
@@ -281,23 +331,38 @@ def most_accurate(pair: Pair, gamma: float) -> IntArray:
     gamma : float
         How much a right match counts beside two residues rightly left out; inf to count nothing else.
     """
+    return _soundly(pair, lambda inference: Posteriors(inference).most_accurate(gamma))
 
-    def collect(inference: Inference | LogInference) -> IntArray:
-        free_x, free_y, kept = np.ones(pair.n), np.ones(pair.m), []
-        for rows, part in _blocks(inference):
-            free_x[rows] -= part.sum(axis=1)
-            free_y -= part.sum(axis=0)
-            if len(part) == pair.n:  # one block: it need not be found again
-                kept.append((rows, part))
-        below, choices = np.zeros(pair.m + 1), np.zeros((pair.n, pair.m), np.uint8)
-        for rows, part in kept or _blocks(inference):
-            worth = part - (free_x[rows, None] + free_y) / (2 * gamma)
-            best_kernels.accuracy_rows(worth, below, choices[rows])
-        partner = np.full(pair.n, -1)
-        best_kernels.accuracy_trace(choices, partner)
-        return partner
 
-    return _soundly(pair, collect) if gamma else np.full(pair.n, -1)
+class Decoded(NamedTuple):
+    """An alignment and its probabilities.
+
+    ``partner`` (n,): the residue of y that each of x is matched with, -1 for none; ``confidence`` (n,): the
+    probability of that match, nan for none; ``posterior`` (n, m): those of all matches, or None.
+    """
+
+    partner: IntArray
+    confidence: FloatArray
+    posterior: Array | None
+
+
+def decode(pair: Pair, gamma: float | None, keep: bool) -> Decoded:
+    """An alignment with its probabilities, from one pass over the tables where its posteriors can be kept.
+
+    Parameters
+    ----------
+    gamma : float or None
+        Of `most_accurate`; None for the alignment of the highest score.
+    keep : bool
+        Whether the probabilities of all matches are wanted.
+    """
+
+    def collect(inference: Inference | LogInference) -> Decoded:
+        posteriors = Posteriors(inference, keep)
+        partner = best(pair)[0] if gamma is None else posteriors.most_accurate(gamma)
+        return Decoded(partner, posteriors.of(partner), posteriors.table if keep else None)
+
+    return _soundly(pair, collect)
 
 
 # --- one alignment ----------------------------------------------------------------------------------------
