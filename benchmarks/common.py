@@ -7,7 +7,9 @@ import importlib.metadata
 import json
 import os
 import platform
+import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,27 @@ def unpack(text: str, like: str, n: int) -> NDArray[Any]:
 def contrafold_parameters() -> Path:
     """CONTRAfold's parameter file."""
     return find(_CONTRAFOLD)
+
+
+def alternately(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Median seconds of each, taken in turns."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name].append(time.perf_counter() - start)
+    return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def peak() -> float:
+    """Multiply-adds a second that one thread of BLAS reaches, which is close to what the processor can do."""
+    from threadpoolctl import threadpool_limits
+
+    a = np.random.default_rng(0).random((1000, 1000))
+    with threadpool_limits(1):
+        seconds = alternately({"matrix product": lambda: a @ a}, 9)["matrix product"]
+    return 1e9 / seconds
 
 
 def machine(*packages: str) -> dict[str, Any]:

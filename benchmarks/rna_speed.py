@@ -15,26 +15,14 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from common import contrafold_parameters, write
+from common import alternately, contrafold_parameters, peak, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
 LONG = ("23S", "random 10000")
-
-
-def alternately(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median seconds of each, taken in turns."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name].append(time.perf_counter() - start)
-    return {name: float(np.median(values)) for name, values in times.items()}
 
 
 def fold(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
@@ -76,16 +64,6 @@ def multiply_adds(n: int) -> float:
     return 3 * (496 * n**2 / 2 + 6 / 16 * n**3 / 6)
 
 
-def peak() -> float:
-    """Multiply-adds a second that one thread of BLAS reaches, which is close to what the processor can do."""
-    from threadpoolctl import threadpool_limits
-
-    a = np.random.default_rng(0).random((1000, 1000))
-    with threadpool_limits(1):
-        seconds = alternately({"matrix product": lambda: a @ a}, 9)["matrix product"]
-    return 1e9 / seconds
-
-
 def long_input(name: str, method: str) -> None:
     """Fold one long sequence in this process, and print seconds and megabytes."""
     from structune import RNAFolder
@@ -123,12 +101,11 @@ def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
     """Over one fold of S151Rfam: 76 sequences, whether or not their structures lie in the model's space."""
     from structune.datasets import load_rna
     from structune.executors import ThreadExecutor
+    from structune.losses import LogLoss
     from structune.risk import Risk
 
-    class Partition:
+    class Partition(LogLoss):
         """Only what costs time: the log-partition and its gradient."""
-
-        needs = frozenset({"log_partition"})
 
         def linear(self, structure: Any, shard: Any) -> None:
             return None
