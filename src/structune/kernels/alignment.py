@@ -18,6 +18,9 @@ import numpy as np
 from structune.kernels._jit import kernel
 
 
+_LEAST = 1e-290
+
+
 class Side(NamedTuple):
     """Factors that one sequence, of n residues, brings in, or how often each was used.
 
@@ -280,7 +283,7 @@ def backward(match, first, f, rows, log_z, below, posterior, used):
             used.y.site[j] += row_sum[j]
         used.x.residue[i - 1] += total
 
-        by, b = match[r - 1], here[1:]
-        for j in range(m):
-            start[j] = scale * by[j] * b[j]
+        by, b, reached = match[r - 1], here[1:], rows.start[r - 1]
+        for j in range(m):  # what is as good as out of reach could be followed by more than a double holds
+            start[j] = scale * by[j] * b[j] if reached[j].real > _LEAST else zero
         start[m] = 0.0

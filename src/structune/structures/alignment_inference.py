@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -69,6 +71,17 @@ class Pair:
         terminal = sum(np.abs(part).max(initial=0.0) for part in (self._terminal_x, self._terminal_y))
         return float(max(gaps, self._most_match + terminal))
 
+    @cached_property
+    def real(self) -> Pair:
+        """Without the imaginary parts of the scores."""
+        pair = copy(self)
+        pair.dtype, pair.scores = np.dtype(np.float64), _map(np.real, self.scores)
+        pair._left, pair._terminal_x, pair._terminal_y = (
+            part.real for part in (self._left, self._terminal_x, self._terminal_y)
+        )
+        pair.base, pair.none = self.base.real, self.none.real
+        return pair
+
     def match(self, rows: slice) -> Array:
         """Scores of matches of some residues of x, relative to those residues being terminal."""
         scores = self._left[rows] @ self._right
@@ -114,19 +127,27 @@ class RangeError(ArithmeticError):
 class Inference:
     """Log-partition and posteriors in the linear domain.
 
+    Parameters
+    ----------
+    pair : Pair
+    tilt : float
+        Taken from the scores for each residue of y, wherever it is; so all alignments lose the same. Rows are
+        scaled as they come: where scores grow with the columns too, this keeps those in range that matter.
+
     Raises
     ------
     RangeError
         Now, or from `posteriors`.
     """
 
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
+    def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
+        self.pair, self._tilt = pair, tilt
         if pair.most_score > _MOST_SCORE:
             raise RangeError("scores are too large for the linear domain")
-        self._factors = _map(np.exp, pair.scores)
+        self._factors = _map(np.exp, _tilted(pair.scores, tilt))
+        self._none = pair.none - tilt * pair.m
         self._blocks, self._first_rows = pair.blocks(), []
-        ends, logs = [np.exp(pair.none)[None]], [np.zeros(1)]
+        ends, logs = [np.exp(self._none)[None]], [np.zeros(1)]
         row = None
         for block in self._blocks:
             rows = self._begin(block, row)
@@ -144,7 +165,7 @@ class Inference:
         if not (np.isfinite(total) and total.real > 0.0):
             raise RangeError("the partition function leaves the range of a double")
         self._log_z = np.log(total) + top
-        self.log_partition = self._log_z + pair.base
+        self.log_partition = self._log_z + tilt * pair.m + pair.base
 
     def _begin(self, block: slice, row: Rows | None) -> Rows:
         rows = self.pair.tables(block.stop - block.start)
@@ -152,7 +173,7 @@ class Inference:
         return rows
 
     def _forward(self, block: slice, rows: Rows) -> tuple[Array, Array]:
-        match = np.exp(self.pair.match(block))
+        match = np.exp(self.pair.match(block) - self._tilt)
         ends = np.zeros(rows.logs.size, self.pair.dtype)
         kernels.forward(match, block.start, self._factors, rows, ends)
         return match, ends
@@ -182,7 +203,7 @@ class Inference:
     @property
     def no_match(self) -> Any:
         """Probability that nothing is matched."""
-        return np.exp(self.pair.none - self._log_z)
+        return np.exp(self._none - self._log_z)
 
 
 class LogInference:
@@ -219,11 +240,22 @@ class LogInference:
 
 
 def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
-    """What is collected in the linear domain if its range allows it."""
+    """What is collected in the linear domain if its range allows it, as it is or tilted."""
     try:
         return collect(Inference(pair))
     except RangeError:
+        pass
+    try:
+        return collect(Inference(pair, _diagonal_tilt(pair)))
+    except RangeError:
         return collect(LogInference(pair))
+
+
+def _diagonal_tilt(pair: Pair) -> float:
+    """A share of the best score for each residue, so that about as much is left all along the diagonal."""
+    real = pair.real
+    score = best(real)[1] - real.base
+    return float(max(0.0, score) / (pair.n + pair.m))
 
 
 def _blocks(inference: Inference | LogInference) -> Iterator[tuple[slice, Array]]:
@@ -453,6 +485,13 @@ class _Best:
 
 def _parts(scores: Factors) -> Iterator[Array]:
     yield from (*scores.x, *scores.y, scores.steps, scores.both)
+
+
+def _tilted(scores: Factors, tilt: float) -> Factors:
+    """With so much less for each residue of y."""
+    y, before = scores.y, tilt * np.arange(scores.y.begins.size)
+    lost = {"residue": y.residue - tilt, "begins": y.begins - before, "ends": y.ends - before[::-1]}
+    return scores._replace(y=y._replace(**lost))
 
 
 def _map(function: Any, scores: Factors) -> Factors:
