@@ -168,16 +168,23 @@ def annotated(n, rng, kinds, length=20):
         yield tuple(pair), tuple("".join(row[either]) for row in rows)
 
 
-@pytest.mark.parametrize("kinds", [("profile",), ("secondary",), ("profile", "secondary")])
+@pytest.mark.parametrize(
+    ("kinds", "groups"),
+    [
+        (("profile",), {"profile"}),
+        (("secondary",), {"secondary", "secondary gap"}),
+        (("profile", "secondary"), {"profile", "secondary", "secondary gap"}),
+    ],
+)
 @pytest.mark.parametrize("features", ["affine", "full"])
-def test_annotation_is_learned(kinds, features, tmp_path):
+def test_annotation_is_learned(kinds, groups, features, tmp_path):
     (pairs, rows), (test, truth) = (
         zip(*annotated(15, np.random.default_rng(seed), kinds), strict=True) for seed in (0, 1)
     )
     plain = aligner(features=features).fit([residues_of(each) for each in rows], rows)
     model = aligner(features=features).fit(pairs, rows)
     assert model.status_ == "converged"
-    assert {"profile", "secondary", "secondary gap"} & set(model.group_names_) >= set(kinds)
+    assert set(model.group_names_) - set(plain.group_names_) == groups
     assert model.score(test, truth) > plain.score([residues_of(each) for each in truth], truth) + 0.15
     assert [residues_of(each) for each in model.predict(test)] == [residues_of(each) for each in truth]
     assert model.predict_confidence(test[:1])[0].rows == model.predict(test)[0]
