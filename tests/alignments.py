@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
+from structune import Protein
 from structune.structures.alignment import Alignment
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
@@ -22,6 +23,8 @@ CLASSES = {
     "proline": "P",
 }
 HYDROPHILIC = "DEGKNPQRS"
+N_PROFILE = 2
+STATES = {"H": "H", "G": "H", "E": "E", "B": "E", "C": "C", "T": "C", "-": "C", "X": "HEC"}
 
 
 def alignments(n, m):
@@ -117,6 +120,32 @@ def features(x, y, partner, full):
     return found
 
 
+def states(letter):
+    may_be = STATES[letter.upper()]
+    return {state: 1 / len(may_be) for state in may_be}
+
+
+def annotated_features(x, y, partner):
+    """What annotation adds."""
+    found = Counter()
+    matches = [(i, int(j)) for i, j in enumerate(partner) if j >= 0]
+    for i, j in matches:
+        products(
+            found, "profile", range(N_PROFILE), dict(enumerate(x.profile[i])), dict(enumerate(y.profile[j]))
+        )
+        products(found, "secondary", "HEC", states(x.secondary[i]), states(y.secondary[j]))
+    for (i, j), (i2, j2) in pairwise(matches):
+        for letter in x.secondary[i + 1 : i2] + y.secondary[j + 1 : j2]:
+            for state, share in states(letter).items():
+                found[f"secondary gap: {state}"] += share
+    return found
+
+
+def annotate(sequence, rng):
+    secondary = "".join(rng.choice([*STATES, "h", "x"], len(sequence)))
+    return Protein(sequence, rng.normal(size=(len(sequence), N_PROFILE)), secondary)
+
+
 def rows_of(x, y, partner, known=None):
     """An alignment as two rows; if some matches alone are known, these in upper case."""
     a, b, j = "", "", 0
@@ -139,19 +168,27 @@ def has_one_overhang(partner, m):
     return not (i[0] and partner[i[0]]) and not (i[-1] < partner.size - 1 and partner[i[-1]] < m - 1)
 
 
-def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"):
+def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both", annotated=False):
     """The laws' problem: a random alignment of each pair; if `partial`, only some matches of it are known."""
-    structure = Alignment("full" if full else "affine", overhangs)
+    inputs = [(annotate(x, rng), annotate(y, rng)) for x, y in pairs] if annotated else pairs
+    structure = Alignment("full" if full else "affine", overhangs, N_PROFILE * annotated, annotated)
     names = structure.weight_names()
+
+    def definition(p, partner):
+        found = features(*pairs[p], partner, full)
+        if annotated:
+            found.update(annotated_features(*inputs[p], partner))
+        return found
+
     outputs = [
         [p for p in alignments(len(x), len(y)) if overhangs == "both" or has_one_overhang(p, len(y))]
         for x, y in pairs
     ]
     rows = [
         np.array(
-            [[found[name] for name in names] for found in (features(x, y, p, full) for p in every)], float
+            [[found[name] for name in names] for found in (definition(p, each) for each in every)], float
         )
-        for (x, y), every in zip(pairs, outputs, strict=True)
+        for p, every in enumerate(outputs)
     ]
     own = [int(rng.integers(len(every))) for every in outputs]
     known, given, costs, having, agree = [], [], [], [], []
@@ -164,7 +201,7 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         costs.append(wrong / max(1, known[-1].sum()))
         having.append(wrong == 0)
         agree.append(having[-1] if is_partial else np.arange(len(every)) == chosen)
-    shard = structure.encode(pairs, given, rng.uniform(0.5, 2.0, len(pairs)))
+    shard = structure.encode(inputs, given, rng.uniform(0.5, 2.0, len(pairs)))
     return Problem(
         structure,
         shard,

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import structune
-from structune import SequenceAligner
+from structune import Protein, SequenceAligner
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.metrics import alignment_scores
 from structune.model_files import read_model, save_model
@@ -143,6 +143,87 @@ def test_threads_do_not_change_predictions():
     assert_array_equal(two.set_params(n_jobs=2).predict(PAIRS), one.predict(PAIRS))
 
 
+# --- annotation -------------------------------------------------------------------------------------------
+
+
+def annotated(n, rng, kinds, length=20):
+    """Sequences that have nothing in common but their annotation, and how they belong together."""
+    for _ in range(n):
+        marks = np.round(rng.normal(size=(length, 2)), 1)
+        states = np.repeat(rng.choice(list("HEC"), length), 3)[:length]
+        kept = [np.flatnonzero(rng.random(length) < 0.9) for _ in "xy"]
+        rows = []
+        for own in kept:
+            row = np.full(length, "-")
+            row[own] = rng.choice(RESIDUES, own.size)
+            rows.append(row)
+        either = (rows[0] != "-") | (rows[1] != "-")
+        pair = []
+        for row, own in zip(rows, kept, strict=True):
+            given = {
+                "profile": marks[own] + 0.1 * rng.normal(size=(own.size, 2)),
+                "secondary": "".join(states[own]),
+            }
+            pair.append(Protein("".join(row[own]), **{kind: given[kind] for kind in kinds}))
+        yield tuple(pair), tuple("".join(row[either]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "groups"),
+    [
+        (("profile",), {"profile"}),
+        (("secondary",), {"secondary", "secondary gap"}),
+        (("profile", "secondary"), {"profile", "secondary", "secondary gap"}),
+    ],
+)
+@pytest.mark.parametrize("features", ["affine", "full"])
+def test_annotation_is_learned(kinds, groups, features, tmp_path):
+    (pairs, rows), (test, truth) = (
+        zip(*annotated(15, np.random.default_rng(seed), kinds), strict=True) for seed in (0, 1)
+    )
+    plain = aligner(features=features).fit([residues_of(each) for each in rows], rows)
+    model = aligner(features=features).fit(pairs, rows)
+    assert model.status_ == "converged"
+    assert set(model.group_names_) - set(plain.group_names_) == groups
+    assert model.score(test, truth) > plain.score([residues_of(each) for each in truth], truth) + 0.15
+    assert [residues_of(each) for each in model.predict(test)] == [residues_of(each) for each in truth]
+    assert model.predict_confidence(test[:1])[0].rows == model.predict(test)[0]
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert again.predict(test) == model.predict(test) == pickle.loads(pickle.dumps(model)).predict(test)
+    assert_array_equal(again.log_loss(test, truth), model.log_loss(test, truth))
+
+
+def test_annotation_around_a_matrix():
+    pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
+    model = aligner(center="BLOSUM62", features="affine", tuning="majorize").fit(pairs, rows)
+    assert model.score(pairs, rows) > 0.8
+
+
+def test_other_annotation_than_learned_is_refused():
+    pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
+    model, (x, y) = aligner(features="affine").fit(pairs, rows), pairs[0]
+    for call in (model.predict, model.predict_viterbi, model.predict_confidence):
+        with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
+            call([(x, y.residues)])
+    with pytest.raises(DataError, match="pair 0, x: found no secondary structure, expected one"):
+        model.posterior(Protein(x.residues, x.profile), y)
+    with pytest.raises(DataError, match="pair 1, x: found no profile, expected one of 2 columns"):
+        aligner().fit([pairs[0], residues_of(rows[1])], rows[:2])
+    with pytest.raises(DataError, match="pair 1, x: found a profile of 2 columns, expected none"):
+        aligner().fit([residues_of(rows[0]), pairs[1]], rows[:2])
+    with pytest.raises(
+        DataError, match=re.escape("pair 0, x: found a profile of shape (1,), expected (1, n_co")
+    ):
+        aligner().fit([(Protein("A", [1.0]), "A")], [("A", "A")])
+
+
+def test_proteins_without_annotation_are_sequences():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    mixed = [(Protein(x), y) for x, y in PAIRS]
+    assert model.predict(mixed) == model.predict(PAIRS)
+
+
 # --- matrices -----------------------------------------------------------------------------------------------
 
 
@@ -210,6 +291,16 @@ def test_files_of_other_features_are_refused(tmp_path):
     aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
     header, arrays = read_model(tmp_path / "m.structune")
     header["alignment"]["features"] = "full"
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
+        structune.load(tmp_path / "n.structune")
+
+
+@pytest.mark.parametrize("profile", [1, 10**9])
+def test_files_of_other_annotation_are_refused(profile, tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"]["profile"] = profile
     save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
     with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
         structune.load(tmp_path / "n.structune")

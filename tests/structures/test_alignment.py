@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import laws
 import loss_laws
-from alignments import RESIDUES, problem_of, problems
-from structune import SequenceAligner
+from alignments import RESIDUES, annotate, problem_of, problems
+from structune import Protein, SequenceAligner
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment import Alignment
@@ -21,6 +21,8 @@ MODELS = {
     "affine": {"full": False},
     "full, partial": {"partial": True},
     "one overhang, partial": {"full": False, "partial": True, "overhangs": "one"},
+    "annotated": {"annotated": True},
+    "affine, annotated, partial": {"full": False, "partial": True, "annotated": True},
 }
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
@@ -215,13 +217,133 @@ def test_a_swap_of_the_sequences_changes_nothing():
     assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
 
 
+# --- annotation -------------------------------------------------------------------------------------------
+
+
+def test_scores_of_large_profiles_leave_the_linear_domain():
+    structure = Alignment("affine", profile=1)
+    x, marks = (
+        Protein("AC", [[1e3], [-1e3]]),
+        np.array([name == "profile: 0 0" for name in structure.weight_names()]),
+    )
+    shard = structure.encode([(x, x)])
+    assert structure.log_partition(1.0 * marks, shard) == pytest.approx(2e6, rel=1e-15)
+    assert_allclose(structure.log_partition(-1.0 * marks, shard), 1e6 + np.log(2), rtol=1e-15)
+
+
+def test_sequences_of_the_same_annotation_are_held_once():
+    one, same, other = (Protein("AC", [[1], [v]], "H-") for v in (2, 2, 3))
+    assert one == same != other
+    assert one != Protein("AC", [[1], [2]], "HC")
+    assert one != Protein("AC", [[1, 2]], "H-")
+    shard = Alignment(profile=1, secondary=True).encode([(one, other), (same, same)])
+    assert shard.sequences.tolist() == [[0, 1], [0, 0]]
+    assert shard.annotation.tolist() == [[1, 1, 0, 0], [2, 0, 0, 1], [1, 1, 0, 0], [3, 0, 0, 1]]
+
+
+@given(data=st.data())
+def test_parts_of_a_shard_keep_the_annotation(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    distinct = [annotate("".join(rng.choice(list(RESIDUES), n)), rng) for n in (0, 3, 5, 5)]
+    pairs = data.draw(st.lists(st.tuples(*2 * [st.sampled_from(distinct)]), min_size=1))
+    chosen = data.draw(st.lists(st.integers(0, len(pairs) - 1)))
+    structure = Alignment(profile=2, secondary=True)
+    shard = structure.encode(pairs).take(chosen)
+    for p, k in enumerate(chosen):
+        whole = structure.encode([pairs[k]])
+        for s, t in zip(shard.sequences[p], whole.sequences[0], strict=True):
+            found, expected = (
+                part.annotation[part.offsets[n] : part.offsets[n + 1]] for part, n in ((shard, s), (whole, t))
+            )
+            assert_array_equal(found, expected)
+
+
+def test_letters_of_dssp_are_those_of_three_states():
+    def encoded(secondary):
+        return Alignment(secondary=True).encode([(Protein("A" * len(secondary), None, secondary), NOTHING)])
+
+    found, expected = encoded("HGIhgi EBeb CcTtSsPpLl-. "), encoded("HHHHHHCEEEECCCCCCCCCCCCCC")
+    assert_array_equal(found.annotation, expected.annotation)
+    assert_allclose(encoded("xX?").annotation, 1 / 3)
+
+
+NOTHING = Protein("", None, "")
+GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        ({"secondary": "HC"}, "found no profile, expected one of 2 columns"),
+        (
+            {"profile": [[1], [2]], "secondary": "HC"},
+            "found a profile of 1 columns, expected one of 2 columns",
+        ),
+        ({"profile": np.ones((2, 2))}, "found no secondary structure, expected one"),
+        ({"profile": np.ones((3, 2))}, "found a profile of shape (3, 2), expected (2, n_columns)"),
+        ({"profile": np.ones(2)}, "found a profile of shape (2,), expected (2, n_columns)"),
+        ({"profile": np.ones((2, 0))}, "found a profile of shape (2, 0), expected (2, n_columns)"),
+        (
+            {"profile": [[1, 1], [1, np.nan]]},
+            "found nan in column 1 of the profile at residue 1 (from 0), expected a finite number of at most",
+        ),
+        ({"profile": [[1, -np.inf], [1, 1]]}, "found -inf in column 1 of the profile at residue 0"),
+        ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "a secondary structure of 3 letters, expected 2"),
+        (
+            {"profile": np.ones((2, 2)), "secondary": "HZ"},
+            "found 'Z' in the secondary structure at residue 1 (from 0), expected H, E, C, a letter",
+        ),
+    ],
+)
+def test_wrong_annotation_is_named(annotation, message):
+    with pytest.raises(DataError, match="pair 1, y: " + ".*" + re.escape(message)):
+        Alignment(profile=2, secondary=True).encode([(GIVEN, GIVEN), (GIVEN, Protein("AC", **annotation))])
+
+
+@pytest.mark.parametrize(
+    ("protein", "message"),
+    [
+        (GIVEN, "pair 0, x: found a profile of 2 columns, expected none"),
+        (
+            Protein("AC", None, "HC"),
+            "pair 0, x: found a secondary structure, expected none",
+        ),
+    ],
+)
+def test_annotation_that_is_not_known(protein, message):
+    with pytest.raises(DataError, match=message):
+        Alignment().encode([(protein, "AC")])
+    with pytest.raises(DataError, match="profile=-1: expected a number of columns"):
+        Alignment(profile=-1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1,), "found residues 1, expected a string"),
+        (("AC", None, ["H", "C"]), "found a secondary structure ['H', 'C'], expected a string"),
+        (("AC", [["a"], ["b"]]), "found a profile that is no array of numbers"),
+        (("AC", [[1], [2, 3]]), "found a profile that is no array of numbers"),
+    ],
+)
+def test_what_is_no_protein(arguments, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        Protein(*arguments)
+
+
+# --- wrong input ------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("pairs", "rows", "message"),
     [
         ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
         ([("AC", "A"), ("A", "A C")], None, "pair 1, y: found ' ' at residue 1"),
         ([("AC", "é")], None, "pair 0, y: found 'é' at residue 0"),
-        (["AC"], None, "pair 0: found 'AC', expected two strings"),
+        (["AC"], None, "pair 0: found 'AC', expected two strings or Proteins"),
+        ([Protein("AC")], None, "pair 0: found Protein(residues='AC', profile=None, secondary=None)"),
+        ([("AC", 5)], None, "pair 0: found ('AC', 5), expected two strings or Proteins"),
+        ([("AC", "A")], [("AC", Protein("A"))], "expected two strings"),
         ([("AC", "A", "A")], None, "expected two strings"),
         ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),
         ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns, expected as many"),

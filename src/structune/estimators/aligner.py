@@ -28,9 +28,11 @@ from structune.structures.alignment_matrices import (
 from structune.structures.alignment_rows import rows_of
 from structune.structures.alignment_shard import AlignmentShard
 from structune.structures.base import FloatArray, IntArray
+from structune.structures.proteins import Protein, ProteinPair, as_protein
 from structune.tuning.problem import Tuner
 
-Pairs = Sequence[tuple[str, str]]
+Pairs = Sequence[ProteinPair]
+Rows = Sequence[tuple[str, str]]
 T = TypeVar("T")
 
 
@@ -118,6 +120,14 @@ class SequenceAligner(StructuredEstimator):
     >>> aligner = SequenceAligner(penalty=0.1).fit(pairs, rows)
     >>> aligner.predict([("AGAWGHE", "PAWHE")])
     [('AGAWGHE', '-PAW-HE')]
+
+    With secondary structures, or profiles, which all sequences must have then:
+
+    >>> from structune import Protein
+    >>> pair = Protein("GAWGHE", secondary="CEEHHH"), Protein("AWHE", secondary="EEHH")
+    >>> aligner = SequenceAligner(penalty=0.1).fit([pair], rows[1:])
+    >>> aligner.predict([pair])
+    [('GAWGHE', '-AW-HE')]
     """
 
     _kind = "sequence-aligner"
@@ -165,14 +175,16 @@ class SequenceAligner(StructuredEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------
 
-    def fit(self, X: Pairs, y: Pairs, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from pairs with reference alignments.
 
         Parameters
         ----------
-        X : list of pairs of str
+        X : list of pairs of str or Protein
             Sequences in one-letter code. B, Z and J count as the two residues that they may be, U as C, O as
-            K, X and * as any.
+            K, X and * as any. A `Protein` may also have a profile, as many columns in all sequences, or a
+            secondary structure: the model learns what these say of matches and of gaps, if all have them,
+            and then asks for them.
         y : list of pairs of str
             Their alignments, with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only
             the matches of two residues in upper case are known.
@@ -185,10 +197,10 @@ class SequenceAligner(StructuredEstimator):
         DataError
             Names the pair that cannot be used.
         """
-        alignment, loss = Alignment(self.features, self.overhangs), self._make_loss()
-        X, y = list(X), list(y)
+        loss, X, y = self._make_loss(), list(X), list(y)
         if not X:
             raise DataError("the training set is empty: expected at least one pair")
+        alignment = Alignment.for_pairs(X, self.features, self.overhangs)
         shard = alignment.encode(X, y, sample_weight)
         self._check_known(shard, loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
@@ -228,7 +240,7 @@ class SequenceAligner(StructuredEstimator):
 
         Parameters
         ----------
-        X : list of pairs of str
+        X : list of pairs of str or Protein
         gamma : float, optional
             Instead of that of the constructor.
         """
@@ -248,7 +260,7 @@ class SequenceAligner(StructuredEstimator):
 
         Parameters
         ----------
-        X : list of pairs of str
+        X : list of pairs of str or Protein
         gamma : float, optional
             With "mea", instead of that of the constructor.
         method : {"mea", "viterbi"}
@@ -275,7 +287,7 @@ class SequenceAligner(StructuredEstimator):
         )
         return [_confident(pair, decoded) for pair, decoded in found]
 
-    def posterior(self, x: str, y: str) -> FloatArray:
+    def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
         """Probability of each match of two residues of one pair, shape (n, m).
 
         Raises
@@ -287,7 +299,7 @@ class SequenceAligner(StructuredEstimator):
         check_is_fitted(self, "coef_")
         return self.alignment_.posterior(self.coef_, self.alignment_.encode([(x, y)]), 0)
 
-    def log_loss(self, X: Pairs, y: Pairs) -> FloatArray:
+    def log_loss(self, X: Pairs, y: Rows) -> FloatArray:
         """-log of the probability of what is known of each alignment, shape (n_pairs,).
 
         Raises
@@ -305,7 +317,7 @@ class SequenceAligner(StructuredEstimator):
 
         return np.array(self._each(structure.encode(list(X), list(y)), loss))
 
-    def score(self, X: Pairs, y: Pairs) -> float:
+    def score(self, X: Pairs, y: Rows) -> float:
         """Mean over pairs of the share of the known matches that `predict` finds (Q).
 
         Raises
@@ -334,10 +346,12 @@ class SequenceAligner(StructuredEstimator):
     def _of_pairs(
         self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]]
     ) -> Iterator[tuple[tuple[str, str], T]]:
-        """Each pair, and what a function finds of it, on threads."""
+        """The residues of each pair, and what a function finds of it, on threads."""
         check_is_fitted(self, "coef_")
         pairs = list(X)
-        return zip(pairs, self._each(self.alignment_.encode(pairs), function), strict=True)
+        found = self._each(self.alignment_.encode(pairs), function)
+        texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
+        return zip(texts, found, strict=True)
 
     # --- matrices and files -------------------------------------------------------------------------------
 
@@ -384,17 +398,23 @@ class SequenceAligner(StructuredEstimator):
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         structure = self.alignment_
         features = structure.feature_set
-        header = {"alignment": {"features": features.name, "overhangs": features.overhangs}}
-        return header, pack_names("weight", structure.weight_names())
+        header = {
+            "features": features.name,
+            "overhangs": features.overhangs,
+            "profile": features.profile,
+            "secondary": features.secondary,
+        }
+        return {"alignment": header}, pack_names("weight", structure.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
-        structure = Alignment(**header["alignment"])
-        if unpack_names("weight", arrays) != structure.weight_names():
+        names, kinds = unpack_names("weight", arrays), header["alignment"]
+        fits = kinds.get("profile", 0) <= len(names)  # or the names of all its weights may not fit in memory
+        if not fits or (structure := Alignment(**kinds)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()
         unpack_fit(aligner, structure.n_weights, header, arrays)
-        aligner.set_params(**header["alignment"])
+        aligner.set_params(features=kinds["features"], overhangs=kinds["overhangs"])
         aligner.alignment_ = structure
         return aligner
 

@@ -25,6 +25,7 @@ from structune.structures.base import (
     Structure,
     check_weights,
 )
+from structune.structures.proteins import Protein, ProteinPair, annotation, as_protein
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 
@@ -45,14 +46,27 @@ class Alignment(Structure):
     overhangs : {"both", "one"}
         Whether both sequences may have residues beyond the same end of what is matched, as in local
         alignments, or one of them only, as in semi-global ones.
+    profile : int
+        Columns of the profile that each sequence has: products of those of two matched residues have weights.
+    secondary : bool
+        Whether each sequence has a secondary structure: matches of two states, and states of residues in
+        gaps, have weights.
     """
 
     kind = "alignment"
     capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"})
     decoding_is_costly = True
 
-    def __init__(self, features: str = "full", overhangs: str = "both") -> None:
-        self.feature_set = FeatureSet(features, overhangs)
+    def __init__(
+        self, features: str = "full", overhangs: str = "both", profile: int = 0, secondary: bool = False
+    ) -> None:
+        self.feature_set = FeatureSet(features, overhangs, profile, secondary)
+
+    @classmethod
+    def for_pairs(cls, inputs: Sequence[ProteinPair], features: str, overhangs: str) -> Alignment:
+        """With weights for what the first sequence has beside its residues."""
+        first, _ = _proteins(inputs[0], 0)
+        return cls(features, overhangs, first.n_columns, first.secondary is not None)
 
     @property
     def n_weights(self) -> int:
@@ -72,7 +86,7 @@ class Alignment(Structure):
 
     def encode(
         self,
-        inputs: Sequence[tuple[str, str]],
+        inputs: Sequence[ProteinPair],
         outputs: Sequence[tuple[str, str]] | None = None,
         weights: Any = None,
     ) -> AlignmentShard:
@@ -80,7 +94,7 @@ class Alignment(Structure):
 
         Parameters
         ----------
-        inputs : sequence of pairs of str
+        inputs : sequence of pairs of str or Protein
             Residues in one-letter code, of either case; B, Z and J count as the two residues that they may
             be, U as C, O as K, X and * as any.
         outputs : sequence of pairs of str, optional
@@ -90,25 +104,19 @@ class Alignment(Structure):
         Raises
         ------
         DataError
-            A character that is no residue, rows of different length or of other residues. Names the pair.
+            A character that is no residue, rows of different length or of other residues, annotation that is
+            wrong or not that of the structure. Names the pair.
         """
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
-        numbers: dict[str, int] = {}
-        letters: list[Array] = []
-        sequences = np.empty((len(inputs), 2), np.int64)
-        for p, pair in enumerate(inputs):
-            for side, name, sequence in zip((0, 1), "xy", _two(pair, p), strict=True):
-                if sequence not in numbers:
-                    letters.append(parse_protein(sequence, f"pair {p}, {name}"))
-                    numbers[sequence] = len(letters) - 1
-                sequences[p, side] = numbers[sequence]
+        pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
+        sequences, letters, annotations = self._distinct(pairs)
         found = [
-            parse_alignment(_two(rows, p), _two(pair, p), f"pair {p}")
-            for p, (rows, pair) in enumerate(zip(outputs or (), inputs, strict=outputs is not None))
+            parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
+            for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
         ]
         for p, alignment in enumerate(found if self.feature_set.overhangs == "one" else ()):
-            _check_overhangs(alignment, len(inputs[p][1]), p)
+            _check_overhangs(alignment, len(pairs[p][1].residues), p)
         sizes = np.array([part.size for part in letters], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
@@ -116,15 +124,37 @@ class Alignment(Structure):
             np.concatenate(([0], np.cumsum(sizes[sequences[:, 0]]))),
             np.concatenate(([0], np.cumsum(sizes))),
             np.concatenate([np.empty(0, np.int8), *letters]),
+            np.concatenate([np.empty((0, self.feature_set.n_annotations)), *annotations]),
             np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),
             np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
             np.array([a.whole for a in found] or [True] * len(inputs), dtype=bool),
         )
 
+    def _distinct(
+        self, pairs: list[tuple[Protein, Protein]]
+    ) -> tuple[IntArray, list[Array], list[FloatArray]]:
+        """Which two sequences each pair has, shape (n_pairs, 2), and the letters and annotation of each."""
+        features = self.feature_set
+        numbers: dict[Protein, int] = {}
+        letters, annotations = [], []
+        sequences = np.empty((len(pairs), 2), np.int64)
+        for p, pair in enumerate(pairs):
+            for side, protein in enumerate(pair):
+                if protein not in numbers:
+                    name = f"pair {p}, {'xy'[side]}"
+                    letters.append(parse_protein(protein.residues, name))
+                    annotations.append(annotation(protein, features.profile, features.secondary, name))
+                    numbers[protein] = len(numbers)
+                sequences[p, side] = numbers[protein]
+        return sequences, letters, annotations
+
     # --- features -----------------------------------------------------------------------------------------
 
     def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
-        return [self.feature_set.describe(shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
+        return [
+            self.feature_set.describe(shard.letters[a:b], shard.annotation[a:b])
+            for a, b in pairwise(shard.offsets.tolist())
+        ]
 
     def _alignments(self, shard: AlignmentShard, outputs: IntArray | None) -> Iterator[IntArray]:
         partners = shard.partners if outputs is None else np.asarray(outputs)
@@ -207,7 +237,10 @@ class Alignment(Structure):
         return product
 
     def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
-        """The variance of the features if uses of each were rare and independent (Poisson)."""
+        """The variance of the features if uses of each were rare and independent (Poisson).
+
+        Those of profiles are no counts: what is given for them is a scale only.
+        """
         sums = np.zeros(self.n_weights)
         self.log_partition(w, shard, sums)
         return np.maximum(sums, 0.0)
@@ -279,10 +312,16 @@ class Alignment(Structure):
         return costs
 
 
-def _two(pair: Any, p: int) -> tuple[str, str]:
-    if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(row, str) for row in pair):
-        raise DataError(f"pair {p}: found {pair!r:.60}, expected two strings")
+def _two(pair: Any, p: int, kinds: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
+    if isinstance(pair, (str, Protein)) or len(pair) != 2 or not all(isinstance(row, kinds) for row in pair):
+        expected = "two strings or Proteins" if Protein in kinds else "two strings"
+        raise DataError(f"pair {p}: found {pair!r:.60}, expected {expected}")
     return tuple(pair)
+
+
+def _proteins(pair: Any, p: int) -> tuple[Protein, Protein]:
+    x, y = _two(pair, p, (str, Protein))
+    return as_protein(x), as_protein(y)
 
 
 def _check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.kernels.alignment import Factors, Side
 from structune.structures.base import Array, FloatArray, IntArray
+from structune.structures.proteins import STATES
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
@@ -90,20 +91,32 @@ class FeatureSet:
         A substitution matrix and affine gaps; or more, see `Alignment`.
     overhangs : {"both", "one"}
         How many of the sequences may have terminal residues at the same end.
+    profile : int
+        Columns of the profile of each sequence.
+    secondary : bool
+        Whether each sequence has a secondary structure.
     """
 
-    def __init__(self, name: str = "full", overhangs: str = "both") -> None:
+    def __init__(
+        self, name: str = "full", overhangs: str = "both", profile: int = 0, secondary: bool = False
+    ) -> None:
         if overhangs not in ("both", "one"):
             raise DataError(f"overhangs={overhangs!r}: expected 'both' or 'one'")
         if name not in STEPS:
             raise DataError(f"features={name!r}: expected one of {list(STEPS)}")
+        if profile < 0:
+            raise DataError(f"profile={profile!r}: expected a number of columns")
         self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
+        self.profile, self.secondary = profile, secondary
         self.names: list[str] = []
         self.groups: list[str] = []
         self.shifts = _SHIFTS if name == "full" else ()
-        self.blocks = [self._block("substitution", tuple(RESIDUES), 0)]
+        self.blocks: list[Block] = []
+        self._block("substitution", tuple(RESIDUES))
         for shift in self.shifts:
-            self.blocks.append(self._block(f"context {shift:+d}", tuple(CLASSES), self.n_columns))
+            self._block(f"context {shift:+d}", tuple(CLASSES))
+        self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
+        self._secondary = self._block("secondary", tuple(STATES)) if secondary else None
         self.steps = self._add("gap length", [f"at least {k + 1}" for k in range(self.n_steps)] + ["further"])
         self.terminal = self._add("terminal gap", ["open", "residue"])
         self.both = self._add("gap both", ["between matches", "at an end"])
@@ -113,6 +126,7 @@ class FeatureSet:
                 self.linear[kind] = self._add(kind, list(RESIDUES))
             for kind in ("gap opens", "gap closes", "gap within", "gap opposite", "gap opens opposite"):
                 self.linear[kind] = self._add(kind, [f"{k} hydrophilic" for k in range(_N_COUNTS)])
+        self._secondary_gap = self._add("secondary gap", list(STATES) if secondary else [])
 
     def _add(self, group: str, labels: list[str]) -> slice:
         first = len(self.names)
@@ -120,14 +134,20 @@ class FeatureSet:
         self.groups += [group] * len(labels)
         return slice(first, len(self.names))
 
-    def _block(self, group: str, labels: tuple[str, ...], first: int) -> Block:
-        columns, upper = slice(first, first + len(labels)), np.triu_indices(len(labels))
+    def _block(self, group: str, labels: tuple[str, ...]) -> Block:
+        first, upper = self.n_columns, np.triu_indices(len(labels))
         names = [f"{labels[a]} {labels[b]}" for a, b in zip(*upper, strict=True)]
-        return Block(labels, columns, self._add(group, names), upper)
+        self.blocks.append(Block(labels, slice(first, first + len(labels)), self._add(group, names), upper))
+        return self.blocks[-1]
 
     @property
     def n_columns(self) -> int:
         return sum(len(block.labels) for block in self.blocks)
+
+    @property
+    def n_annotations(self) -> int:
+        """Columns of the annotation of a sequence."""
+        return self.profile + len(STATES) * self.secondary
 
     @property
     def n_weights(self) -> int:
@@ -135,10 +155,10 @@ class FeatureSet:
 
     # --- of a sequence ------------------------------------------------------------------------------------
 
-    def describe(self, letters: Array) -> SequenceFeatures:
-        """Features of a sequence, by the numbers of its letters."""
+    def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
+        """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
         residues, classes = RESIDUE_TABLE[letters], CLASS_TABLE[letters]
-        pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts)])
+        pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts), annotation])
         return SequenceFeatures(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
 
     # --- scores -------------------------------------------------------------------------------------------
@@ -150,6 +170,16 @@ class FeatureSet:
             part, upper = out[block.columns, block.columns], block.upper
             part[upper] = part.T[upper] = w[block.weights]
         return out
+
+    def most_match(self, w: Array, x: SequenceFeatures, y: SequenceFeatures) -> float:
+        """A bound of the scores of matches, of either sign."""
+        most = 0.0
+        for block in self.blocks:
+            largest = np.abs(w[block.weights]).max()
+            if block is self._profile:  # columns of others add up to at most one
+                largest *= _most_sum(x.pairing[:, block.columns]) * _most_sum(y.pairing[:, block.columns])
+            most += largest
+        return most
 
     def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
         """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
@@ -166,6 +196,8 @@ class FeatureSet:
             closes = w[self.linear["gap closes"]][places[1:]]
             site = w[self.linear["gap opposite"]][places]
             site_open = w[self.linear["gap opens opposite"]][places]
+        if self._secondary is not None:
+            residue = residue + sequence.pairing[:, self._secondary.columns] @ w[self._secondary_gap]
         ends = np.full(n + 1, w[self.terminal][0])
         begins = ends.copy()
         begins[0] = ends[n] = 0.0
@@ -206,6 +238,9 @@ class FeatureSet:
         terminal = 1.0 - matched - side.residue
         opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
         out[self.terminal] += weight * np.array([opened, terminal.sum()])
+        if self._secondary is not None:
+            states = sequence.pairing[:, self._secondary.columns]
+            out[self._secondary_gap] += weight * (states.T @ side.residue)
         if not self.linear:
             return
         counted = {
@@ -245,6 +280,11 @@ def _shifted(features: FloatArray, by: int) -> FloatArray:
     if abs(by) < n:
         out[max(0, -by) : n - max(0, by)] = features[max(0, by) : n - max(0, -by)]
     return out
+
+
+def _most_sum(columns: FloatArray) -> float:
+    """The largest sum of sizes in a row."""
+    return float(np.abs(columns).sum(axis=1).max(initial=0.0))
 
 
 def _tally(numbers: IntArray, values: Array) -> Array:

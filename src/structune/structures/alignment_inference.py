@@ -56,7 +56,7 @@ class Pair:
         self.forced = forced if forced is not None and forced[0].size else None
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
-        self._most_match = sum(np.abs(w[block.weights]).max() for block in features.blocks)
+        self._most_match = features.most_match(w, x, y)
         (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
         if self.forced is not None:
             side_x, side_y = _through(side_x, self.forced[0]), _through(side_y, self.forced[1])

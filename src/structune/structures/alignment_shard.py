@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.features.attributes import segment_indices
-from structune.structures.base import IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, Shard
 
 _WORK = 200  # cells that cost as much as a part of a chain
 
@@ -28,6 +28,8 @@ class AlignmentShard(Shard):
         Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
     letters : ndarray of int8, shape (n_residues,)
         Places in `alignment_features.LETTERS`.
+    annotation : ndarray, shape (n_residues, n_columns)
+        As `proteins.annotation` gives it; no columns without any.
     partners : ndarray of int64, shape (n_parts,) or (0,)
         The residue of y, counted within it, that each residue of x is matched with, -1 for none; one pair
         after the other. Empty without alignments.
@@ -41,6 +43,7 @@ class AlignmentShard(Shard):
     starts: IntArray
     offsets: IntArray
     letters: NDArray[np.int8]
+    annotation: FloatArray
     partners: IntArray
     scored: NDArray[np.bool_]
     whole: NDArray[np.bool_]
@@ -68,13 +71,15 @@ class AlignmentShard(Shard):
     def take(self, indices: Any) -> AlignmentShard:
         chosen = np.arange(len(self))[indices]
         used, sequences = np.unique(self.sequences[chosen], return_inverse=True)
+        residues = segment_indices(self.offsets, used)
         parts = segment_indices(self.starts, chosen) if self.partners.size else slice(0)
         return AlignmentShard(
             self.weights[chosen],
             sequences.reshape(-1, 2),
             np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
             np.concatenate(([0], np.cumsum(np.diff(self.offsets)[used]))),
-            self.letters[segment_indices(self.offsets, used)],
+            self.letters[residues],
+            self.annotation[residues],
             self.partners[parts],
             self.scored[parts],
             self.whole[chosen],
