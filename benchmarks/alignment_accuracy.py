@@ -1,10 +1,10 @@
 """How well remote homologues are aligned: table 2 of Chapelle et al. 2008, on SABmark and PREFAB 4.
 
     python benchmarks/alignment_accuracy.py            # about an hour on two cores
-    python benchmarks/alignment_accuracy.py --quick    # a pair of every eighth family, into a temporary folder
+    python benchmarks/alignment_accuracy.py --quick    # a pair of every eighth file, into a temporary folder
 
-Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). ProbCons, MUSCLE 5 and MAFFT
-take part if they are installed (Debian has all three).
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). ProbCons, MUSCLE 5 and
+MAFFT take part if they are installed (Debian has all three).
 
 Two folds over SABmark by alignment file, and SABmark to PREFAB 4. Of a file at most 2 pairs, at random, are
 for training, and at most 4 for tests. Q is the share of the reference's scored matches that were found, the

@@ -67,6 +67,24 @@ def test_laws_in_the_log_domain(options, monkeypatch):
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
 
+class Tilted(inference.Inference):
+    """In range only if tilted."""
+
+    def __init__(self, pair, tilt=0.0):
+        if not tilt:
+            raise inference.RangeError
+        super().__init__(pair, tilt)
+
+
+@EVERY_MODEL
+def test_laws_with_tilted_scores(options, monkeypatch):
+    monkeypatch.setattr(inference, "Inference", Tilted)
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    monkeypatch.setattr(inference, "_diagonal_tilt", lambda _: 0.3)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
 # --- classical scores -------------------------------------------------------------------------------------
 
 
@@ -161,6 +179,28 @@ def test_what_the_scaled_sums_lose_is_noticed():
     (value,) = structure.log_partition(w, shard, sums)
     ((_, pair),) = structure._pairs(w, shard)
     assert value == pytest.approx(inference.LogInference(pair).log_partition, rel=1e-12)
+
+
+def test_scores_that_grow_along_both_sequences_are_tilted(monkeypatch):
+    """What follows a cell far from the path is more than a double holds."""
+    rng = np.random.default_rng(0)
+    pair = tuple("".join(rng.choice(list(RESIDUES), 1100)) for _ in "xy")
+    structure = Alignment("affine")
+    w = rng.normal(scale=0.1, size=structure.n_weights)
+    w[:210] += 1.0
+    shard, sums = structure.encode([pair]), np.zeros(w.size)
+    ((_, scores),) = structure._pairs(w, shard)
+    with pytest.raises(inference.RangeError):
+        inference.Posteriors(inference.Inference(scores))
+    expected = inference.LogInference(scores).log_partition
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    assert_allclose(structure.log_partition(w, shard, sums), expected, rtol=1e-12)
+    product = structure.linearize(w, shard)(w)
+    step = 1e-5
+    above, below = np.zeros((2, w.size))
+    structure.log_partition(w * (1 + step), shard, above)
+    structure.log_partition(w * (1 - step), shard, below)
+    assert_allclose(product, (above - below) / (2 * step), rtol=1e-4, atol=1e-3)
 
 
 def test_forced_matches_of_low_scores_stay_in_the_linear_domain(monkeypatch):

@@ -17,8 +17,7 @@ import numpy as np
 
 from structune.kernels._jit import kernel
 
-
-_LEAST = 1e-290
+_LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
 
 
 class Side(NamedTuple):

@@ -255,7 +255,7 @@ def _diagonal_tilt(pair: Pair) -> float:
     """A share of the best score for each residue, so that about as much is left all along the diagonal."""
     real = pair.real
     score = best(real)[1] - real.base
-    return float(max(0.0, score) / (pair.n + pair.m))
+    return float(max(0.0, score) / max(1, pair.n + pair.m))
 
 
 def _blocks(inference: Inference | LogInference) -> Iterator[tuple[slice, Array]]:
