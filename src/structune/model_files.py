@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,21 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path}: {error}") from None
     except (LookupError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
+
+
+def load_shipped(name: str) -> Any:
+    """A model that comes with structune.
+
+    Raises
+    ------
+    ModelFileError
+        The installation is without it.
+    """
+    file = resources.files("structune") / "models" / f"{name}.structune"
+    if not file.is_file():
+        raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
+    with resources.as_file(file) as path:
+        return load(path)
 
 
 def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:

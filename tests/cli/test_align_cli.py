@@ -81,23 +81,26 @@ def test_evaluate(files):
 
 
 def test_align_pairs(files):
-    out = succeed("align", files / "m.structune", files / "test.fa", *QUIET)
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *QUIET)
     found = read(out)
     assert [alignment.names for alignment in found] == [["p0", "p1"], ["p2", "p3"]]
     pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
     assert structune.load(files / "m.structune").predict(pairs) == [tuple(a.rows) for a in found]
-    assert succeed("align", files / "m.structune", "-", *QUIET, stdin=(files / "test.fa").read_text()) == out
+    assert (
+        succeed("align", "-", "-m", files / "m.structune", *QUIET, stdin=(files / "test.fa").read_text())
+        == out
+    )
 
 
 def test_align_all(files, tmp_path):
     args = ["--which", "all", "--format", "clustal", "-o", tmp_path / "out.aln", *QUIET]
-    assert succeed("align", "BLOSUM62", files / "test.fa", *args) == ""
+    assert succeed("align", files / "test.fa", "-m", "BLOSUM62", *args) == ""
     assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
 
 
 def test_names_that_are_not_ascii(files, tmp_path):
     (tmp_path / "x.fa").write_bytes(b">caf\xe9\nAC\n>\xc3\xa9\nAC\n")
-    succeed("align", "BLOSUM62", tmp_path / "x.fa", "-o", tmp_path / "out.fa.gz", *QUIET)
+    succeed("align", tmp_path / "x.fa", "-m", "BLOSUM62", "-o", tmp_path / "out.fa.gz", *QUIET)
     assert gzip.decompress((tmp_path / "out.fa.gz").read_bytes()) == b">caf\xe9\nAC\n>\xc3\xa9\nAC\n\n"
 
 
@@ -106,7 +109,7 @@ def test_json(files, method, gamma):
     args = ["--format", "json", "--method", method, *gamma, *QUIET]
     rows = [
         json.loads(line)
-        for line in succeed("align", files / "m.structune", files / "test.fa", *args).splitlines()
+        for line in succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()
     ]
     assert [row["names"] for row in rows] == [["p0", "p1"], ["p2", "p3"]]
     for row in rows:
@@ -115,14 +118,14 @@ def test_json(files, method, gamma):
         assert [c is None for c in row["confidence"]] == ["-" in column for column in columns]
         assert all(c is None or 0.0 <= c <= 1.0 for c in row["confidence"])
     shown = json.loads(
-        succeed("align", "BLOSUM62", files / "test.fa", "--format", "json", *QUIET).splitlines()[0]
+        succeed("align", files / "test.fa", "-m", "BLOSUM62", "--format", "json", *QUIET).splitlines()[0]
     )
     assert "confidence" not in shown
 
 
 def test_confidences_are_posteriors(files):
     args = ["--format", "json", "--method", "viterbi", *QUIET]
-    out = succeed("align", files / "m.structune", files / "test.fa", *args).splitlines()[0]
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()[0]
     shown, model = json.loads(out), structune.load(files / "m.structune")
     pair = residues_of(shown["rows"])
     assert model.predict_viterbi([pair]) == [tuple(shown["rows"])]
@@ -136,13 +139,13 @@ def test_confidences_are_posteriors(files):
 def test_plots(files, tmp_path):
     pytest.importorskip("matplotlib")
     args = ["--which", "all", "--plot", tmp_path / "x.png", *QUIET]
-    out = succeed("align", files / "m.structune", files / "test.fa", *args)
-    assert out == succeed("align", files / "m.structune", files / "test.fa", "--which", "all", *QUIET)
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *args)
+    assert out == succeed("align", files / "test.fa", "-m", files / "m.structune", "--which", "all", *QUIET)
     drawn = {f"x-p{a}-p{b}.png" for a, b in combinations(range(4), 2)}
     assert {path.name for path in tmp_path.iterdir()} == drawn
     (tmp_path / "two.fa").write_bytes(b">caf\xe9\nAC\n>b/c\nAC\n")
     args = ["--format", "json", "--plot", tmp_path / "two.svg", *QUIET]
-    shown = json.loads(succeed("align", files / "m.structune", tmp_path / "two.fa", *args))
+    shown = json.loads(succeed("align", tmp_path / "two.fa", "-m", files / "m.structune", *args))
     assert len(shown["confidence"]) == len(shown["rows"][0])
     assert (tmp_path / "two.svg").read_text().startswith("<?xml")
 
@@ -160,7 +163,7 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
     pytest.importorskip("matplotlib")
     (tmp_path / "x.fa").write_text(f">a\n{text}\n>b\nAC\n")
     path = files / model if "." in model else model
-    assert message in fail("align", path, tmp_path / "x.fa", "--plot", tmp_path / name, *QUIET)
+    assert message in fail("align", tmp_path / "x.fa", "-m", path, "--plot", tmp_path / name, *QUIET)
     assert not (tmp_path / name).exists()
 
 
@@ -181,18 +184,18 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
 )
 def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
     (tmp_path / "x.fa").write_text(text)
-    assert message in fail("align", files / "m.structune", tmp_path / "x.fa", *args, *QUIET)
+    assert message in fail("align", tmp_path / "x.fa", "-m", files / "m.structune", *args, *QUIET)
 
 
 def test_models_that_are_none(files, tmp_path):
-    assert "found the matrix 'BLOSUM61'" in fail("align", "BLOSUM61", files / "test.fa")
-    assert "has no use for --gamma" in fail("align", "BLOSUM62", files / "test.fa", "--gamma", "1")
+    assert "found the matrix 'BLOSUM61'" in fail("align", files / "test.fa", "-m", "BLOSUM61")
+    assert "has no use for --gamma" in fail("align", files / "test.fa", "-m", "BLOSUM62", "--gamma", "1")
     assert "has no use for --gamma" in fail(
         "evaluate", "align", "BLOSUM62", files / "test.aln", "--gamma", "1"
     )
     (tmp_path / "lower.fa").write_text(">a\nac\n>b\nac\n")
     assert "with a known column" in fail("evaluate", "align", "BLOSUM62", tmp_path / "lower.fa")
-    assert "nowhere.structune" in fail("align", "nowhere.structune", files / "test.fa")
+    assert "nowhere.structune" in fail("align", files / "test.fa", "-m", "nowhere.structune")
     (tmp_path / "one.fa").write_text(">a\nAC\n")
     assert "found no alignment of two sequences" in fail("evaluate", "align", "BLOSUM62", tmp_path / "one.fa")
     (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")

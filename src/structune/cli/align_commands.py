@@ -103,7 +103,7 @@ def evaluate(
     \b
     Example:
       structune evaluate align aligner.structune test/
-      structune evaluate align BLOSUM62 test.fa
+      structune evaluate align pretrained test.fa
     """
     from structune.cli.align_evaluation import run
 
@@ -111,8 +111,13 @@ def evaluate(
 
 
 def align(
-    model: align_opt.ModelArgument,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Proteins in FASTA, or - for standard input.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
+        ),
+    ] = "-",
+    model: align_opt.ModelOption = "pretrained",
     which: Annotated[
         align_opt.Which,
         typer.Option(
@@ -158,9 +163,9 @@ def align(
 
     \b
     Example:
-      structune align aligner.structune proteins.fa --which all > alignments.fa
-      structune align aligner.structune two.fa --format json --plot matches.png
-      structune align BLOSUM62 proteins.fa --format clustal
+      structune align proteins.fa --which all > alignments.fa
+      structune align two.fa --model aligner.structune --format json --plot matches.png
+      structune align proteins.fa --model BLOSUM62 --format clustal
     """
     from structune.cli.aligning import Request, run
 

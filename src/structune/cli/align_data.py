@@ -14,6 +14,8 @@ from structune.formats import read_protein_alignments
 from structune.model_files import load
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein, residues_of
 
+PRETRAINED = "pretrained"
+
 
 @dataclass(frozen=True)
 class Aligned:
@@ -67,9 +69,13 @@ def _parsed(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedP
 
 
 def open_aligner(model: str, n_jobs: int) -> SequenceAligner:
-    """A model that train or tune saved, or the name of a substitution matrix."""
-    is_name = not Path(model).exists() and "." not in model
-    aligner = SequenceAligner.from_matrix(model) if is_name else load(model)
+    """A model that train or tune saved, the word pretrained, or the name of a substitution matrix."""
+    if model == PRETRAINED:
+        aligner = SequenceAligner.pretrained()
+    elif not Path(model).exists() and "." not in model:
+        aligner = SequenceAligner.from_matrix(model)
+    else:
+        aligner = load(model)
     if not isinstance(aligner, SequenceAligner):
         raise ModelFileError(f"{model}: found a model of class {type(aligner).__name__}, expected an aligner")
     aligner.set_params(n_jobs=n_jobs)

@@ -61,14 +61,13 @@ TestFile = Annotated[
     typer.Option("--test", help="Alignments to evaluate the model on; may be repeated.", show_default=False),
 ]
 TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Alignments; see train align.")]
-ModelArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A file that train align or tune align wrote; or BLOSUM62 or another matrix of Biopython, for "
-        "the algorithm of Needleman & Wunsch with gaps of 11 and 1 (B, Z, X count as means of residues).",
-    ),
-]
+_MODEL = (
+    "A file that train align or tune align wrote; the word pretrained, for the model that comes with "
+    "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
+    "gaps of 11 and 1 (B, Z, X count as means of residues)."
+)
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL)]
+ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="MODEL", help=_MODEL)]
 LossOption = Annotated[
     Loss,
     typer.Option(

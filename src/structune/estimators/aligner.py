@@ -14,6 +14,7 @@ from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
 from structune.losses import Loss
 from structune.metrics.alignments import alignment_scores
+from structune.model_files import load_shipped
 from structune.solvers.solution import TOLERANCE
 from structune.structures.alignment import Alignment
 from structune.structures.alignment_features import RESIDUE_TABLE
@@ -354,6 +355,18 @@ class SequenceAligner(StructuredEstimator):
         return zip(texts, found, strict=True)
 
     # --- matrices and files -------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls) -> SequenceAligner:
+        """The model that comes with structune, trained on remote homologues (SABmark).
+
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
+        """
+        aligner: SequenceAligner = load_shipped("alignment")
+        return aligner
 
     @classmethod
     def from_matrix(

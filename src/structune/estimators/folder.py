@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from importlib import resources
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
 from structune.estimators.folder_space import fit_into_space
@@ -19,7 +18,7 @@ from structune.executors import make_executor
 from structune.formats.contrafold import read_contrafold, write_contrafold
 from structune.losses import Loss
 from structune.metrics import base_pair_scores
-from structune.model_files import load
+from structune.model_files import load_shipped
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray, IntArray, check_weights
 from structune.structures.rna import RNA
@@ -393,11 +392,7 @@ class RNAFolder(StructuredEstimator):
         ModelFileError
             The installation is without it.
         """
-        file = resources.files("structune") / "models" / "rna.structune"
-        if not file.is_file():
-            raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
-        with resources.as_file(file) as path:
-            folder: RNAFolder = load(path)
+        folder: RNAFolder = load_shipped("rna")
         return folder
 
     @classmethod
