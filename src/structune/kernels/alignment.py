@@ -6,9 +6,10 @@ lies before the first match and after the last is terminal, costs nothing by the
 to it), and has a factor of its own at each cell where matches may begin and end. Without a match one sequence
 comes after the other.
 
-Row i of a table is what is left after i residues of x, column j after j of y. Rows are scaled: a cell holds
-its value times ``exp(-logs[i])``. All loops run over rows of cells, next to each other in memory, but for
-that along a gap in y, whose last state feeds itself.
+Row i of a table is what is left after i residues of x, column j after j of y. Of each row there are only some
+cells, next to each other, and paths stay within them; what is in the tables beside them has no meaning. Rows
+are scaled: a cell holds its value times ``exp(-logs[i])``. All loops run over rows of cells, next to each
+other in memory, but for that along a gap in y, whose last state feeds itself.
 """
 
 from typing import Any, NamedTuple
@@ -58,11 +59,42 @@ class Rows(NamedTuple):
     logs: Any  # (B + 1,), of the scales
 
 
+class Cells(NamedTuple):
+    """The columns of the first and last cell of each row, (n + 1,); neither ever falls."""
+
+    low: Any
+    high: Any
+
+
 class Below(NamedTuple):
     """What backward hands from a row to the one before it."""
 
     start: Any  # (m + 1,)
     gap_x: Any  # (L, m + 1)
+
+
+@kernel
+def window(side, low, high):
+    """What the cells low..high of a row need of the sequence along it."""
+    a, b = slice(low, high), slice(low, high + 1)
+    return Side(
+        side.residue[a],
+        side.opens[a],
+        side.closes[a],
+        side.site[b],
+        side.site_open[b],
+        side.begins[b],
+        side.ends[b],
+    )
+
+
+@kernel
+def extend(rows, r, high, to, nothing):
+    """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
+    for j in range(high + 1, to + 1):
+        rows.start[r, j] = rows.match[r, j] = nothing
+        for k in range(rows.gap_x.shape[1]):
+            rows.gap_x[r, k, j] = nothing
 
 
 @kernel
@@ -85,204 +117,276 @@ def _scaled(factor, log):
 
 
 @kernel
-def forward(match, first, f, rows, ends):
-    """Fill rows 1..B from row 0; ``match`` (B, m) are the factors of matches of the residues ``first`` on.
+def forward(match, first, f, cells, rows, ends):
+    """Fill rows 1..B from row 0; ``match`` are the factors of matches of the residues ``first`` on.
 
     ``ends`` (B + 1,) becomes the value of all alignments whose last match is in the row, scaled as the row.
     """
-    B, m = match.shape
-    L, t, both, corner = rows.gap_x.shape[1], f.steps, f.both[0], f.both[1]
-    x, y, n = f.x, f.y, f.x.residue.size
-    done = np.empty(m + 1, rows.start.dtype)
-    for r in range(1, B + 1):
+    low, high, left = cells.low, cells.high, cells.low[first]
+    done = np.empty(f.y.site.size, rows.start.dtype)
+    for r in range(1, match.shape[0] + 1):
         i = first + r
-        total = np.sum(rows.start[r - 1].real)
+        a, b = low[i], high[i]
+        extend(rows, r - 1, high[i - 1], b, 0.0)
+        total = np.sum(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
         if not total > 0.0:
             total = 1.0
         scale = 1.0 / total
         rows.logs[r] = rows.logs[r - 1] + np.log(total)
 
-        here, before, by = rows.match[r], rows.start[r - 1], match[r - 1]
+        y, width = window(f.y, a, b), b - a
+        here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
         here[0] = 0.0
-        out = here[1:]
-        for j in range(m):
+        if a > low[i - 1]:
+            here[0] = (by[a - 1 - left] * scale) * before[a - 1]
+        out, before, by = here[1:], before[a:b], by[a - left : b - left]
+        for j in range(width):
             out[j] = (by[j] * scale) * before[j]
-
-        residue = x.residue[i - 1] * scale
-        first_factor, above, out = residue * t[0] * x.opens[i - 1], rows.match[r - 1], rows.gap_x[r, 0]
-        for j in range(m + 1):
-            out[j] = above[j] * first_factor * (y.site_open[j] * y.site[j])
-        for k in range(1, L):
-            factor, above, out = residue * t[k], rows.gap_x[r - 1, k - 1], rows.gap_x[r, k]
-            for j in range(m + 1):
-                out[j] = above[j] * factor * y.site[j]
-        factor, above, out = residue * t[L], rows.gap_x[r - 1, L - 1], rows.gap_x[r, L - 1]
-        for j in range(m + 1):
-            out[j] += above[j] * factor * y.site[j]
-        _finished(rows.gap_x[r], x.closes[i - 1], done)
-
-        site = x.site[i]
-        first_factor, out = t[0] * x.site_open[i] * site, rows.gap_y[r, 0]
-        out[0] = 0.0
-        out = out[1:]
-        for j in range(m):
-            out[j] = (here[j] + both * done[j]) * first_factor * (y.opens[j] * y.residue[j])
-        for k in range(1, L):
-            factor, left, out = site * t[k], rows.gap_y[r, k - 1], rows.gap_y[r, k]
-            out[0] = 0.0
-            out = out[1:]
-            for j in range(m):
-                out[j] = left[j] * factor * y.residue[j]
-        factor, out = site * t[L], rows.gap_y[r, L - 1]
-        last = out[0]
-        for j in range(m):
-            last = out[j + 1] + last * (factor * y.residue[j])
-            out[j + 1] = last
-
-        begins, out = _scaled(x.begins[i], -rows.logs[r]), rows.start[r]
-        out[0] = begins * y.begins[0]
-        begins *= corner
-        for j in range(1, m + 1):
-            out[j] = here[j] + done[j] + begins * y.begins[j]
-        out = out[1:]
-        for k in range(L):
-            gap = rows.gap_y[r, k, 1:]
-            for j in range(m):
-                out[j] += gap[j] * y.closes[j]
-        value = 0.0 * rows.start[0, 0]
-        for j in range(m):
-            value += here[j] * y.ends[j]
-        if i < n:
-            value *= corner
-        ends[r] = (value + here[m] * y.ends[m]) * x.ends[i]
+        above, gap_x = rows.gap_x[r - 1, :, a : b + 1], rows.gap_x[r, :, a : b + 1]
+        _gaps_in_x(f, y, i, scale, rows.match[r - 1, a : b + 1], above, gap_x)
+        _finished(gap_x, f.x.closes[i - 1], done[: width + 1])
+        gap_y = rows.gap_y[r, :, a : b + 1]
+        _gaps_in_y(f, y, i, here, done, gap_y)
+        begins = _scaled(f.x.begins[i], -rows.logs[r])
+        _start(f, y, begins, a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        ends[r] = _end(f, y, i, b == f.y.residue.size, here)
 
 
 @kernel
-def _gaps_in_y(below, y, t, site, out):
-    """Backward values of the states of a gap in y, from the right."""
-    L, m = out.shape[0], below.size - 1
+def _gaps_in_x(f, y, i, scale, match, above, out):
+    """Gaps that reach this row, from the row above."""
+    L, t, residue = out.shape[0], f.steps, f.x.residue[i - 1] * scale
+    factor, row = residue * t[0] * f.x.opens[i - 1], out[0]
+    for j in range(row.size):
+        row[j] = match[j] * factor * (y.site_open[j] * y.site[j])
+    for k in range(1, L):
+        factor, before, row = residue * t[k], above[k - 1], out[k]
+        for j in range(row.size):
+            row[j] = before[j] * factor * y.site[j]
+    factor, before, row = residue * t[L], above[L - 1], out[L - 1]
+    for j in range(row.size):
+        row[j] += before[j] * factor * y.site[j]
+
+
+@kernel
+def _gaps_in_y(f, y, i, match, done, out):
+    """Gaps that follow a match, or a gap in x, of the same row."""
+    L, width, t, both, site = out.shape[0], match.size - 1, f.steps, f.both[0], f.x.site[i]
     out[:, 0] = 0.0
-    last = y.closes[m - 1] * below[m]
+    factor, row = t[0] * f.x.site_open[i] * site, out[0, 1:]
+    for j in range(width):
+        row[j] = (match[j] + both * done[j]) * factor * (y.opens[j] * y.residue[j])
+    for k in range(1, L):
+        factor, before, row = site * t[k], out[k - 1], out[k, 1:]
+        for j in range(width):
+            row[j] = before[j] * factor * y.residue[j]
+    factor, row, last = site * t[L], out[L - 1, 1:], out[L - 1, 0]
+    for j in range(width):
+        last = row[j] + last * (factor * y.residue[j])
+        row[j] = last
+
+
+@kernel
+def _start(f, y, begins, is_first, match, done, gap_y, out):
+    """What a match may follow."""
+    corner = begins * f.both[1]
+    for j in range(out.size):
+        out[j] = match[j] + done[j] + corner * y.begins[j]
+    if is_first:
+        out[0] = done[0] + begins * y.begins[0]
+    out = out[1:]
+    for k in range(gap_y.shape[0]):
+        gap = gap_y[k, 1:]
+        for j in range(out.size):
+            out[j] += gap[j] * y.closes[j]
+
+
+@kernel
+def _end(f, y, i, is_last, match):
+    """What ends with a match in this row."""
+    width, value = match.size - 1, 0.0 * match[0]
+    for j in range(width):
+        value += match[j] * y.ends[j]
+    last = match[width] * y.ends[width]
+    if i < f.x.residue.size:
+        value *= f.both[1]
+        if not is_last:
+            last *= f.both[1]
+    return (value + last) * f.x.ends[i]
+
+
+@kernel
+def _after_gaps_in_y(start, y, t, site, out):
+    """Backward values of the states of a gap in y, from the right."""
+    L, width = out.shape[0], start.size - 1
+    out[:, 0] = 0.0
+    if not width:
+        return
+    last = y.closes[width - 1] * start[width]
     row, factor = out[L - 1], site * t[L]
-    row[m] = last
-    for j in range(m - 1, 0, -1):
-        last = y.closes[j - 1] * below[j] + factor * y.residue[j] * last
+    row[width] = last
+    for j in range(width - 1, 0, -1):
+        last = y.closes[j - 1] * start[j] + factor * y.residue[j] * last
         row[j] = last
     for k in range(L - 2, -1, -1):
         row, factor = out[k], site * t[k + 1]
-        row[m] = y.closes[m - 1] * below[m]
-        here, right, closes = row[1:m], out[k + 1, 2:], y.closes[: m - 1]
-        start, residue = below[1:m], y.residue[1:]
-        for j in range(m - 1):
-            here[j] = closes[j] * start[j] + factor * residue[j] * right[j]
+        row[width] = y.closes[width - 1] * start[width]
+        here, right, closes = row[1:width], out[k + 1, 2:], y.closes[: width - 1]
+        below, residue = start[1:width], y.residue[1:]
+        for j in range(width - 1):
+            here[j] = closes[j] * below[j] + factor * residue[j] * right[j]
 
 
 @kernel
-def backward(match, first, f, rows, log_z, below, posterior, used):
+def backward(match, first, f, cells, rows, log_z, below, posterior, used):
     """From row B up to row 1: how often each factor is used in the mean, added to ``used``.
 
-    ``posterior`` (B, m) becomes the probabilities of the matches; ``below`` holds what row B hands up, zeros
-    for the last row of all, and then what row 0 is handed.
+    ``posterior`` becomes the probabilities of the matches, in the columns of ``match``; ``below`` holds what
+    row B hands up, zeros for the last row of all, and then what row 0 is handed.
     """
-    B, m = match.shape
-    L, t, both, corner = rows.gap_x.shape[1], f.steps, f.both[0], f.both[1]
-    x, y, n = f.x, f.y, f.x.residue.size
-    start = below.start
-    gap_y = np.empty((L, m + 1), start.dtype)
-    opened, done, here, row_sum = np.empty((4, m + 1), start.dtype)
-    zero = 0.0 * start[0]
-    for r in range(B, 0, -1):
+    low, high, left, L = cells.low, cells.high, cells.low[first], rows.gap_x.shape[1]
+    t, both = f.steps, f.both[0]
+    size, dtype = f.y.site.size, below.start.dtype
+    all_gap_y = np.empty((L, size), dtype)
+    all_opened, all_done, all_here = np.empty((3, size), dtype)
+    for r in range(match.shape[0], 0, -1):
         i = first + r
-        site, scale = x.site[i], np.exp(rows.logs[r - 1] - rows.logs[r])
+        a, b = low[i], high[i]
+        y, counts, width = window(f.y, a, b), window(used.y, a, b), b - a
+        start, down = below.start[a : b + 1], below.gap_x[:, a : b + 1]
+        gap_y, opened = all_gap_y[:, : width + 1], all_opened[: width + 1]
+        done, here = all_done[: width + 1], all_here[: width + 1]
+        cell, gap_x = rows.match[r, a : b + 1], rows.gap_x[r, :, a : b + 1]
 
-        total, begins = zero, _scaled(x.begins[i], -rows.logs[r])
-        for j in range(1, m + 1):
-            total += begins * corner * y.begins[j] * start[j]
-        used.both[1] += total
-        used.x.begins[i] += total + begins * y.begins[0] * start[0]
-
-        _gaps_in_y(start, y, t, site, gap_y)
-        factor, right = t[0] * x.site_open[i] * site, gap_y[0, 1:]
-        opened[m] = 0.0
-        for j in range(m):
+        _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), a == 0, start)
+        _after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
+        factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1:]
+        opened[width] = 0.0
+        for j in range(width):
             opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
-        _finished(rows.gap_x[r], x.closes[i - 1], done)
-        total = total_both = zero
-        for j in range(m + 1):
-            total += done[j] * (start[j] + both * opened[j])
-            total_both += done[j] * (both * opened[j])
-        used.x.closes[i - 1] += total
-        used.both[0] += total_both
+        _finished(gap_x, f.x.closes[i - 1], done)
+        _count_finished(used, i, both, done, start, opened)
 
-        end, cells = _scaled(x.ends[i], rows.logs[r] - log_z), rows.match[r]
-        here[m] = end * y.ends[m] + start[m]
-        if i < n:
-            end *= corner
-        total = zero
-        for j in range(m):
-            value = end * y.ends[j]
-            total += cells[j] * value
-            here[j] = value + start[j] + opened[j]
-        if i < n:
-            used.both[1] += total
-        if i < n:
-            factor, down, total = t[0] * x.residue[i] * x.opens[i], below.gap_x[0], zero
-            for j in range(m + 1):
-                value = factor * (y.site_open[j] * y.site[j]) * down[j]
-                here[j] += value
-                value *= cells[j]
-                total += value
-                used.y.site_open[j] += value
-            used.x.opens[i] += total
-            used.steps[0] += total
-        out, a, b = posterior[r - 1], cells[1:], here[1:]
-        for j in range(m):
-            out[j] = a[j] * b[j]
+        end = _scaled(f.x.ends[i], rows.logs[r] - log_z)
+        _after_match(f, y, used, i, end, b == f.y.residue.size, cell, start, opened, here)
+        if i < f.x.residue.size:
+            _open_gaps_in_x(f, y, used, counts, i, cell, down[0], here)
+        out, by = posterior[r - 1, a - left :], here[1:]
+        if a > low[i - 1]:
+            posterior[r - 1, a - 1 - left] = cell[0] * here[0]
+        for j in range(width):
+            out[j] = cell[j + 1] * by[j]
 
-        total = zero
-        for j in range(m):
-            value = (cells[j] + both * done[j]) * opened[j]
+        _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r, :, a : b + 1], gap_y)
+        scale = np.exp(rows.logs[r - 1] - rows.logs[r])
+        _gaps_in_x_above(f, y, used, counts, i, scale, gap_x, start, opened, down)
+
+        reached, by, to = rows.start[r - 1], match[r - 1], below.start
+        for j in range(a, b):  # what is as good as out of reach could be followed by more than a double holds
+            to[j] = scale * by[j - left] * here[j + 1 - a] if reached[j].real > _LEAST else 0.0 * here[0]
+        to[b] = 0.0
+        if a > low[i - 1]:
+            to[a - 1] = scale * by[a - 1 - left] * here[0] if reached[a - 1].real > _LEAST else 0.0 * here[0]
+
+
+@kernel
+def _count_begins(f, y, used, i, begins, is_first, start):
+    total, corner = 0.0 * start[0], begins * f.both[1]
+    for j in range(1 if is_first else 0, start.size):
+        total += corner * y.begins[j] * start[j]
+    used.both[1] += total
+    used.x.begins[i] += total
+    if is_first:
+        used.x.begins[i] += begins * y.begins[0] * start[0]
+
+
+@kernel
+def _count_finished(used, i, both, done, start, opened):
+    """Uses of the ends of gaps in x, and of gaps in y that follow them."""
+    total = total_both = 0.0 * start[0]
+    for j in range(start.size):
+        total += done[j] * (start[j] + both * opened[j])
+        total_both += done[j] * (both * opened[j])
+    used.x.closes[i - 1] += total
+    used.both[0] += total_both
+
+
+@kernel
+def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
+    """Backward values of matches, but for gaps in x."""
+    width, total = out.size - 1, 0.0 * start[0]
+    corner = end * f.both[1] if i < f.x.residue.size else end
+    for j in range(width):
+        value = corner * y.ends[j]
+        total += cell[j] * value
+        out[j] = value + start[j] + opened[j]
+    value = (end if is_last else corner) * y.ends[width]
+    out[width] = value + start[width]
+    if not is_last:
+        total += cell[width] * value
+    if i < f.x.residue.size:
+        used.both[1] += total
+
+
+@kernel
+def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
+    """Gaps in x that begin below a match."""
+    factor, total = f.steps[0] * f.x.residue[i] * f.x.opens[i], 0.0 * here[0]
+    for j in range(here.size):
+        value = factor * (y.site_open[j] * y.site[j]) * down[j]
+        here[j] += value
+        value *= cell[j]
+        total += value
+        counts.site_open[j] += value
+    used.x.opens[i] += total
+    used.steps[0] += total
+
+
+@kernel
+def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, after):
+    """Uses of gaps in y: ``gap`` are the forward and ``after`` the backward values of their states."""
+    L, width, both, zero = gap.shape[0], start.size - 1, f.both[0], 0.0 * start[0]
+    total = zero
+    for j in range(width):
+        value = (cell[j] + both * done[j]) * opened[j]
+        total += value
+        counts.opens[j] += value
+    used.x.site_open[i] += total
+    used.steps[0] += total
+    total = zero
+    for k in range(L):
+        a, b, s = gap[k, 1:], after[k, 1:], start[1:]
+        for j in range(width):
+            value = a[j] * b[j]
             total += value
-            used.y.opens[j] += value
-        used.x.site_open[i] += total
-        used.steps[0] += total
+            counts.residue[j] += value
+            counts.closes[j] += a[j] * (y.closes[j] * s[j])
+    used.x.site[i] += total
+    for k in range(1, L + 1):
+        a, b, residue = gap[k - 1, 1:], after[min(k, L - 1), 2:], y.residue[1:]
         total = zero
-        for k in range(L):
-            a, b, s = rows.gap_y[r, k, 1:], gap_y[k, 1:], start[1:]
-            for j in range(m):
-                value = a[j] * b[j]
-                total += value
-                used.y.residue[j] += value
-                used.y.closes[j] += a[j] * (y.closes[j] * s[j])
-        used.x.site[i] += total
-        for k in range(1, L + 1):
-            a, b, residue = rows.gap_y[r, k - 1, 1:m], gap_y[min(k, L - 1), 2:], y.residue[1:]
-            total = zero
-            for j in range(m - 1):
-                total += a[j] * residue[j] * b[j]
-            used.steps[k] += total * (site * t[k])
+        for j in range(width - 1):
+            total += a[j] * residue[j] * b[j]
+        used.steps[k] += total * (f.x.site[i] * f.steps[k])
 
-        row_sum[:] = 0.0
-        closes = x.closes[i - 1]
-        for k in range(L):  # a state goes on to the one after it, whose old values are still there
-            a, out, down = rows.gap_x[r, k], below.gap_x[k], below.gap_x[min(k + 1, L - 1)]
-            factor, total = zero, zero
-            if i < n:
-                factor += t[k + 1] * x.residue[i]
-            for j in range(m + 1):
-                value = factor * y.site[j] * down[j]
-                total += a[j] * value
-                value += closes * (start[j] + both * opened[j])
-                row_sum[j] += a[j] * value
-                out[j] = value * scale
-            used.steps[k + 1] += total
-        total = zero
-        for j in range(m + 1):
-            total += row_sum[j]
-            used.y.site[j] += row_sum[j]
-        used.x.residue[i - 1] += total
 
-        by, b, reached = match[r - 1], here[1:], rows.start[r - 1]
-        for j in range(m):  # what is as good as out of reach could be followed by more than a double holds
-            start[j] = scale * by[j] * b[j] if reached[j].real > _LEAST else zero
-        start[m] = 0.0
+@kernel
+def _gaps_in_x_above(f, y, used, counts, i, scale, gap, start, opened, down):
+    """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does."""
+    L, closes, both, zero = gap.shape[0], f.x.closes[i - 1], f.both[0], 0.0 * start[0]
+    whole = zero
+    for k in range(L):  # a state goes on to the one after it, whose old values are still there
+        a, out, after = gap[k], down[k], down[min(k + 1, L - 1)]
+        factor, total, used_here = zero, zero, zero
+        if i < f.x.residue.size:
+            factor += f.steps[k + 1] * f.x.residue[i]
+        for j in range(start.size):
+            value = factor * y.site[j] * after[j]
+            total += a[j] * value
+            value += closes * (start[j] + both * opened[j])
+            used_here += a[j] * value
+            counts.site[j] += a[j] * value
+            out[j] = value * scale
+        used.steps[k + 1] += total
+        whole += used_here
+    used.x.residue[i - 1] += whole

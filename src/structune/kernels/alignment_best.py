@@ -3,36 +3,42 @@
 import numpy as np
 
 from structune.kernels._jit import kernel
+from structune.kernels.alignment import extend, window
 
+SKIP_Y = 1
 BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
 
 
 @kernel
-def best_rows(match, first, f, rows, ends):
+def best_rows(match, first, f, cells, rows, ends):
     """Fill rows 1..B from row 0 with the best scores, as `forward` does with sums; ``f`` holds logs.
 
     ``ends`` (B + 1,) becomes the best score of an alignment whose last match is in the row.
     """
-    B, m = match.shape
-    done = np.empty(m + 1)
-    for r in range(1, B + 1):
+    low, high, left = cells.low, cells.high, cells.low[first]
+    all_done = np.empty(f.y.site.size)
+    for r in range(1, match.shape[0] + 1):
         i = first + r
-        here, before, by = rows.match[r], rows.start[r - 1], match[r - 1]
-        here[0] = -np.inf
-        out = here[1:]
-        for j in range(m):
+        a, b = low[i], high[i]
+        extend(rows, r - 1, high[i - 1], b, -np.inf)
+        y, width = window(f.y, a, b), b - a
+        here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
+        here[0] = by[a - 1 - left] + before[a - 1] if a > low[i - 1] else -np.inf
+        out, before, by = here[1:], before[a:b], by[a - left : b - left]
+        for j in range(width):
             out[j] = by[j] + before[j]
-        _gaps_in_x(f, i, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r])
-        _finished(rows.gap_x[r], f.x.closes[i - 1], done)
-        _gaps_in_y(f, i, here, done, rows.gap_y[r])
-        _start(f, i, here, done, rows.gap_y[r], rows.start[r])
-        ends[r] = _end(f, i, here)
+        gap_x, gap_y, done = rows.gap_x[r, :, a : b + 1], rows.gap_y[r, :, a : b + 1], all_done[: width + 1]
+        _gaps_in_x(f, y, i, rows.match[r - 1, a : b + 1], rows.gap_x[r - 1, :, a : b + 1], gap_x)
+        _finished(gap_x, f.x.closes[i - 1], done)
+        _gaps_in_y(f, y, i, here, done, gap_y)
+        _start(f, y, i, a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        ends[r] = _end(f, y, i, b == f.y.residue.size, here)[0]
 
 
 @kernel
-def _gaps_in_x(f, i, match, gap, out):
+def _gaps_in_x(f, y, i, match, gap, out):
     """Gaps that reach this row, from the row above."""
-    L, t, y, residue = out.shape[0], f.steps, f.y, f.x.residue[i - 1]
+    L, t, residue = out.shape[0], f.steps, f.x.residue[i - 1]
     opens, row = residue + t[0] + f.x.opens[i - 1], out[0]
     for j in range(row.size):
         row[j] = match[j] + (opens + y.site[j] + y.site_open[j])
@@ -58,9 +64,9 @@ def _finished(gap, closes, out):
 
 
 @kernel
-def _gaps_in_y(f, i, match, done, out):
+def _gaps_in_y(f, y, i, match, done, out):
     """Gaps that follow a match, or a gap in x, of the same row."""
-    L, t, y, m = out.shape[0], f.steps, f.y, match.size - 1
+    L, t, m = out.shape[0], f.steps, match.size - 1
     site, both = f.x.site[i], f.both[0]
     out[:, 0] = -np.inf
     opens, row = t[0] + f.x.site_open[i] + site, out[0, 1:]
@@ -77,13 +83,13 @@ def _gaps_in_y(f, i, match, done, out):
 
 
 @kernel
-def _start(f, i, match, done, gap_y, out):
+def _start(f, y, i, is_first, match, done, gap_y, out):
     """What a match may follow."""
-    begins, y = f.x.begins[i], f.y
-    out[0] = max(begins + y.begins[0], done[0])
-    begins += f.both[1]
-    for j in range(1, out.size):
+    begins = f.x.begins[i] + f.both[1]
+    for j in range(out.size):
         out[j] = max(max(match[j], done[j]), begins + y.begins[j])
+    if is_first:
+        out[0] = max(done[0], f.x.begins[i] + y.begins[0])
     out = out[1:]
     for k in range(gap_y.shape[0]):
         gap = gap_y[k, 1:]
@@ -92,27 +98,25 @@ def _start(f, i, match, done, gap_y, out):
 
 
 @kernel
-def _end(f, i, match):
-    """What ends with a match in this row."""
-    m, ends, best = match.size - 1, f.y.ends, -np.inf
+def _end(f, y, i, is_last, match):
+    """The best that ends with a match in this row, and the cell where it does."""
+    m, best, cell = match.size - 1, -np.inf, 0
+    corner = f.both[1] if i < f.x.residue.size else 0.0
     for j in range(m):
-        best = max(best, match[j] + ends[j])
-    if i < f.x.residue.size:
-        best += f.both[1]
-    return max(best, match[m] + ends[m]) + f.x.ends[i]
+        value = match[j] + y.ends[j] + corner
+        if value > best:
+            best, cell = value, j
+    value = match[m] + y.ends[m] + (0.0 if is_last else corner)
+    if value > best:
+        best, cell = value, m
+    return best + f.x.ends[i], cell
 
 
 @kernel
-def last_match(f, i, match):
-    """The column where the best that ends in this row does."""
-    m, best, column = match.size - 1, -np.inf, 0
-    for j in range(m + 1):
-        value = match[j] + f.y.ends[j]
-        if i < f.x.residue.size and j < m:
-            value += f.both[1]
-        if value > best:
-            best, column = value, j
-    return column
+def last_match(f, i, cells, match):
+    """The column where the best that ends in row i does."""
+    a, b = cells.low[i], cells.high[i]
+    return a + _end(f, window(f.y, a, b), i, b == f.y.residue.size, match[a : b + 1])[1]
 
 
 @kernel
@@ -186,7 +190,7 @@ def accuracy_rows(worth, below, choices):
     """The most that the matches from a cell on are worth, from the last row of ``worth`` (B, m) to the first.
 
     ``below`` (m + 1,) holds the row after the last, and then the first. ``choices`` (B, m): 0 leaves out the
-    residue of x, 1 that of y, 2 matches them.
+    residue of x, `SKIP_Y` that of y, 2 matches them.
     """
     B, m = worth.shape
     for r in range(B - 1, -1, -1):
@@ -195,7 +199,7 @@ def accuracy_rows(worth, below, choices):
             matched, value, choice = diagonal + worth[r, j], below[j], 0
             diagonal = below[j]
             if below[j + 1] > value:
-                value, choice = below[j + 1], 1
+                value, choice = below[j + 1], SKIP_Y
             if matched > value:
                 value, choice = matched, 2
             below[j], choices[r, j] = value, choice
@@ -211,4 +215,4 @@ def accuracy_trace(choices, partner):
         choice = choices[i, j]
         if choice == 2:
             partner[i] = j
-        i, j = i + (choice != 1), j + (choice != 0)
+        i, j = i + (choice != SKIP_Y), j + (choice != 0)

@@ -33,13 +33,11 @@ def _share(part, whole):
 
 
 @kernel
-def log_forward(match, f, rows, ends):
+def log_forward(match, f, cells, rows, ends):
     """All rows; ``match`` and ``f`` hold logs, ``ends`` (n + 1,) becomes that of what ends there."""
-    n, m = match.shape
-    L = rows.gap_x.shape[1]
-    y = f.y
-    for i in range(n + 1):
-        for j in range(m + 1):
+    L, y = rows.gap_x.shape[1], f.y
+    for i in range(match.shape[0] + 1):
+        for j in range(cells.low[i], cells.high[i] + 1):
             start = _begin(f, i, j)
             if i and j:
                 rows.match[i, j] = match[i - 1, j - 1] + rows.start[i - 1, j - 1]
@@ -104,13 +102,13 @@ def _into_y(f, rows, i, j, k):
 
 
 @kernel
-def log_backward(f, rows, log_z, shares, posterior, used):
+def log_backward(f, cells, rows, log_z, shares, posterior, used):
     """Hand the probability of each cell on to what it follows; ``shares`` are rows of zeros."""
     n, m = posterior.shape
     L, t = rows.gap_x.shape[1], f.steps
     x, y = f.x, f.y
     for i in range(n, 0, -1):
-        for j in range(m, -1, -1):
+        for j in range(cells.high[i], cells.low[i] - 1, -1):
             # what a match may follow: another, a finished gap, or nothing
             share, whole = shares.start[i, j], rows.start[i, j]
             finished = 0.0 * log_z
@@ -156,7 +154,7 @@ def log_backward(f, rows, log_z, shares, posterior, used):
                 used.both[0] += part
                 shares.done[i, j - 1] += part
                 shares.match[i, j - 1] += share - part
-        for j in range(m, -1, -1):
+        for j in range(cells.high[i], cells.low[i] - 1, -1):
             for k in range(L):
                 share, whole = shares.gap_x[i, k, j], rows.gap_x[i, k, j]
                 residue = x.residue[i - 1] + y.site[j]

@@ -15,7 +15,7 @@ from structune.errors import DataError
 from structune.kernels import alignment as kernels
 from structune.kernels import alignment_best as best_kernels
 from structune.kernels import alignment_log as log_kernels
-from structune.kernels.alignment import Below, Factors, Rows, Side
+from structune.kernels.alignment import Below, Cells, Factors, Rows, Side
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures, Uses
 from structune.structures.base import Array, FloatArray, IntArray
 
@@ -41,6 +41,8 @@ class Pair:
     x, y : SequenceFeatures
     forced : pair of ndarray of int, optional
         Matches that an alignment must have.
+    band : int, optional
+        How many cells paths may be off the line from the first cell to the last.
     """
 
     def __init__(
@@ -51,15 +53,17 @@ class Pair:
         x: SequenceFeatures,
         y: SequenceFeatures,
         forced: Forced | None = None,
+        band: int | None = None,
     ) -> None:
         self.features, self.x, self.y = features, x, y
-        self.forced = forced if forced is not None and forced[0].size else None
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
         self._most_match = features.most_match(w, x, y)
         (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
-        if self.forced is not None:
-            side_x, side_y = _through(side_x, self.forced[0]), _through(side_y, self.forced[1])
+        self.cells = cells_near(self.n, self.m, band)
+        if forced is not None and forced[0].size:
+            side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
+            self.cells = _cells_through(self.cells, *forced)
         self.scores = features.factors(w, side_x, side_y)
         self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
@@ -82,25 +86,24 @@ class Pair:
         pair.base, pair.none = self.base.real, self.none.real
         return pair
 
+    def columns(self, rows: slice) -> slice:
+        """The residues of y that some of these of x may be matched with."""
+        return slice(int(self.cells.low[rows.start]), int(self.cells.high[rows.stop]))
+
     def match(self, rows: slice) -> Array:
-        """Scores of matches of some residues of x, relative to those residues being terminal."""
-        scores = self._left[rows] @ self._right
+        """Scores of matches of some residues of x with `columns`, relative to both being terminal."""
+        columns = self.columns(rows)
+        scores = self._left[rows] @ self._right[:, columns]
         scores -= self._terminal_x[rows, None]
-        scores -= self._terminal_y
-        if self.forced is not None:
-            inside = (self.forced[0] >= rows.start) & (self.forced[0] < rows.stop)
-            i, j = self.forced[0][inside] - rows.start, self.forced[1][inside]
-            kept = scores[i, j].copy()
-            scores[i], scores[:, self.forced[1]] = -np.inf, -np.inf
-            scores[i, j] = kept
-        return scores
+        scores -= self._terminal_y[columns]
+        return np.asarray(scores)
 
     def blocks(self) -> list[slice]:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
             return []
-        states = 2 + 2 * self.features.n_steps
-        size = max(_LEAST_ROWS, _CELLS // (states * (self.m + 1)))
+        widest = int((self.cells.high - self.cells.low).max()) + 1
+        size = max(_LEAST_ROWS, _CELLS // ((2 + 2 * self.features.n_steps) * widest))
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, n_rows: int, fill: float | None = None) -> Rows:
@@ -113,11 +116,28 @@ class Pair:
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
 
 
+def cells_near(n: int, m: int, band: int | None) -> Cells:
+    """Cells that are at most `band` columns off the line from the first cell to the last; all without it."""
+    if band is None:
+        return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
+    middle = np.linspace(0.0, m, n + 1)
+    low, high = np.ceil(middle - band), np.floor(middle + band)
+    return Cells(*(np.clip(ends, 0, m).astype(np.int64) for ends in (low, high)))
+
+
+def _cells_through(cells: Cells, i: IntArray, j: IntArray) -> Cells:
+    """Those of the cells that a path through the matches may have."""
+    rows = np.arange(cells.low.size)
+    low = np.concatenate(([0], j + 1))[np.searchsorted(i, rows - 1, side="right")]
+    high = np.concatenate((j, [cells.high[-1]]))[np.searchsorted(i, rows)]
+    return Cells(np.maximum(cells.low, low), np.minimum(cells.high, high))
+
+
 def _through(side: Side, forced: IntArray) -> Side:
-    """Without what would leave the forced residues out."""
-    residue, begins, ends = side.residue.copy(), side.begins.copy(), side.ends.copy()
-    residue[forced] = begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
-    return side._replace(residue=residue, begins=begins, ends=ends)
+    """Without beginning after the first of these residues, or ending before the last."""
+    begins, ends = side.begins.copy(), side.ends.copy()
+    begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
+    return side._replace(begins=begins, ends=ends)
 
 
 class RangeError(ArithmeticError):
@@ -175,7 +195,7 @@ class Inference:
     def _forward(self, block: slice, rows: Rows) -> tuple[Array, Array]:
         match = np.exp(self.pair.match(block) - self._tilt)
         ends = np.zeros(rows.logs.size, self.pair.dtype)
-        kernels.forward(match, block.start, self._factors, rows, ends)
+        kernels.forward(match, block.start, self._factors, self.pair.cells, rows, ends)
         return match, ends
 
     def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
@@ -190,12 +210,13 @@ class Inference:
             else:
                 rows = self._begin(block, self._first_rows[k])
                 match, _ = self._forward(block, rows)
-            posterior = np.empty_like(match)
-            kernels.backward(match, block.start, f, rows, self._log_z, below, posterior, used)
+            posterior = np.zeros_like(match)
+            kernels.backward(match, block.start, f, pair.cells, rows, self._log_z, below, posterior, used)
             if not np.isfinite(posterior.sum()):
                 raise RangeError("backward sums leave the range of a double")
             yield block, posterior
-        used.x.begins[0] += (f.x.begins[0] * f.y.begins) @ below.start
+        first = slice(0, int(pair.cells.high[0]) + 1)
+        used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
         if not abs(lost) < _LOST:
             raise RangeError("forward and backward sums leave the range of a double")
@@ -219,7 +240,7 @@ class LogInference:
         self._rows = pair.tables(pair.n, -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
-        log_kernels.log_forward(pair.match(slice(0, pair.n)), pair.scores, self._rows, ends)
+        log_kernels.log_forward(pair.match(slice(0, pair.n)), pair.scores, pair.cells, self._rows, ends)
         top = ends[np.argmax(ends.real)]
         self._log_z = top + np.log(np.exp(ends - top).sum())
         self.log_partition = self._log_z + pair.base
@@ -230,7 +251,9 @@ class LogInference:
         posterior = np.zeros((pair.n, pair.m), pair.dtype)
         zeros = pair.tables(pair.n, 0.0)
         shares = log_kernels.Shares(*zeros[:4], np.zeros_like(zeros.start))
-        log_kernels.log_backward(pair.scores, self._rows, self._log_z, shares, posterior, used)
+        log_kernels.log_backward(
+            pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used
+        )
         yield slice(0, pair.n), posterior
 
     @property
@@ -284,11 +307,12 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
         products = [np.zeros((size, size), pair.dtype) for size in sizes]
         matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
         for rows, posterior in inference.posteriors(used):
-            right = posterior @ pair.y.pairing
+            columns = pair.columns(rows)
+            right = posterior @ pair.y.pairing[columns]
             for block, sums in zip(blocks, products, strict=True):
                 sums += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
             matched[0][rows] = posterior.sum(axis=1)
-            matched[1][:] += posterior.sum(axis=0)
+            matched[1][columns] += posterior.sum(axis=0)
         return inference.log_partition, Uses(products, used, matched, inference.no_match)
 
     return _soundly(pair, collect)
@@ -296,6 +320,8 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
 
 class Posteriors:
     """Probabilities of matches in blocks of rows, the last one first: kept, or found again each time.
+
+    Each block has the columns that `Pair.columns` tells.
 
     Parameters
     ----------
@@ -314,7 +340,7 @@ class Posteriors:
             yield from _blocks(self._inference)
         else:
             for rows in reversed(self.pair.blocks()):
-                yield rows, self.table[rows]
+                yield rows, self.table[rows, self.pair.columns(rows)]
 
     def most_accurate(self, gamma: float) -> IntArray:
         """The alignment of maximum expected accuracy."""
@@ -325,11 +351,14 @@ class Posteriors:
         free_x, free_y = np.ones(n), np.ones(m)
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
-            free_y -= part.sum(axis=0)
+            free_y[self.pair.columns(rows)] -= part.sum(axis=0)
         below, choices = np.zeros(m + 1), np.zeros((n, m), np.uint8)
         for rows, part in self:
-            worth = part - (free_x[rows, None] + free_y) / (2 * gamma)
-            best_kernels.accuracy_rows(worth, below, choices[rows])
+            columns = self.pair.columns(rows)
+            worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
+            left, cells = columns.start, slice(columns.start, columns.stop + 1)
+            best_kernels.accuracy_rows(worth, below[cells], choices[rows, columns])
+            below[:left], choices[rows, :left] = below[left], best_kernels.SKIP_Y
         best_kernels.accuracy_trace(choices, partner)
         return partner
 
@@ -338,7 +367,7 @@ class Posteriors:
         found = np.full(self.pair.n, np.nan)
         for rows, part in self:
             i = np.flatnonzero(partner[rows] >= 0)
-            found[rows][i] = part[i, partner[rows][i]]
+            found[rows][i] = part[i, partner[rows][i] - self.pair.columns(rows).start]
         return found
 
 
@@ -346,7 +375,7 @@ def _table(inference: Inference | LogInference) -> Array:
     pair = inference.pair
     out = np.zeros((pair.n, pair.m), pair.dtype)
     for rows, part in _blocks(inference):
-        out[rows] = part
+        out[rows, pair.columns(rows)] = part
     return out
 
 
@@ -466,7 +495,7 @@ class _Best:
             if k < len(blocks) - 1:
                 rows, _ = self._fill(block, first_rows[k])
             if i == last:
-                j = best_kernels.last_match(scores, i, rows.match[i - block.start])
+                j = best_kernels.last_match(scores, i, pair.cells, rows.match[i - block.start])
                 state = best_kernels.MATCH
             state, i, j = best_kernels.trace(state, i, j, block.start, scores, rows, partner)
         return partner, float(score + pair.base)
@@ -477,9 +506,9 @@ class _Best:
         _continue(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
         match = pair.match(block)
         if self._bonus is not None:
-            match += self._bonus[block].toarray()
+            match += self._bonus[block][:, pair.columns(block)].toarray()
         ends = np.full(len(match) + 1, -np.inf)
-        best_kernels.best_rows(match, block.start, scores, rows, ends)
+        best_kernels.best_rows(match, block.start, scores, pair.cells, rows, ends)
         return rows, ends
 
 
