@@ -168,10 +168,18 @@ def has_one_overhang(partner, m):
     return not (i[0] and partner[i[0]]) and not (i[-1] < partner.size - 1 and partner[i[-1]] < m - 1)
 
 
-def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both", annotated=False):
+def in_band(partner, m, band):
+    """Whether what is matched, and the corner between two matches, is near the line between both ends."""
+    matches = [(i, j) for i, j in enumerate(partner.tolist()) if j >= 0]
+    cells = [cell for i, j in matches for cell in ((i, j), (i + 1, j + 1))]
+    cells += [(c, b + 1) for (_, b), (c, _) in pairwise(matches)]
+    return all(abs(j - i * m / len(partner)) <= band for i, j in cells)
+
+
+def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both", annotated=False, band=None):
     """The laws' problem: a random alignment of each pair; if `partial`, only some matches of it are known."""
     inputs = [(annotate(x, rng), annotate(y, rng)) for x, y in pairs] if annotated else pairs
-    structure = Alignment("full" if full else "affine", overhangs, N_PROFILE * annotated, annotated)
+    structure = Alignment("full" if full else "affine", overhangs, N_PROFILE * annotated, annotated, band)
     names = structure.weight_names()
 
     def definition(p, partner):
@@ -181,7 +189,12 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         return found
 
     outputs = [
-        [p for p in alignments(len(x), len(y)) if overhangs == "both" or has_one_overhang(p, len(y))]
+        [
+            p
+            for p in alignments(len(x), len(y))
+            if (overhangs == "both" or has_one_overhang(p, len(y)))
+            and (band is None or in_band(p, len(y), band))
+        ]
         for x, y in pairs
     ]
     rows = [

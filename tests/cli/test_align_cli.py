@@ -98,6 +98,13 @@ def test_align_all(files, tmp_path):
     assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
 
 
+def test_align_in_a_band(files):
+    found = read(succeed("align", files / "test.fa", "-m", files / "m.structune", "--band", 1, *QUIET))
+    pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
+    model = structune.load(files / "m.structune").set_params(band=1)
+    assert model.predict(pairs) == [tuple(a.rows) for a in found]
+
+
 def test_names_that_are_not_ascii(files, tmp_path):
     (tmp_path / "x.fa").write_bytes(b">caf\xe9\nAC\n>\xc3\xa9\nAC\n")
     succeed("align", tmp_path / "x.fa", "-m", "BLOSUM62", "-o", tmp_path / "out.fa.gz", *QUIET)

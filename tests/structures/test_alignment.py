@@ -23,6 +23,8 @@ MODELS = {
     "one overhang, partial": {"full": False, "partial": True, "overhangs": "one"},
     "annotated": {"annotated": True},
     "affine, annotated, partial": {"full": False, "partial": True, "annotated": True},
+    "banded": {"band": 1},
+    "affine, banded, partial": {"full": False, "partial": True, "band": 2},
 }
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
@@ -211,6 +213,38 @@ def test_forced_matches_of_low_scores_stay_in_the_linear_domain(monkeypatch):
     w[0] = -3.0
     shard = structure.encode([(x, x + "c")], [(x + "-", x + "c")])
     assert structure.log_partition(w, shard, within=True)[0] < -1000
+
+
+def test_a_wide_band_is_none_and_a_narrow_one_costs_less():
+    rng = np.random.default_rng(0)
+    x = "".join(rng.choice(list(RESIDUES), 300))
+    pair = x, "".join(c for c in x if rng.random() < 0.95)
+    structure = Alignment("affine")
+    w, results = structure.guess() / 3, []
+    for band in (None, 10_000, 30):
+        limited = structure.with_band(band)
+        shard, sums = limited.encode([pair]), np.zeros(w.size)
+        log_z = limited.log_partition(w, shard, sums)
+        results.append([log_z, sums, limited.best(w, shard)[0], limited.best_accuracy(w, shard, 1.0)])
+    for wide, narrow, whole in zip(results[1], results[2], results[0], strict=True):
+        assert_allclose(wide, whole, rtol=1e-12, atol=1e-12)
+        assert_allclose(narrow, whole, rtol=1e-3, atol=1e-3)
+    cells = inference.cells_near(10_000, 9_000, 50)
+    assert (cells.high - cells.low).sum() < 102 * 10_001
+
+
+@pytest.mark.parametrize("band", [0, -1, 1.5, "10"])
+def test_bands_that_are_none(band):
+    with pytest.raises(DataError, match="expected a whole number from 1 on"):
+        Alignment("affine", band=band)
+
+
+def test_alignments_beyond_the_band():
+    pairs, rows = [("HEAG", "HEAG"), ("HEAG", "GGHEAG")], [("----HEAG", "HEAG----"), ("--HEAG", "GGHEAG")]
+    structure = Alignment("affine", band=2)
+    assert structure.encode(pairs, rows).partners.tolist() == [-1] * 4 + [2, 3, 4, 5]
+    with pytest.raises(DataError, match=r"pair 1: found an alignment 2\.0 residues off the diagonal.*band=1"):
+        structure.with_band(1).encode(pairs, rows)
 
 
 def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):

@@ -132,6 +132,15 @@ def align(
         ),
     ] = align_opt.Decoding.mea,
     gamma: align_opt.Gamma = None,
+    band: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many residues of the second sequence an alignment may be off the line between both "
+            "ends: for long sequences that go together all along.",
+            show_default=False,
+        ),
+    ] = None,
     format: Annotated[
         align_opt.Format,
         typer.Option(
@@ -170,7 +179,9 @@ def align(
     from structune.cli.aligning import Request, run
 
     target = "-" if output is None else str(output)
-    request = Request(model, file, which.value, method.value, gamma, format.value, target, plot, jobs, quiet)
+    request = Request(
+        model, file, which.value, method.value, gamma, band, format.value, target, plot, jobs, quiet
+    )
     raise typer.Exit(run(request))
 
 

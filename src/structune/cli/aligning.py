@@ -40,6 +40,7 @@ class Request:
     which: str
     method: str
     gamma: float | None
+    band: int | None
     format: str
     output: str
     plot: Path | None
@@ -65,6 +66,8 @@ def run(request: Request) -> int:
     """Align, and write as soon as it is known; returns the exit code."""
     request.check()
     aligner = open_aligner(request.model, request.n_jobs)
+    if request.band is not None:
+        aligner.set_params(band=request.band)
     request.check_model(aligner)
     pairs, total = _pairs(request)
     path_of = drawing_paths(request.plot, several=total > 1)

@@ -77,6 +77,9 @@ class SequenceAligner(StructuredEstimator):
     center : str, optional
         A matrix of Biopython, such as "BLOSUM62": the prior has its mean where scores are those of the matrix
         with gaps of 11 and 1, as log odds, and not at zero. With ``loss="log"``; for few alignments.
+    band : int, optional
+        In fits and predictions, how many residues of y an alignment may be off the line between both ends,
+        from its first match to its last: for long sequences that go together all along. None for no limit.
     holdout, folds
         Share of the training pairs that tuning holds out, or number of folds.
     tolerance : float
@@ -146,6 +149,7 @@ class SequenceAligner(StructuredEstimator):
         features: str = "full",
         overhangs: str = "both",
         center: str | None = None,
+        band: int | None = None,
         holdout: float = 0.2,
         folds: int | None = None,
         tolerance: float = TOLERANCE,
@@ -164,6 +168,7 @@ class SequenceAligner(StructuredEstimator):
         self.features = features
         self.overhangs = overhangs
         self.center = center
+        self.band = band
         self.holdout = holdout
         self.folds = folds
         self.tolerance = tolerance
@@ -201,7 +206,7 @@ class SequenceAligner(StructuredEstimator):
         loss, X, y = self._make_loss(), list(X), list(y)
         if not X:
             raise DataError("the training set is empty: expected at least one pair")
-        alignment = Alignment.for_pairs(X, self.features, self.overhangs)
+        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band)
         shard = alignment.encode(X, y, sample_weight)
         self._check_known(shard, loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
@@ -229,7 +234,7 @@ class SequenceAligner(StructuredEstimator):
 
     @property
     def _structure(self) -> Alignment:
-        return self.alignment_
+        return self.alignment_.with_band(self.band)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -248,11 +253,11 @@ class SequenceAligner(StructuredEstimator):
         gamma = self._checked_gamma(gamma)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
-        return self._rows(X, lambda part: self.alignment_.best_accuracy(self.coef_, part, gamma))
+        return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, gamma))
 
     def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
         """The most probable alignment of each pair: that of the highest score."""
-        return self._rows(X, lambda part: self.alignment_.best(self.coef_, part)[0])
+        return self._rows(X, lambda part: self._structure.best(self.coef_, part)[0])
 
     def predict_confidence(
         self, X: Pairs, gamma: float | None = None, method: str = "mea", posteriors: bool = False
@@ -284,7 +289,7 @@ class SequenceAligner(StructuredEstimator):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
         chosen = self._checked_gamma(gamma) if method == "mea" else None
         found = self._of_pairs(
-            X, lambda part: self.alignment_.decode(self.coef_, part, chosen, keep=posteriors)
+            X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors)
         )
         return [_confident(pair, decoded) for pair, decoded in found]
 
@@ -298,7 +303,7 @@ class SequenceAligner(StructuredEstimator):
         """
         self._require_probabilities()
         check_is_fitted(self, "coef_")
-        return self.alignment_.posterior(self.coef_, self.alignment_.encode([(x, y)]), 0)
+        return self._structure.posterior(self.coef_, self._structure.encode([(x, y)]), 0)
 
     def log_loss(self, X: Pairs, y: Rows) -> FloatArray:
         """-log of the probability of what is known of each alignment, shape (n_pairs,).
@@ -310,7 +315,7 @@ class SequenceAligner(StructuredEstimator):
         """
         self._require_probabilities()
         check_is_fitted(self, "coef_")
-        structure, w = self.alignment_, self.coef_
+        structure, w = self._structure, self.coef_
 
         def loss(part: AlignmentShard) -> FloatArray:
             whole, known = (structure.log_partition(w, part, within=within) for within in (False, True))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,9 @@ class Alignment(Structure):
     secondary : bool
         Whether each sequence has a secondary structure: matches of two states, and states of residues in
         gaps, have weights.
+    band : int, optional
+        How many residues of y an alignment may be off the line between both ends, from its first match to
+        its last. Without it all alignments count; the time is that of all cells of a table.
     """
 
     kind = "alignment"
@@ -58,15 +63,29 @@ class Alignment(Structure):
     decoding_is_costly = True
 
     def __init__(
-        self, features: str = "full", overhangs: str = "both", profile: int = 0, secondary: bool = False
+        self,
+        features: str = "full",
+        overhangs: str = "both",
+        profile: int = 0,
+        secondary: bool = False,
+        band: int | None = None,
     ) -> None:
         self.feature_set = FeatureSet(features, overhangs, profile, secondary)
+        self.band = _checked_band(band)
 
     @classmethod
-    def for_pairs(cls, inputs: Sequence[ProteinPair], features: str, overhangs: str) -> Alignment:
+    def for_pairs(
+        cls, inputs: Sequence[ProteinPair], features: str, overhangs: str, band: int | None
+    ) -> Alignment:
         """With weights for what the first sequence has beside its residues."""
         first, _ = _proteins(inputs[0], 0)
-        return cls(features, overhangs, first.n_columns, first.secondary is not None)
+        return cls(features, overhangs, first.n_columns, first.secondary is not None, band)
+
+    def with_band(self, band: int | None) -> Alignment:
+        """The same with another band."""
+        other = copy(self)
+        other.band = _checked_band(band)
+        return other
 
     @property
     def n_weights(self) -> int:
@@ -104,8 +123,8 @@ class Alignment(Structure):
         Raises
         ------
         DataError
-            A character that is no residue, rows of different length or of other residues, annotation that is
-            wrong or not that of the structure. Names the pair.
+            A character that is no residue, rows of different length or of other residues, an alignment beyond
+            the band, annotation that is wrong or not that of the structure. Names the pair.
         """
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
@@ -115,8 +134,12 @@ class Alignment(Structure):
             parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
             for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
         ]
-        for p, alignment in enumerate(found if self.feature_set.overhangs == "one" else ()):
-            _check_overhangs(alignment, len(pairs[p][1].residues), p)
+        for p, alignment in enumerate(found):
+            m = len(pairs[p][1].residues)
+            if self.feature_set.overhangs == "one":
+                _check_overhangs(alignment, m, p)
+            if self.band is not None:
+                _check_cells(alignment.partner, m, self.band, p)
         sizes = np.array([part.size for part in letters], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
@@ -194,7 +217,7 @@ class Alignment(Structure):
         for p, (x, y) in enumerate(shard.sequences.tolist()):
             if not (within and shard.whole[p]):
                 known = _known(shard, p) if within or forced else None
-                yield p, Pair(self.feature_set, w, matrix, described[x], described[y], known)
+                yield p, Pair(self.feature_set, w, matrix, described[x], described[y], known, self.band)
 
     def log_partition(
         self,
@@ -322,6 +345,24 @@ def _two(pair: Any, p: int, kinds: tuple[type, ...] = (str,)) -> tuple[Any, Any]
 def _proteins(pair: Any, p: int) -> tuple[Protein, Protein]:
     x, y = _two(pair, p, (str, Protein))
     return as_protein(x), as_protein(y)
+
+
+def _checked_band(band: int | None) -> int | None:
+    if band is not None and (not isinstance(band, Integral) or band < 1):
+        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
+    return None if band is None else int(band)
+
+
+def _check_cells(partner: IntArray, m: int, band: int, p: int) -> None:
+    """That the path of an alignment stays in the band."""
+    i = np.flatnonzero(partner >= 0)
+    j = partner[i]
+    rows, columns = np.concatenate((i, i + 1, i[1:])), np.concatenate((j, j + 1, j[:-1] + 1))
+    off = np.abs(columns - rows * m / max(1, partner.size)).max(initial=0.0)
+    if off > band:
+        raise DataError(
+            f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"
+        )
 
 
 def _check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:

@@ -120,8 +120,9 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
     """Cells that are at most `band` columns off the line from the first cell to the last; all without it."""
     if band is None:
         return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
-    middle = np.linspace(0.0, m, n + 1)
+    middle = np.arange(n + 1) * m / max(1, n)
     low, high = np.ceil(middle - band), np.floor(middle + band)
+    high[n] = m
     return Cells(*(np.clip(ends, 0, m).astype(np.int64) for ends in (low, high)))
 
 
@@ -251,9 +252,7 @@ class LogInference:
         posterior = np.zeros((pair.n, pair.m), pair.dtype)
         zeros = pair.tables(pair.n, 0.0)
         shares = log_kernels.Shares(*zeros[:4], np.zeros_like(zeros.start))
-        log_kernels.log_backward(
-            pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used
-        )
+        log_kernels.log_backward(pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used)
         yield slice(0, pair.n), posterior
 
     @property
