@@ -7,7 +7,8 @@ to it), and has a factor of its own at each cell where matches may begin and end
 comes after the other.
 
 Row i of a table is what is left after i residues of x, column j after j of y. Of each row there are only some
-cells, next to each other, and paths stay within them; what is in the tables beside them has no meaning. Rows
+cells, next to each other, and paths stay within them; what is in the tables beside them has no meaning. The
+first column of a block's tables is that of its first cell. Rows
 are scaled: a cell holds its value times ``exp(-logs[i])``. All loops run over rows of cells, next to each
 other in memory, but for that along a gap in y, whose last state feeds itself.
 """
@@ -122,8 +123,9 @@ def forward(match, first, f, cells, rows, ends):
 
     ``ends`` (B + 1,) becomes the value of all alignments whose last match is in the row, scaled as the row.
     """
-    low, high, left = cells.low, cells.high, cells.low[first]
-    done = np.empty(f.y.site.size, rows.start.dtype)
+    left = cells.low[first]
+    low, high = cells.low - left, cells.high - left
+    done = np.empty(rows.start.shape[1], rows.start.dtype)
     for r in range(1, match.shape[0] + 1):
         i = first + r
         a, b = low[i], high[i]
@@ -134,12 +136,12 @@ def forward(match, first, f, cells, rows, ends):
         scale = 1.0 / total
         rows.logs[r] = rows.logs[r - 1] + np.log(total)
 
-        y, width = window(f.y, a, b), b - a
+        y, width = window(f.y, left + a, left + b), b - a
         here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
         here[0] = 0.0
         if a > low[i - 1]:
-            here[0] = (by[a - 1 - left] * scale) * before[a - 1]
-        out, before, by = here[1:], before[a:b], by[a - left : b - left]
+            here[0] = (by[a - 1] * scale) * before[a - 1]
+        out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = (by[j] * scale) * before[j]
         above, gap_x = rows.gap_x[r - 1, :, a : b + 1], rows.gap_x[r, :, a : b + 1]
@@ -148,8 +150,8 @@ def forward(match, first, f, cells, rows, ends):
         gap_y = rows.gap_y[r, :, a : b + 1]
         _gaps_in_y(f, y, i, here, done, gap_y)
         begins = _scaled(f.x.begins[i], -rows.logs[r])
-        _start(f, y, begins, a == 0, here, done, gap_y, rows.start[r, a : b + 1])
-        ends[r] = _end(f, y, i, b == f.y.residue.size, here)
+        _start(f, y, begins, left + a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)
 
 
 @kernel
@@ -244,21 +246,22 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
     ``posterior`` becomes the probabilities of the matches, in the columns of ``match``; ``below`` holds what
     row B hands up, zeros for the last row of all, and then what row 0 is handed.
     """
-    low, high, left, L = cells.low, cells.high, cells.low[first], rows.gap_x.shape[1]
-    t, both = f.steps, f.both[0]
-    size, dtype = f.y.site.size, below.start.dtype
+    left, L, t, both = cells.low[first], rows.gap_x.shape[1], f.steps, f.both[0]
+    low, high = cells.low - left, cells.high - left
+    size, dtype = rows.start.shape[1], below.start.dtype
+    all_start, all_down = below.start[left:], below.gap_x[:, left:]
     all_gap_y = np.empty((L, size), dtype)
     all_opened, all_done, all_here = np.empty((3, size), dtype)
     for r in range(match.shape[0], 0, -1):
         i = first + r
         a, b = low[i], high[i]
-        y, counts, width = window(f.y, a, b), window(used.y, a, b), b - a
-        start, down = below.start[a : b + 1], below.gap_x[:, a : b + 1]
+        y, counts, width = window(f.y, left + a, left + b), window(used.y, left + a, left + b), b - a
+        start, down = all_start[a : b + 1], all_down[:, a : b + 1]
         gap_y, opened = all_gap_y[:, : width + 1], all_opened[: width + 1]
         done, here = all_done[: width + 1], all_here[: width + 1]
         cell, gap_x = rows.match[r, a : b + 1], rows.gap_x[r, :, a : b + 1]
 
-        _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), a == 0, start)
+        _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
         _after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1:]
         opened[width] = 0.0
@@ -268,12 +271,12 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
         _count_finished(used, i, both, done, start, opened)
 
         end = _scaled(f.x.ends[i], rows.logs[r] - log_z)
-        _after_match(f, y, used, i, end, b == f.y.residue.size, cell, start, opened, here)
+        _after_match(f, y, used, i, end, left + b == f.y.residue.size, cell, start, opened, here)
         if i < f.x.residue.size:
             _open_gaps_in_x(f, y, used, counts, i, cell, down[0], here)
-        out, by = posterior[r - 1, a - left :], here[1:]
+        out, by = posterior[r - 1, a:], here[1:]
         if a > low[i - 1]:
-            posterior[r - 1, a - 1 - left] = cell[0] * here[0]
+            posterior[r - 1, a - 1] = cell[0] * here[0]
         for j in range(width):
             out[j] = cell[j + 1] * by[j]
 
@@ -281,12 +284,12 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
         scale = np.exp(rows.logs[r - 1] - rows.logs[r])
         _gaps_in_x_above(f, y, used, counts, i, scale, gap_x, start, opened, down)
 
-        reached, by, to = rows.start[r - 1], match[r - 1], below.start
+        reached, by, to = rows.start[r - 1], match[r - 1], all_start
         for j in range(a, b):  # what is as good as out of reach could be followed by more than a double holds
-            to[j] = scale * by[j - left] * here[j + 1 - a] if reached[j].real > _LEAST else 0.0 * here[0]
+            to[j] = scale * by[j] * here[j + 1 - a] if reached[j].real > _LEAST else 0.0 * here[0]
         to[b] = 0.0
         if a > low[i - 1]:
-            to[a - 1] = scale * by[a - 1 - left] * here[0] if reached[a - 1].real > _LEAST else 0.0 * here[0]
+            to[a - 1] = scale * by[a - 1] * here[0] if reached[a - 1].real > _LEAST else 0.0 * here[0]
 
 
 @kernel

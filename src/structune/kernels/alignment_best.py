@@ -15,24 +15,25 @@ def best_rows(match, first, f, cells, rows, ends):
 
     ``ends`` (B + 1,) becomes the best score of an alignment whose last match is in the row.
     """
-    low, high, left = cells.low, cells.high, cells.low[first]
-    all_done = np.empty(f.y.site.size)
+    left = cells.low[first]
+    low, high = cells.low - left, cells.high - left
+    all_done = np.empty(rows.start.shape[1])
     for r in range(1, match.shape[0] + 1):
         i = first + r
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, -np.inf)
-        y, width = window(f.y, a, b), b - a
+        y, width = window(f.y, left + a, left + b), b - a
         here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
-        here[0] = by[a - 1 - left] + before[a - 1] if a > low[i - 1] else -np.inf
-        out, before, by = here[1:], before[a:b], by[a - left : b - left]
+        here[0] = by[a - 1] + before[a - 1] if a > low[i - 1] else -np.inf
+        out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = by[j] + before[j]
         gap_x, gap_y, done = rows.gap_x[r, :, a : b + 1], rows.gap_y[r, :, a : b + 1], all_done[: width + 1]
         _gaps_in_x(f, y, i, rows.match[r - 1, a : b + 1], rows.gap_x[r - 1, :, a : b + 1], gap_x)
         _finished(gap_x, f.x.closes[i - 1], done)
         _gaps_in_y(f, y, i, here, done, gap_y)
-        _start(f, y, i, a == 0, here, done, gap_y, rows.start[r, a : b + 1])
-        ends[r] = _end(f, y, i, b == f.y.residue.size, here)[0]
+        _start(f, y, i, left + a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)[0]
 
 
 @kernel
@@ -113,75 +114,76 @@ def _end(f, y, i, is_last, match):
 
 
 @kernel
-def last_match(f, i, cells, match):
+def last_match(f, i, first, cells, match):
     """The column where the best that ends in row i does."""
-    a, b = cells.low[i], cells.high[i]
-    return a + _end(f, window(f.y, a, b), i, b == f.y.residue.size, match[a : b + 1])[1]
+    left, a, b = cells.low[first], cells.low[i], cells.high[i]
+    here = match[a - left : b + 1 - left]
+    return a + _end(f, window(f.y, a, b), i, b == f.y.residue.size, here)[1]
 
 
 @kernel
-def trace(state, i, j, first, f, rows, partner):
+def trace(state, i, j, first, f, cells, rows, partner):
     """Follow the best path from a cell up to row ``first``; returns the state and the cell where it goes on.
 
     What a state follows is found again from the scores: to keep it would take more bytes a cell.
     """
-    L = rows.gap_x.shape[1]
+    L, left = rows.gap_x.shape[1], cells.low[first]
     while state != BEGIN and i > first:
         if state == MATCH:
             i, j = i - 1, j - 1
             partner[i] = j
-            state = _before_match(f, rows, i - first, i, j)
+            state = _before_match(f, rows, i - first, i, j, j - left)
         elif state < _GAP + L:
             i -= 1
-            state = _before_gap_x(f, rows, state - _GAP, i - first, i, j)
+            state = _before_gap_x(f, rows, state - _GAP, i - first, i, j, j - left)
         else:
             j -= 1
-            state = _before_gap_y(f, rows, state - _GAP - L, i - first, i, j)
+            state = _before_gap_y(f, rows, state - _GAP - L, i - first, i, j, j - left)
     return state, i, j
 
 
 @kernel
-def _before_match(f, rows, r, i, j):
+def _before_match(f, rows, r, i, j, c):
     L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
     if i and j:
         best += f.both[1]
-    if rows.match[r, j] > best:
-        best, state = rows.match[r, j], MATCH
+    if rows.match[r, c] > best:
+        best, state = rows.match[r, c], MATCH
     for k in range(L if i else 0):
-        value = rows.gap_x[r, k, j] + f.x.closes[i - 1]
+        value = rows.gap_x[r, k, c] + f.x.closes[i - 1]
         if value > best:
             best, state = value, _GAP + k
     for k in range(L if j else 0):
-        value = rows.gap_y[r, k, j] + f.y.closes[j - 1]
+        value = rows.gap_y[r, k, c] + f.y.closes[j - 1]
         if value > best:
             best, state = value, _GAP + L + k
     return state
 
 
 @kernel
-def _before_gap_x(f, rows, k, r, i, j):
+def _before_gap_x(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
-        value, state = rows.gap_x[r, k - 1, j] + t[k], _GAP + k - 1
+        value, state = rows.gap_x[r, k - 1, c] + t[k], _GAP + k - 1
     else:
-        value, state = rows.match[r, j] + t[0] + f.x.opens[i] + f.y.site_open[j], MATCH
-    stays = k == L - 1 and rows.gap_x[r, k, j] + t[L] > value
+        value, state = rows.match[r, c] + t[0] + f.x.opens[i] + f.y.site_open[j], MATCH
+    stays = k == L - 1 and rows.gap_x[r, k, c] + t[L] > value
     return _GAP + k if stays else state
 
 
 @kernel
-def _before_gap_y(f, rows, k, r, i, j):
+def _before_gap_y(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
-        value, state = rows.gap_y[r, k - 1, j] + t[k], _GAP + L + k - 1
+        value, state = rows.gap_y[r, k - 1, c] + t[k], _GAP + L + k - 1
     else:
-        value, state = rows.match[r, j], MATCH
+        value, state = rows.match[r, c], MATCH
         for a in range(L if i else 0):
-            after_x = rows.gap_x[r, a, j] + f.x.closes[i - 1] + f.both[0]
+            after_x = rows.gap_x[r, a, c] + f.x.closes[i - 1] + f.both[0]
             if after_x > value:
                 value, state = after_x, _GAP + a
         value += t[0] + f.x.site_open[i] + f.y.opens[j]
-    stays = k == L - 1 and rows.gap_y[r, k, j] + t[L] > value
+    stays = k == L - 1 and rows.gap_y[r, k, c] + t[L] > value
     return _GAP + L + k if stays else state
 
 

@@ -106,9 +106,10 @@ class Pair:
         size = max(_LEAST_ROWS, _CELLS // ((2 + 2 * self.features.n_steps) * widest))
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
-    def tables(self, n_rows: int, fill: float | None = None) -> Rows:
-        """Tables of so many rows and the one before."""
-        L, row = self.features.n_steps, self.m + 1
+    def tables(self, rows: slice, fill: float | None = None) -> Rows:
+        """Tables of some rows and the one before, from the first cell of that on."""
+        columns, n_rows = self.columns(rows), rows.stop - rows.start
+        L, row = self.features.n_steps, columns.stop - columns.start + 1
         start, match = np.empty((2, n_rows + 1, row), self.dtype)
         gap_x, gap_y = np.empty((2, n_rows + 1, L, row), self.dtype)
         for table in (start, match, gap_x, gap_y) if fill is not None else ():
@@ -172,12 +173,12 @@ class Inference:
         row = None
         for block in self._blocks:
             rows = self._begin(block, row)
-            self._first_rows.append(_row(rows, 0))
+            self._first_rows.append(_row(pair, rows, block, block.start))
             match, values = self._forward(block, rows)
             self._last = match, rows
             ends.append(values[1:])
             logs.append(rows.logs[1:])
-            row = _row(rows, -1)
+            row = _row(pair, rows, block, block.stop)
         values, scales = np.concatenate(ends), np.concatenate(logs)
         values, scales = values[values != 0.0], scales[values != 0.0]
         with np.errstate(invalid="ignore"):  # the caller is told below
@@ -189,7 +190,7 @@ class Inference:
         self.log_partition = self._log_z + tilt * pair.m + pair.base
 
     def _begin(self, block: slice, row: Rows | None) -> Rows:
-        rows = self.pair.tables(block.stop - block.start)
+        rows = self.pair.tables(block)
         _continue(rows, row, self._factors.x.begins[0] * self._factors.y.begins, 0.0)
         return rows
 
@@ -238,7 +239,7 @@ class LogInference:
                 f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
-        self._rows = pair.tables(pair.n, -np.inf)
+        self._rows = pair.tables(slice(0, pair.n), -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
         log_kernels.log_forward(pair.match(slice(0, pair.n)), pair.scores, pair.cells, self._rows, ends)
@@ -250,7 +251,7 @@ class LogInference:
         """As those of `Inference`, in one block."""
         pair = self.pair
         posterior = np.zeros((pair.n, pair.m), pair.dtype)
-        zeros = pair.tables(pair.n, 0.0)
+        zeros = pair.tables(slice(0, pair.n), 0.0)
         shares = log_kernels.Shares(*zeros[:4], np.zeros_like(zeros.start))
         log_kernels.log_backward(pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used)
         yield slice(0, pair.n), posterior
@@ -482,8 +483,8 @@ class _Best:
         first_rows, row, score, last = [], None, pair.none, 0
         for block in blocks:
             rows, ends = self._fill(block, row)
-            first_rows.append(_row(rows, 0))
-            row = _row(rows, -1)
+            first_rows.append(_row(pair, rows, block, block.start))
+            row = _row(pair, rows, block, block.stop)
             r = int(np.argmax(ends))
             if ends[r] > score:
                 score, last = ends[r], block.start + r
@@ -494,14 +495,14 @@ class _Best:
             if k < len(blocks) - 1:
                 rows, _ = self._fill(block, first_rows[k])
             if i == last:
-                j = best_kernels.last_match(scores, i, pair.cells, rows.match[i - block.start])
+                j = best_kernels.last_match(scores, i, block.start, pair.cells, rows.match[i - block.start])
                 state = best_kernels.MATCH
-            state, i, j = best_kernels.trace(state, i, j, block.start, scores, rows, partner)
+            state, i, j = best_kernels.trace(state, i, j, block.start, scores, pair.cells, rows, partner)
         return partner, float(score + pair.base)
 
     def _fill(self, block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
         pair = self.pair
-        rows, scores = pair.tables(block.stop - block.start), pair.scores
+        rows, scores = pair.tables(block), pair.scores
         _continue(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
         match = pair.match(block)
         if self._bonus is not None:
@@ -530,12 +531,17 @@ def _map(function: Any, scores: Factors) -> Factors:
 def _continue(rows: Rows, row: Rows | None, begins: Array, nothing: float) -> None:
     """Put the last row of the block before in front; before the first block, where a match may begin."""
     if row is None:
-        rows.start[0] = begins
+        rows.start[0] = begins[: rows.start.shape[1]]
         rows.match[0] = rows.gap_x[0] = rows.gap_y[0] = nothing
     else:
-        for table, last in zip(rows, row, strict=True):
-            table[0] = last
+        for table, last in zip(rows[:4], row[:4], strict=True):
+            table[0, ..., : last.shape[-1]] = last
+        rows.logs[0] = row.logs
 
 
-def _row(rows: Rows, k: int) -> Rows:
-    return Rows(*(table[k].copy() for table in rows))
+def _row(pair: Pair, rows: Rows, block: slice, i: int) -> Rows:
+    """The cells of row i from the tables of a block."""
+    left, low, high = (int(k) for k in (pair.cells.low[block.start], pair.cells.low[i], pair.cells.high[i]))
+    k, cells = i - block.start, slice(low - left, high + 1 - left)
+    start, match, gap_x, gap_y = (table[k, ..., cells].copy() for table in rows[:4])
+    return Rows(start, match, gap_x, gap_y, rows.logs[k])
