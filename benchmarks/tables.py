@@ -202,6 +202,34 @@ def alignment_speed() -> str:
     return f"{table(header, rows)}\n\n{' '.join(notes)}"
 
 
+def alignment_accuracy() -> str:
+    data, rows = result("alignment_accuracy"), []
+    names = {"sabre": "SABmark, two folds", "prefab4": "PREFAB 4, from SABmark"}
+    for test, found in data["summary"].items():
+        sizes = ", ".join(f"{key} {n}" for key, n in found["pairs"].items())
+        rows.append([f"**{names[test]}** (pairs: {sizes}; {found['files']} files)", *[""] * 8])
+        for method, row in found["methods"].items():
+            published = data["published"].get(method) if test == "sabre" else None
+            gains = (
+                found["differences"].get(f"{method} minus {base}") for base in ("BLOSUM62 11/1", "ProbCons")
+            )
+            rows.append([
+                method,
+                *(f"{value:.3f}" for value in row["recall"].values()),
+                f"{row['precision']['all']:.3f}",
+                " ".join(f"{value:.3f}" for value in published) if published else "",
+                ", ".join(interval(gain, 1.0, 3) for gain in gains if gain),
+            ])  # fmt: skip
+    notes = "; ".join(
+        f"{names[test]}, {pair}: {interval(row, 1.0, 3)}"
+        for test, found in data["summary"].items()
+        for pair, row in found["differences"].items()
+    )
+    header = ["Q by identity, %", "0-10", "11-20", "21-30", "31+", "all", "precision"]
+    header += ["published Q (another set)", "minus BLOSUM62 11/1, minus ProbCons"]
+    return f"{table(header, rows)}\n\nDifferences in Q: {notes}."
+
+
 def rna_accuracy() -> str:
     data, rows = result("rna_accuracy"), []
     methods = ("pretrained", "contrafold", "vienna_mea", "vienna_mfe")
@@ -463,6 +491,7 @@ def main() -> None:
         "simulation": simulation,
         "rna-speed": rna_speed,
         "alignment-speed": alignment_speed,
+        "alignment-accuracy": alignment_accuracy,
         "rna-accuracy": rna_accuracy,
         "rna-hyperparameters": rna_hyperparameters,
         "rna-ramp": rna_ramp,

@@ -98,6 +98,11 @@ def test_align_all(files, tmp_path):
     assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
 
 
+def test_align_with_the_pretrained_model(files):
+    assert read(succeed("align", files / "test.fa", *QUIET))[0].names == ["p0", "p1"]
+    assert "recall" in succeed("evaluate", "align", "pretrained", files / "test.aln")
+
+
 def test_align_in_a_band(files):
     found = read(succeed("align", files / "test.fa", "-m", files / "m.structune", "--band", 1, *QUIET))
     pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
