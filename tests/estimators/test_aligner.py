@@ -286,20 +286,18 @@ def test_a_band_counts_in_fits_and_in_predictions():
 def test_the_pretrained_model():
     model = SequenceAligner.pretrained()
     assert model.has_probabilities
-    haemoglobin = (
-        "VLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKL"
-    )
+    globin = "VLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKL"
     myoglobin = (
         "GLSDGEWQLVLNVWGKVEADIPGHGQEVLIRLFKGHPETLEKFDKFKHLKSEDEMKASEDLKKHGATVLTALGGILKKKGHHEAEIKPLAQSHATKH"
     )
-    ((x, y),) = model.predict([(haemoglobin, myoglobin)])
+    ((x, y),) = model.predict([(globin, myoglobin)])
     pairs = {(x[:k].replace("-", ""), y[:k].replace("-", "")) for k in range(len(x))}
     distal, proximal = (
-        haemoglobin.index("HGKK"),
-        haemoglobin.index("HAHK"),
-    )  # the histidines that hold the haem
-    assert (haemoglobin[:distal], myoglobin[: myoglobin.index("HGAT")]) in pairs
-    assert (haemoglobin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
+        globin.index("HGKK"),
+        globin.index("HAHK"),
+    )  # they hold the haem
+    assert (globin[:distal], myoglobin[: myoglobin.index("HGAT")]) in pairs
+    assert (globin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
 
 
 # --- files --------------------------------------------------------------------------------------------------
