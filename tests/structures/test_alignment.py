@@ -14,6 +14,7 @@ from alignments import RESIDUES, annotate, problem_of, problems
 from structune import Protein, SequenceAligner
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
+from structune.structures import alignment_pair, alignment_sums
 from structune.structures.alignment import Alignment
 
 MODELS = {
@@ -52,8 +53,8 @@ def test_laws_of_losses(options, data):
 
 @EVERY_MODEL
 def test_laws_in_small_blocks(options, monkeypatch):
-    monkeypatch.setattr(inference, "_CELLS", 1)
-    monkeypatch.setattr(inference, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(alignment_pair, "_CELLS", 1)
+    monkeypatch.setattr(alignment_pair, "_LEAST_ROWS", 1)
     pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
@@ -145,7 +146,7 @@ def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
         return log_z, sums, structure.best(w, shard)[0], structure.decode(w, shard, 4.0)
 
     once = found()
-    monkeypatch.setattr(inference, "_CELLS", 1)
+    monkeypatch.setattr(alignment_pair, "_CELLS", 1)
     monkeypatch.setattr(inference, "_MOST_KEPT", 0)
     again = found()
     assert_allclose(again[0], once[0], rtol=1e-13)
@@ -229,7 +230,7 @@ def test_a_wide_band_is_none_and_a_narrow_one_costs_less():
     for wide, narrow, whole in zip(results[1], results[2], results[0], strict=True):
         assert_allclose(wide, whole, rtol=1e-12, atol=1e-12)
         assert_allclose(narrow, whole, rtol=1e-3, atol=1e-3)
-    cells = inference.cells_near(10_000, 9_000, 50)
+    cells = alignment_pair.cells_near(10_000, 9_000, 50)
     assert (cells.high - cells.low).sum() < 102 * 10_001
 
 
@@ -249,7 +250,7 @@ def test_alignments_beyond_the_band():
 
 def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
     monkeypatch.setattr(inference, "Inference", refuse)
-    monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
+    monkeypatch.setattr(alignment_sums, "_MOST_LOG_CELLS", 5)
     structure = Alignment("affine")
     with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))

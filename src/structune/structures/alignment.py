@@ -13,11 +13,14 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
+from structune.structures.alignment_best import best
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures
-from structune.structures.alignment_inference import Decoded, Forced, Pair
+from structune.structures.alignment_inference import Decoded
 from structune.structures.alignment_matrices import matrix_weights, read_matrix
+from structune.structures.alignment_pair import Forced, Pair
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
 from structune.structures.alignment_shard import AlignmentShard
+from structune.structures.alignment_uses import uses_of
 from structune.structures.base import (
     Array,
     FloatArray,
@@ -199,7 +202,7 @@ class Alignment(Structure):
         for row, (x, y), partner in zip(
             rows, shard.sequences.tolist(), self._alignments(shard, outputs), strict=True
         ):
-            uses = inference.uses_of(self.feature_set, described[x], described[y], partner)
+            uses = uses_of(self.feature_set, described[x], described[y], partner)
             self.feature_set.gather(uses, described[x], described[y], row, 1.0)
         return sp.csr_array(rows)
 
@@ -287,7 +290,7 @@ class Alignment(Structure):
                 most = cost[p]
                 saved = np.full(known[0].size, -cost[p] / known[0].size)
                 bonus = sp.csr_array((saved, known), shape=(pair.n, pair.m))
-            partner, score = inference.best(pair, bonus)
+            partner, score = best(pair, bonus)
             partners.append(partner)
             values[p] = score + most
         return np.concatenate(partners), values
@@ -295,7 +298,7 @@ class Alignment(Structure):
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
         """The best of the alignments that have all scored matches."""
         self._alignments(shard, None)
-        found = [inference.best(pair) for _, pair in self._pairs(w, shard, forced=True)]
+        found = [best(pair) for _, pair in self._pairs(w, shard, forced=True)]
         partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
         return partners, np.array([score for _, score in found])
 
