@@ -303,7 +303,9 @@ def test_the_pretrained_model():
 # --- files --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"features": "affine", "overhangs": "one"}, {"loss": "ramp", "features": "affine"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"features": "affine", "overhangs": "one"}, {"loss": "ramp", "features": "affine"}]
+)
 def test_files(options, tmp_path):
     rows = [(x + "A", y + "A") for x, y in (("A" + x, "A" + y) for x, y in ROWS)]  # no overhangs
     pairs = [residues_of(each) for each in rows]

@@ -53,11 +53,21 @@ _FOLDER = cache_folder()
 
 def kernel(function):
     """Compile lazily, without the GIL, once for every combination of argument types."""
+    return _compile(function)
+
+
+def part_of_kernel(function):
+    """The same for what kernels call once a row: in line, so that views of arrays cost nothing."""
+    return _compile(function, forceinline=True)
+
+
+def _compile(function, **options):
+    options |= {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     if _FOLDER is None:
-        return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy")(function)
+        return numba.njit(**options)(function)
     config: Any = numba.config
     previous, config.CACHE_DIR = config.CACHE_DIR, str(_FOLDER)  # read once, at decoration
     try:
-        return numba.njit(nogil=True, fastmath=_FASTMATH, error_model="numpy", cache=True)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         config.CACHE_DIR = previous

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel
+from structune.kernels._jit import kernel, part_of_kernel
 
 _LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
 
@@ -74,7 +74,7 @@ class Below(NamedTuple):
     gap_x: Any  # (L, m + 1)
 
 
-@kernel
+@part_of_kernel
 def window(side, low, high):
     """What the cells low..high of a row need of the sequence along it."""
     a, b = slice(low, high), slice(low, high + 1)
@@ -89,7 +89,7 @@ def window(side, low, high):
     )
 
 
-@kernel
+@part_of_kernel
 def extend(rows, r, high, to, nothing):
     """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
     for j in range(high + 1, to + 1):
@@ -98,20 +98,21 @@ def extend(rows, r, high, to, nothing):
             rows.gap_x[r, k, j] = nothing
 
 
-@kernel
-def _finished(gap_x, closes, out):
-    """Gaps in x that end here: the sum over their lengths."""
+@part_of_kernel
+def _finished(gap_x, a, closes, out):
+    """Gaps in x that end here, from cell a on: the sum over their lengths."""
+    row = gap_x[0, a : a + out.size]
     for j in range(out.size):
-        out[j] = gap_x[0, j]
+        out[j] = row[j]
     for k in range(1, gap_x.shape[0]):
-        row = gap_x[k]
+        row = gap_x[k, a : a + out.size]
         for j in range(out.size):
             out[j] += row[j]
     for j in range(out.size):
         out[j] *= closes
 
 
-@kernel
+@part_of_kernel
 def _scaled(factor, log):
     """factor exp(log); 0 stays 0, however large the other."""
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
@@ -144,53 +145,52 @@ def forward(match, first, f, cells, rows, ends):
         out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = (by[j] * scale) * before[j]
-        above, gap_x = rows.gap_x[r - 1, :, a : b + 1], rows.gap_x[r, :, a : b + 1]
-        _gaps_in_x(f, y, i, scale, rows.match[r - 1, a : b + 1], above, gap_x)
-        _finished(gap_x, f.x.closes[i - 1], done[: width + 1])
-        gap_y = rows.gap_y[r, :, a : b + 1]
-        _gaps_in_y(f, y, i, here, done, gap_y)
+        _gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done[: width + 1])
+        _gaps_in_y(f, y, i, here, done, rows.gap_y[r], a)
         begins = _scaled(f.x.begins[i], -rows.logs[r])
-        _start(f, y, begins, left + a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        _start(f, y, begins, left + a == 0, here, done, rows.gap_y[r], a, rows.start[r, a : b + 1])
         ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)
 
 
-@kernel
-def _gaps_in_x(f, y, i, scale, match, above, out):
-    """Gaps that reach this row, from the row above."""
-    L, t, residue = out.shape[0], f.steps, f.x.residue[i - 1] * scale
-    factor, row = residue * t[0] * f.x.opens[i - 1], out[0]
+@part_of_kernel
+def _gaps_in_x(f, y, i, scale, match, above, out, a):
+    """Gaps that reach this row, from the row above; from cell a on."""
+    L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1] * scale, a + y.site.size
+    factor, before, row = residue * t[0] * f.x.opens[i - 1], match[a:b], out[0, a:b]
     for j in range(row.size):
-        row[j] = match[j] * factor * (y.site_open[j] * y.site[j])
+        row[j] = before[j] * factor * (y.site_open[j] * y.site[j])
     for k in range(1, L):
-        factor, before, row = residue * t[k], above[k - 1], out[k]
+        factor, before, row = residue * t[k], above[k - 1, a:b], out[k, a:b]
         for j in range(row.size):
             row[j] = before[j] * factor * y.site[j]
-    factor, before, row = residue * t[L], above[L - 1], out[L - 1]
+    factor, before, row = residue * t[L], above[L - 1, a:b], out[L - 1, a:b]
     for j in range(row.size):
         row[j] += before[j] * factor * y.site[j]
 
 
-@kernel
-def _gaps_in_y(f, y, i, match, done, out):
-    """Gaps that follow a match, or a gap in x, of the same row."""
+@part_of_kernel
+def _gaps_in_y(f, y, i, match, done, out, a):
+    """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, width, t, both, site = out.shape[0], match.size - 1, f.steps, f.both[0], f.x.site[i]
-    out[:, 0] = 0.0
-    factor, row = t[0] * f.x.site_open[i] * site, out[0, 1:]
+    out[:, a] = 0.0
+    b = a + width
+    factor, row = t[0] * f.x.site_open[i] * site, out[0, a + 1 : b + 1]
     for j in range(width):
         row[j] = (match[j] + both * done[j]) * factor * (y.opens[j] * y.residue[j])
     for k in range(1, L):
-        factor, before, row = site * t[k], out[k - 1], out[k, 1:]
+        factor, before, row = site * t[k], out[k - 1, a:b], out[k, a + 1 : b + 1]
         for j in range(width):
             row[j] = before[j] * factor * y.residue[j]
-    factor, row, last = site * t[L], out[L - 1, 1:], out[L - 1, 0]
+    factor, row, last = site * t[L], out[L - 1, a + 1 : b + 1], out[L - 1, a]
     for j in range(width):
         last = row[j] + last * (factor * y.residue[j])
         row[j] = last
 
 
-@kernel
-def _start(f, y, begins, is_first, match, done, gap_y, out):
-    """What a match may follow."""
+@part_of_kernel
+def _start(f, y, begins, is_first, match, done, gap_y, a, out):
+    """What a match may follow, from cell a on."""
     corner = begins * f.both[1]
     for j in range(out.size):
         out[j] = match[j] + done[j] + corner * y.begins[j]
@@ -198,12 +198,12 @@ def _start(f, y, begins, is_first, match, done, gap_y, out):
         out[0] = done[0] + begins * y.begins[0]
     out = out[1:]
     for k in range(gap_y.shape[0]):
-        gap = gap_y[k, 1:]
+        gap = gap_y[k, a + 1 : a + 1 + out.size]
         for j in range(out.size):
             out[j] += gap[j] * y.closes[j]
 
 
-@kernel
+@part_of_kernel
 def _end(f, y, i, is_last, match):
     """What ends with a match in this row."""
     width, value = match.size - 1, 0.0 * match[0]
@@ -217,7 +217,7 @@ def _end(f, y, i, is_last, match):
     return (value + last) * f.x.ends[i]
 
 
-@kernel
+@part_of_kernel
 def _after_gaps_in_y(start, y, t, site, out):
     """Backward values of the states of a gap in y, from the right."""
     L, width = out.shape[0], start.size - 1
@@ -233,7 +233,7 @@ def _after_gaps_in_y(start, y, t, site, out):
     for k in range(L - 2, -1, -1):
         row, factor = out[k], site * t[k + 1]
         row[width] = y.closes[width - 1] * start[width]
-        here, right, closes = row[1:width], out[k + 1, 2:], y.closes[: width - 1]
+        here, right, closes = row[1:width], out[k + 1, 2 : width + 1], y.closes[: width - 1]
         below, residue = start[1:width], y.residue[1:]
         for j in range(width - 1):
             here[j] = closes[j] * below[j] + factor * residue[j] * right[j]
@@ -249,50 +249,60 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
     left, L, t, both = cells.low[first], rows.gap_x.shape[1], f.steps, f.both[0]
     low, high = cells.low - left, cells.high - left
     size, dtype = rows.start.shape[1], below.start.dtype
-    all_start, all_down = below.start[left:], below.gap_x[:, left:]
-    all_gap_y = np.empty((L, size), dtype)
+    to = below.start[left:]
+    gap_y = np.empty((L, size), dtype)
     all_opened, all_done, all_here = np.empty((3, size), dtype)
     for r in range(match.shape[0], 0, -1):
         i = first + r
         a, b = low[i], high[i]
         y, counts, width = window(f.y, left + a, left + b), window(used.y, left + a, left + b), b - a
-        start, down = all_start[a : b + 1], all_down[:, a : b + 1]
-        gap_y, opened = all_gap_y[:, : width + 1], all_opened[: width + 1]
-        done, here = all_done[: width + 1], all_here[: width + 1]
-        cell, gap_x = rows.match[r, a : b + 1], rows.gap_x[r, :, a : b + 1]
+        start, cell = to[a : b + 1], rows.match[r, a : b + 1]
+        opened, done, here = all_opened[: width + 1], all_done[: width + 1], all_here[: width + 1]
 
         _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
         _after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
-        factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1:]
+        factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1 : width + 1]
         opened[width] = 0.0
         for j in range(width):
             opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
-        _finished(gap_x, f.x.closes[i - 1], done)
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done)
         _count_finished(used, i, both, done, start, opened)
 
         end = _scaled(f.x.ends[i], rows.logs[r] - log_z)
         _after_match(f, y, used, i, end, left + b == f.y.residue.size, cell, start, opened, here)
         if i < f.x.residue.size:
-            _open_gaps_in_x(f, y, used, counts, i, cell, down[0], here)
+            _open_gaps_in_x(f, y, used, counts, i, cell, below.gap_x[0, left + a :], here)
         out, by = posterior[r - 1, a:], here[1:]
         if a > low[i - 1]:
             posterior[r - 1, a - 1] = cell[0] * here[0]
         for j in range(width):
             out[j] = cell[j + 1] * by[j]
 
-        _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r, :, a : b + 1], gap_y)
+        _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r], a, gap_y)
         scale = np.exp(rows.logs[r - 1] - rows.logs[r])
-        _gaps_in_x_above(f, y, used, counts, i, scale, gap_x, start, opened, down)
+        _gaps_in_x_above(
+            f, y, used, counts, i, scale, rows.gap_x[r], a, start, opened, done, below.gap_x, left + a
+        )
 
-        reached, by, to = rows.start[r - 1], match[r - 1], all_start
-        for j in range(a, b):  # what is as good as out of reach could be followed by more than a double holds
-            to[j] = scale * by[j] * here[j + 1 - a] if reached[j].real > _LEAST else 0.0 * here[0]
+        by, out, after = match[r - 1, a:b], to[a:b], here[1:]
+        for j in range(width):
+            out[j] = scale * by[j] * after[j]
         to[b] = 0.0
         if a > low[i - 1]:
-            to[a - 1] = scale * by[a - 1] * here[0] if reached[a - 1].real > _LEAST else 0.0 * here[0]
+            a -= 1
+            to[a] = scale * match[r - 1, a] * here[0]
+        _drop(rows.start[r - 1, a:b], to[a:b])
 
 
-@kernel
+@part_of_kernel
+def _drop(reached, out):
+    """What is as good as out of reach could be followed by more than a double holds."""
+    for j in range(out.size):
+        if not reached[j].real > _LEAST:
+            out[j] = 0.0
+
+
+@part_of_kernel
 def _count_begins(f, y, used, i, begins, is_first, start):
     total, corner = 0.0 * start[0], begins * f.both[1]
     for j in range(1 if is_first else 0, start.size):
@@ -303,7 +313,7 @@ def _count_begins(f, y, used, i, begins, is_first, start):
         used.x.begins[i] += begins * y.begins[0] * start[0]
 
 
-@kernel
+@part_of_kernel
 def _count_finished(used, i, both, done, start, opened):
     """Uses of the ends of gaps in x, and of gaps in y that follow them."""
     total = total_both = 0.0 * start[0]
@@ -314,7 +324,7 @@ def _count_finished(used, i, both, done, start, opened):
     used.both[0] += total_both
 
 
-@kernel
+@part_of_kernel
 def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
     """Backward values of matches, but for gaps in x."""
     width, total = out.size - 1, 0.0 * start[0]
@@ -331,7 +341,7 @@ def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
         used.both[1] += total
 
 
-@kernel
+@part_of_kernel
 def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
     """Gaps in x that begin below a match."""
     factor, total = f.steps[0] * f.x.residue[i] * f.x.opens[i], 0.0 * here[0]
@@ -345,9 +355,9 @@ def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
     used.steps[0] += total
 
 
-@kernel
-def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, after):
-    """Uses of gaps in y: ``gap`` are the forward and ``after`` the backward values of their states."""
+@part_of_kernel
+def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, first, after):
+    """Uses of gaps in y: ``gap``, from a cell on, has forward and ``after`` backward values of states."""
     L, width, both, zero = gap.shape[0], start.size - 1, f.both[0], 0.0 * start[0]
     total = zero
     for j in range(width):
@@ -358,7 +368,7 @@ def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, afte
     used.steps[0] += total
     total = zero
     for k in range(L):
-        a, b, s = gap[k, 1:], after[k, 1:], start[1:]
+        a, b, s = gap[k, first + 1 : first + 1 + width], after[k, 1 : width + 1], start[1:]
         for j in range(width):
             value = a[j] * b[j]
             total += value
@@ -366,30 +376,35 @@ def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, afte
             counts.closes[j] += a[j] * (y.closes[j] * s[j])
     used.x.site[i] += total
     for k in range(1, L + 1):
-        a, b, residue = gap[k - 1, 1:], after[min(k, L - 1), 2:], y.residue[1:]
+        a, b, residue = gap[k - 1, first + 1 : first + 1 + width], after[min(k, L - 1), 2:], y.residue[1:]
         total = zero
         for j in range(width - 1):
             total += a[j] * residue[j] * b[j]
         used.steps[k] += total * (f.x.site[i] * f.steps[k])
 
 
-@kernel
-def _gaps_in_x_above(f, y, used, counts, i, scale, gap, start, opened, down):
-    """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does."""
+@part_of_kernel
+def _gaps_in_x_above(f, y, used, counts, i, scale, gap, first, start, opened, sums, down, column):
+    """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does.
+
+    ``first`` and ``column`` are where the cells of the row begin in ``gap`` and ``down``; ``sums`` is lent.
+    """
     L, closes, both, zero = gap.shape[0], f.x.closes[i - 1], f.both[0], 0.0 * start[0]
-    whole = zero
+    sums[:] = 0.0
     for k in range(L):  # a state goes on to the one after it, whose old values are still there
-        a, out, after = gap[k], down[k], down[min(k + 1, L - 1)]
-        factor, total, used_here = zero, zero, zero
+        a, out, after = gap[k, first:], down[k, column:], down[min(k + 1, L - 1), column:]
+        factor, total = zero, zero
         if i < f.x.residue.size:
             factor += f.steps[k + 1] * f.x.residue[i]
         for j in range(start.size):
             value = factor * y.site[j] * after[j]
             total += a[j] * value
             value += closes * (start[j] + both * opened[j])
-            used_here += a[j] * value
-            counts.site[j] += a[j] * value
+            sums[j] += a[j] * value
             out[j] = value * scale
         used.steps[k + 1] += total
-        whole += used_here
-    used.x.residue[i - 1] += whole
+    total = zero
+    for j in range(start.size):
+        total += sums[j]
+        counts.site[j] += sums[j]
+    used.x.residue[i - 1] += total

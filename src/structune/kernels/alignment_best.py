@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel
+from structune.kernels._jit import kernel, part_of_kernel
 from structune.kernels.alignment import extend, window
 
 SKIP_Y = 1
@@ -28,64 +28,64 @@ def best_rows(match, first, f, cells, rows, ends):
         out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = by[j] + before[j]
-        gap_x, gap_y, done = rows.gap_x[r, :, a : b + 1], rows.gap_y[r, :, a : b + 1], all_done[: width + 1]
-        _gaps_in_x(f, y, i, rows.match[r - 1, a : b + 1], rows.gap_x[r - 1, :, a : b + 1], gap_x)
-        _finished(gap_x, f.x.closes[i - 1], done)
-        _gaps_in_y(f, y, i, here, done, gap_y)
-        _start(f, y, i, left + a == 0, here, done, gap_y, rows.start[r, a : b + 1])
+        gap_y, done = rows.gap_y[r], all_done[: width + 1]
+        _gaps_in_x(f, y, i, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done)
+        _gaps_in_y(f, y, i, here, done, gap_y, a)
+        _start(f, y, i, left + a == 0, here, done, gap_y, a, rows.start[r, a : b + 1])
         ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)[0]
 
 
-@kernel
-def _gaps_in_x(f, y, i, match, gap, out):
-    """Gaps that reach this row, from the row above."""
-    L, t, residue = out.shape[0], f.steps, f.x.residue[i - 1]
-    opens, row = residue + t[0] + f.x.opens[i - 1], out[0]
+@part_of_kernel
+def _gaps_in_x(f, y, i, match, above, out, a):
+    """Gaps that reach this row, from the row above; from cell a on."""
+    L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1], a + y.site.size
+    opens, before, row = residue + t[0] + f.x.opens[i - 1], match[a:b], out[0, a:b]
     for j in range(row.size):
-        row[j] = match[j] + (opens + y.site[j] + y.site_open[j])
+        row[j] = before[j] + (opens + y.site[j] + y.site_open[j])
     for k in range(1, L):
-        row, above, step = out[k], gap[k - 1], residue + t[k]
+        row, before, step = out[k, a:b], above[k - 1, a:b], residue + t[k]
         for j in range(row.size):
-            row[j] = above[j] + (step + y.site[j])
-    row, above, step = out[L - 1], gap[L - 1], residue + t[L]
+            row[j] = before[j] + (step + y.site[j])
+    row, before, step = out[L - 1, a:b], above[L - 1, a:b], residue + t[L]
     for j in range(row.size):
-        row[j] = max(row[j], above[j] + (step + y.site[j]))
+        row[j] = max(row[j], before[j] + (step + y.site[j]))
 
 
-@kernel
-def _finished(gap, closes, out):
-    """Gaps in x that end here: the best of their lengths."""
-    row = gap[0]
+@part_of_kernel
+def _finished(gap, a, closes, out):
+    """Gaps in x that end here, from cell a on: the best of their lengths."""
+    row = gap[0, a : a + out.size]
     for j in range(out.size):
         out[j] = row[j] + closes
     for k in range(1, gap.shape[0]):
-        row = gap[k]
+        row = gap[k, a : a + out.size]
         for j in range(out.size):
             out[j] = max(out[j], row[j] + closes)
 
 
-@kernel
-def _gaps_in_y(f, y, i, match, done, out):
-    """Gaps that follow a match, or a gap in x, of the same row."""
+@part_of_kernel
+def _gaps_in_y(f, y, i, match, done, out, a):
+    """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, t, m = out.shape[0], f.steps, match.size - 1
-    site, both = f.x.site[i], f.both[0]
-    out[:, 0] = -np.inf
-    opens, row = t[0] + f.x.site_open[i] + site, out[0, 1:]
+    site, both, b = f.x.site[i], f.both[0], a + m
+    out[:, a] = -np.inf
+    opens, row = t[0] + f.x.site_open[i] + site, out[0, a + 1 : b + 1]
     for j in range(m):
         row[j] = max(match[j], done[j] + both) + (opens + y.opens[j] + y.residue[j])
     for k in range(1, L):
-        row, left, step = out[k, 1:], out[k - 1], site + t[k]
+        row, left, step = out[k, a + 1 : b + 1], out[k - 1, a:b], site + t[k]
         for j in range(m):
             row[j] = left[j] + (step + y.residue[j])
-    row, step, last = out[L - 1, 1:], site + t[L], out[L - 1, 0]
+    row, step, last = out[L - 1, a + 1 : b + 1], site + t[L], out[L - 1, a]
     for j in range(m):
         last = max(row[j], last + (step + y.residue[j]))
         row[j] = last
 
 
-@kernel
-def _start(f, y, i, is_first, match, done, gap_y, out):
-    """What a match may follow."""
+@part_of_kernel
+def _start(f, y, i, is_first, match, done, gap_y, a, out):
+    """What a match may follow, from cell a on."""
     begins = f.x.begins[i] + f.both[1]
     for j in range(out.size):
         out[j] = max(max(match[j], done[j]), begins + y.begins[j])
@@ -93,12 +93,12 @@ def _start(f, y, i, is_first, match, done, gap_y, out):
         out[0] = max(done[0], f.x.begins[i] + y.begins[0])
     out = out[1:]
     for k in range(gap_y.shape[0]):
-        gap = gap_y[k, 1:]
+        gap = gap_y[k, a + 1 : a + 1 + out.size]
         for j in range(out.size):
             out[j] = max(out[j], gap[j] + y.closes[j])
 
 
-@kernel
+@part_of_kernel
 def _end(f, y, i, is_last, match):
     """The best that ends with a match in this row, and the cell where it does."""
     m, best, cell = match.size - 1, -np.inf, 0
@@ -142,7 +142,7 @@ def trace(state, i, j, first, f, cells, rows, partner):
     return state, i, j
 
 
-@kernel
+@part_of_kernel
 def _before_match(f, rows, r, i, j, c):
     L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
     if i and j:
@@ -160,7 +160,7 @@ def _before_match(f, rows, r, i, j, c):
     return state
 
 
-@kernel
+@part_of_kernel
 def _before_gap_x(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
@@ -171,7 +171,7 @@ def _before_gap_x(f, rows, k, r, i, j, c):
     return _GAP + k if stays else state
 
 
-@kernel
+@part_of_kernel
 def _before_gap_y(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
