@@ -225,12 +225,12 @@ class Run:
             for matrix in MATRICES:
                 self._add(found, test, matrix, partial(fit_matrix, matrix, train))
             self._add(found, test, "CRF", partial(fit_crf, train))
-            for loss in LOSSES:
-                self._add(found, test, loss, partial(fit_cost, loss, train))
             for program in PROGRAMS:
                 if program not in found and shutil.which(PROGRAMS[program](Path(), Path())[0]):
                     found[program] = scores(test, align_with(program, test))
                     self._save(f"{name}: {program}")
+            for loss in LOSSES:
+                self._add(found, test, loss, partial(fit_cost, loss, train))
         self.result["summary"] = {name: self._summary(name) for name in self.tests}
         self._save("done")
 

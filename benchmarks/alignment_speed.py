@@ -54,7 +54,7 @@ FEATURES = ("affine", "full")
 CELLS = 1_000_000  # about as many for each row of the table, in as many pairs as that takes
 REPEATS, GRADIENT_REPEATS = 7, 3
 GAP_OPEN, GAP_EXTEND = 11, 1
-COPIED = 1 << 24  # bytes: from one such array to another, together as large as the tables of a block of rows
+COPIED = 1 << 22  # bytes: from one such array to another, together as large as the tables of a block of rows
 
 Pair = tuple[str, str]
 

@@ -215,7 +215,7 @@ def alignment_accuracy() -> str:
             )
             rows.append([
                 method,
-                *(f"{value:.3f}" for value in row["recall"].values()),
+                *(f"{row['recall'].get(key, np.nan):.3f}" for key in found["pairs"]),
                 f"{row['precision']['all']:.3f}",
                 " ".join(f"{value:.3f}" for value in published) if published else "",
                 ", ".join(interval(gain, 1.0, 3) for gain in gains if gain),

@@ -173,7 +173,8 @@ def in_band(partner, m, band):
     matches = [(i, j) for i, j in enumerate(partner.tolist()) if j >= 0]
     cells = [cell for i, j in matches for cell in ((i, j), (i + 1, j + 1))]
     cells += [(c, b + 1) for (_, b), (c, _) in pairwise(matches)]
-    return all(abs(j - i * m / len(partner)) <= band for i, j in cells)
+    n = len(partner)
+    return all(abs(j * n - i * m) <= band * max(n, m) for i, j in cells)
 
 
 def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both", annotated=False, band=None):

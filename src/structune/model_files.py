@@ -136,7 +136,7 @@ def load_shipped(name: str) -> Any:
     if not file.is_file():
         raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
     with resources.as_file(file) as path:
-        return load(path)
+        return load(path).set_params(verbose=0)  # it was trained with progress
 
 
 def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:

@@ -206,6 +206,7 @@ class Risk:
 
         Passes are counted together.
         """
+        self.structure.require(loss.needs, type(loss).__name__)
         other = copy(self)
         other.__dict__.pop("at_zero", None)
         other.loss, other.convex, other.smooth = loss, loss.convex, loss.smooth

@@ -261,12 +261,13 @@ def test_a_prior_around_a_matrix():
     rows, test = [residues_of(pair) for pair in TEST], TEST
     few = [aligner(center=center, penalty=3.0).fit(PAIRS[:2], ROWS[:2]) for center in (None, "BLOSUM62")]
     assert few[1].log_loss(rows, test).sum() < few[0].log_loss(rows, test).sum()
+    assert aligner(center="BLOSUM62").fit([("GAWGHE", "AWHE")], [("GAWGHE", "-AW-HE")]).status_ == "converged"
     tuned = aligner(center="BLOSUM62", tuning="majorize", features="affine").fit(PAIRS, ROWS)
     assert tuned.status_ == "converged"
 
 
 def test_a_prior_around_a_matrix_needs_probabilities():
-    with pytest.raises(DataError, match="found an origin and the ramp loss, expected a smooth loss"):
+    with pytest.raises(DataError, match="found center='BLOSUM62' and loss='ramp', expected loss='log'"):
         aligner(center="BLOSUM62", loss="ramp").fit(PAIRS, ROWS)
     with pytest.raises(DataError, match="found the matrix 'PAM'"):
         aligner(center="PAM").fit(PAIRS, ROWS)

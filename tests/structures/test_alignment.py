@@ -230,8 +230,22 @@ def test_a_wide_band_is_none_and_a_narrow_one_costs_less():
     for wide, narrow, whole in zip(results[1], results[2], results[0], strict=True):
         assert_allclose(wide, whole, rtol=1e-12, atol=1e-12)
         assert_allclose(narrow, whole, rtol=1e-3, atol=1e-3)
-    cells = alignment_pair.cells_near(10_000, 9_000, 50)
-    assert (cells.high - cells.low).sum() < 102 * 10_001
+    ((_, scores),) = structure.with_band(30)._pairs(w, structure.encode([pair]))
+    assert max(scores.tables(slice(i, i + 10)).start.shape[1] for i in range(0, 290, 10)) < 75
+
+
+@pytest.mark.parametrize("lengths", [(60, 860), (860, 60), (5, 3000), (3000, 5), (1, 3000), (300, 600)])
+def test_bands_of_sequences_of_different_length(lengths):
+    """Along the line between both ends there is always room to match all of the shorter one."""
+    x, y = ("A" * n for n in lengths)
+    structure = Alignment("affine", band=1)
+    w = np.zeros(structure.n_weights)
+    w[0] = 1.0
+    shard = structure.encode([(x, y)])
+    for found in (structure.best(w, shard)[0], structure.best_accuracy(w, shard)):
+        i = np.flatnonzero(found >= 0)
+        assert i.size == min(lengths)
+        assert np.all(np.abs(found[i] * lengths[0] - i * lengths[1]) <= max(lengths))
 
 
 @pytest.mark.parametrize("band", [0, -1, 1.5, "10"])
@@ -244,7 +258,9 @@ def test_alignments_beyond_the_band():
     pairs, rows = [("HEAG", "HEAG"), ("HEAG", "GGHEAG")], [("----HEAG", "HEAG----"), ("--HEAG", "GGHEAG")]
     structure = Alignment("affine", band=2)
     assert structure.encode(pairs, rows).partners.tolist() == [-1] * 4 + [2, 3, 4, 5]
-    with pytest.raises(DataError, match=r"pair 1: found an alignment 2\.0 residues off the diagonal.*band=1"):
+    unknown = ("heagaw----GHEE", "----heagawGHEE")
+    assert structure.encode([("HEAGAWGHEE", "HEAGAWGHEE")], [unknown]).scored.sum() == 4
+    with pytest.raises(DataError, match=r"pair 1: found an alignment 1\.3 residues off the diagonal.*band=1"):
         structure.with_band(1).encode(pairs, rows)
 
 

@@ -136,7 +136,7 @@ def align(
         int | None,
         typer.Option(
             min=1,
-            help="How many residues of the second sequence an alignment may be off the line between both "
+            help="How many residues of the longer sequence an alignment may be off the line between both "
             "ends: for long sequences that go together all along.",
             show_default=False,
         ),

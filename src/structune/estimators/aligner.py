@@ -17,7 +17,6 @@ from structune.metrics.alignments import alignment_scores
 from structune.model_files import load_shipped
 from structune.solvers.solution import TOLERANCE
 from structune.structures.alignment import Alignment
-from structune.structures.alignment_features import RESIDUE_TABLE
 from structune.structures.alignment_inference import Decoded
 from structune.structures.alignment_matrices import (
     GAP_EXTEND,
@@ -75,11 +74,13 @@ class SequenceAligner(StructuredEstimator):
     overhangs : {"both", "one"}
         Whether both sequences may have residues beyond the same end of what is matched, or one only.
     center : str, optional
-        A matrix of Biopython, such as "BLOSUM62": the prior has its mean where scores are those of the matrix
-        with gaps of 11 and 1, as log odds, and not at zero. With ``loss="log"``; for few alignments.
+        A matrix of Biopython, such as "BLOSUM62": the prior of substitutions and lengths of gaps has its mean
+        at the scores of the matrix with gaps of 11 and 1 and free ends, as log odds, and not at zero. With
+        ``loss="log"``; for few alignments.
     band : int, optional
-        In fits and predictions, how many residues of y an alignment may be off the line between both ends,
-        from its first match to its last: for long sequences that go together all along. None for no limit.
+        In fits and predictions, how many residues of the longer sequence an alignment may be off the line
+        between both ends, from its first match to its last: for long sequences that go together all along.
+        None for no limit.
     holdout, folds
         Share of the training pairs that tuning holds out, or number of folds.
     tolerance : float
@@ -224,13 +225,14 @@ class SequenceAligner(StructuredEstimator):
                 "found alignments known in part, which have no score for loss='margin': expected "
                 "loss='equivalent'"
             )
+        if self.center is not None and not loss.smooth:
+            raise DataError(f"found center={self.center!r} and loss={loss.name!r}, expected loss='log'")
 
-    def _origin(self, structure: Any, shard: Any) -> FloatArray | None:
+    def _origin(self, structure: Any) -> FloatArray | None:
         if self.center is None:
             return None
         matrix = read_matrix(self.center)
-        frequencies = RESIDUE_TABLE[shard.letters].mean(axis=0)
-        return log_odds_scale(matrix, frequencies) * matrix_weights(structure.feature_set, matrix)
+        return log_odds_scale(matrix) * matrix_weights(structure.feature_set, matrix)
 
     @property
     def _structure(self) -> Alignment:

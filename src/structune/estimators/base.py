@@ -86,7 +86,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         keep together, and what they share out.
         """
         groups = self._weight_groups(structure)
-        origin = self._origin(structure, shard)
+        origin = self._origin(structure)
         if origin is not None and start is not None:
             start = start - origin
 
@@ -116,7 +116,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._keep(groups, penalty, result)
         return result
 
-    def _origin(self, structure: Structure, shard: Any) -> FloatArray | None:
+    def _origin(self, structure: Structure) -> FloatArray | None:
         """Where the prior has its mean, if not at zero."""
         return None
 

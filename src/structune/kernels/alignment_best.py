@@ -5,7 +5,6 @@ import numpy as np
 from structune.kernels._jit import kernel, part_of_kernel
 from structune.kernels.alignment import extend, window
 
-SKIP_Y = 1
 BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
 
 
@@ -192,7 +191,7 @@ def accuracy_rows(worth, below, choices):
     """The most that the matches from a cell on are worth, from the last row of ``worth`` (B, m) to the first.
 
     ``below`` (m + 1,) holds the row after the last, and then the first. ``choices`` (B, m): 0 leaves out the
-    residue of x, `SKIP_Y` that of y, 2 matches them.
+    residue of x, 1 that of y, 2 matches them.
     """
     B, m = worth.shape
     for r in range(B - 1, -1, -1):
@@ -201,20 +200,23 @@ def accuracy_rows(worth, below, choices):
             matched, value, choice = diagonal + worth[r, j], below[j], 0
             diagonal = below[j]
             if below[j + 1] > value:
-                value, choice = below[j + 1], SKIP_Y
+                value, choice = below[j + 1], 1
             if matched > value:
                 value, choice = matched, 2
             below[j], choices[r, j] = value, choice
 
 
 @kernel
-def accuracy_trace(choices, partner):
-    """Follow the choices from the first cell on."""
+def accuracy_trace(choices, low, partner):
+    """Follow the choices from the first cell on; ``low`` (n,) is the first column that each row has."""
     n, m = choices.shape
     partner[:] = -1
     i = j = 0
     while i < n and j < m:
+        j = max(j, low[i])
+        if j == m:
+            break
         choice = choices[i, j]
         if choice == 2:
             partner[i] = j
-        i, j = i + (choice != SKIP_Y), j + (choice != 0)
+        i, j = i + (choice != 1), j + (choice != 0)

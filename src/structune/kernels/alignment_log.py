@@ -1,4 +1,4 @@
-"""The same sums as in `alignment`, in the log domain, for any weights; some thirty times slower."""
+"""The same sums as in `alignment`, in the log domain, for any weights, and many times slower."""
 
 from typing import Any, NamedTuple
 

@@ -57,8 +57,8 @@ class Alignment(Structure):
         Whether each sequence has a secondary structure: matches of two states, and states of residues in
         gaps, have weights.
     band : int, optional
-        How many residues of y an alignment may be off the line between both ends, from its first match to
-        its last. Without it all alignments count; the time is that of all cells of a table.
+        How many residues of the longer sequence an alignment may be off the line between both ends, from its
+        first match to its last. Without it all alignments count, and all cells of a table take their time.
     """
 
     kind = "alignment"
@@ -142,7 +142,7 @@ class Alignment(Structure):
             if self.feature_set.overhangs == "one":
                 _check_overhangs(alignment, m, p)
             if self.band is not None:
-                _check_cells(alignment.partner, m, self.band, p)
+                _check_cells(alignment, m, self.band, p)
         sizes = np.array([part.size for part in letters], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
@@ -339,7 +339,8 @@ class Alignment(Structure):
 
 
 def _two(pair: Any, p: int, kinds: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
-    if isinstance(pair, (str, Protein)) or len(pair) != 2 or not all(isinstance(row, kinds) for row in pair):
+    is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+    if not (is_pair and all(isinstance(row, kinds) for row in pair)):
         expected = "two strings or Proteins" if Protein in kinds else "two strings"
         raise DataError(f"pair {p}: found {pair!r:.60}, expected {expected}")
     return tuple(pair)
@@ -356,12 +357,15 @@ def _checked_band(band: int | None) -> int | None:
     return None if band is None else int(band)
 
 
-def _check_cells(partner: IntArray, m: int, band: int, p: int) -> None:
-    """That the path of an alignment stays in the band."""
-    i = np.flatnonzero(partner >= 0)
-    j = partner[i]
-    rows, columns = np.concatenate((i, i + 1, i[1:])), np.concatenate((j, j + 1, j[:-1] + 1))
-    off = np.abs(columns - rows * m / max(1, partner.size)).max(initial=0.0)
+def _check_cells(alignment: AlignedPair, m: int, band: int, p: int) -> None:
+    """That what is known of the path of an alignment stays in the band."""
+    n = alignment.partner.size
+    i = np.flatnonzero(alignment.partner >= 0 if alignment.whole else alignment.scored)
+    j = alignment.partner[i]
+    rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
+    if alignment.whole:  # corners between two matches, too
+        rows, columns = np.concatenate((rows, i[1:])), np.concatenate((columns, j[:-1] + 1))
+    off = np.abs(columns * n - rows * m).max(initial=0) / max(1, n, m)
     if off > band:
         raise DataError(
             f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"

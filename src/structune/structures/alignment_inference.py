@@ -109,14 +109,14 @@ class Posteriors:
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
             free_y[self.pair.columns(rows)] -= part.sum(axis=0)
-        below, choices = np.zeros(m + 1), np.zeros((n, m), np.uint8)
+        below, choices, low = np.zeros(m + 1), np.zeros((n, m), np.uint8), np.zeros(n, np.int64)
         for rows, part in self:
             columns = self.pair.columns(rows)
             worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
             left, cells = columns.start, slice(columns.start, columns.stop + 1)
             best_kernels.accuracy_rows(worth, below[cells], choices[rows, columns])
-            below[:left], choices[rows, :left] = below[left], best_kernels.SKIP_Y
-        best_kernels.accuracy_trace(choices, partner)
+            below[:left], low[rows] = below[left], left
+        best_kernels.accuracy_trace(choices, low, partner)
         return partner
 
     def of(self, partner: IntArray) -> FloatArray:

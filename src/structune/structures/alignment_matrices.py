@@ -13,6 +13,9 @@ from structune.errors import DataError
 from structune.structures.alignment_features import RESIDUES, STEPS, FeatureSet
 from structune.structures.base import FloatArray
 
+# of residues in proteins, in the order of RESIDUES, in percent (Robinson & Robinson 1991)
+_PERCENT = "7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5.8 1.3 3.2 6.4"
+_LEAST_MEAN = 1e-3  # of the largest score, below zero
 GAP_OPEN, GAP_EXTEND = 11.0, 1.0  # the first residue of a gap, and each further one
 
 
@@ -64,7 +67,7 @@ def matrix_weights(
     return np.array([named.get(name, 0.0) for name in features.names], dtype=np.float64)
 
 
-def log_odds_scale(matrix: FloatArray, frequencies: FloatArray) -> float:
+def log_odds_scale(matrix: FloatArray) -> float:
     """The lambda by which scores are log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990).
 
     Raises
@@ -72,10 +75,9 @@ def log_odds_scale(matrix: FloatArray, frequencies: FloatArray) -> float:
     DataError
         Scores whose mean is not negative, or none of which is positive.
     """
-    shares = np.outer(frequencies, frequencies)
-    if not ((shares * matrix).sum() < 0.0 < matrix[shares > 0].max()):
-        raise DataError("found a matrix whose scores are not log odds for these residues")
-    most = matrix[shares > 0].max()
-    high = (1.0 - np.log(shares[(shares > 0) & (matrix == most)].sum())) / most  # there, the sum is above 1
-    low = 1e-9 * high
-    return float(brentq(lambda scale: (shares * np.exp(scale * matrix)).sum() - 1.0, low, high))
+    percent = np.array(_PERCENT.split(), dtype=np.float64)
+    shares, most = np.outer(percent, percent) / percent.sum() ** 2, matrix.max()
+    if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
+        raise DataError("found a matrix whose scores are not log odds")
+    high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1
+    return float(brentq(lambda scale: (shares * np.exp(scale * matrix)).sum() - 1.0, 1e-9 * high, high))

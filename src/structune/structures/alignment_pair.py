@@ -31,7 +31,7 @@ class Pair:
     forced : pair of ndarray of int, optional
         Matches that an alignment must have.
     band : int, optional
-        How many cells paths may be off the line from the first cell to the last.
+        How many residues of the longer sequence paths may be off the line from the first cell to the last.
     """
 
     def __init__(
@@ -107,11 +107,12 @@ class Pair:
 
 
 def cells_near(n: int, m: int, band: int | None) -> Cells:
-    """Cells that are at most `band` columns off the line from the first cell to the last; all without it."""
+    """Cells at most `band` residues of the longer sequence off the line from first to last; or all."""
     if band is None:
         return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
-    middle = np.arange(n + 1) * m / max(1, n)
-    low, high = np.ceil(middle - band), np.floor(middle + band)
+    slope = m / max(1, n)
+    middle, reach = slope * np.arange(n + 1), band * max(1.0, slope)
+    low, high = np.ceil(middle - reach), np.floor(middle + reach)
     high[n] = m
     return Cells(*(np.clip(ends, 0, m).astype(np.int64) for ends in (low, high)))
 

@@ -15,7 +15,7 @@ from structune.structures.alignment_pair import Pair, begin_with, map_factors, r
 from structune.structures.base import Array
 
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
-_MOST_LOG_CELLS = 1 << 25  # of a pair: five gigabytes
+_MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
 _MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
 
