@@ -276,7 +276,7 @@ class Run:
             "differences": {
                 f"{better} minus {base}": difference(counts[base][:, 0], counts[better][:, 0], files)
                 for better, base in COMPARED
-                if base in counts
+                if {better, base} <= counts.keys()
             },
         }
 

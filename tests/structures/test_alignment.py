@@ -54,7 +54,6 @@ def test_laws_of_losses(options, data):
 @EVERY_MODEL
 def test_laws_in_small_blocks(options, monkeypatch):
     monkeypatch.setattr(alignment_pair, "_CELLS", 1)
-    monkeypatch.setattr(alignment_pair, "_LEAST_ROWS", 1)
     pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 

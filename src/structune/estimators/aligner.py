@@ -367,6 +367,8 @@ class SequenceAligner(StructuredEstimator):
     def pretrained(cls) -> SequenceAligner:
         """The model that comes with structune, trained on remote homologues (SABmark).
 
+        It takes for granted that two proteins are related, and aligns others, too.
+
         Raises
         ------
         ModelFileError

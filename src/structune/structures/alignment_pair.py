@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from structune.structures.alignment_features import FeatureSet, SequenceFeatures
 from structune.structures.base import Array, IntArray
 
 _CELLS = 1 << 20  # of the tables of a block of rows
-_LEAST_ROWS = 16
 
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
 
@@ -92,7 +92,8 @@ class Pair:
         if not self.m:
             return []
         widest = int((self.cells.high - self.cells.low).max()) + 1
-        size = max(_LEAST_ROWS, _CELLS // ((2 + 2 * self.features.n_steps) * widest))
+        fitting = _CELLS // ((2 + 2 * self.features.n_steps) * widest)
+        size = max(fitting, isqrt(self.n) + 1)  # the first row of each is kept, too
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, rows: slice, fill: float | None = None) -> Rows:
