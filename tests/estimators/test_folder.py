@@ -589,7 +589,7 @@ def test_the_pretrained_model_folds_a_trna():
 
 
 def test_pretrained(tmp_path, monkeypatch, model):
-    monkeypatch.setattr("structune.estimators.folder.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr("structune.model_files.resources.files", lambda package: tmp_path)
     with pytest.raises(ModelFileError, match=r"found no file .*rna\.structune"):
         RNAFolder.pretrained()
     (tmp_path / "models").mkdir()
