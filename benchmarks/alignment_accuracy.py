@@ -18,7 +18,6 @@ paired bootstraps over files. A run goes on where the results end.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
@@ -36,13 +35,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import RESULTS, pack, unpack, write
+from common import asked_to_be_quick, folder_for, pack, unpack, write
 from structune import SequenceAligner
 from structune.datasets import load_protein_alignments
 from structune.formats import ProteinAlignment, read_protein_alignments
 from structune.metrics import alignment_scores
 from structune.metrics.bootstrap import paired_difference
-from structune.structures.alignment_rows import residues_of
+from structune.structures.alignment_rows import identity, parse_alignment, residues_of
 
 Array = NDArray[Any]
 Rows = tuple[str, str]
@@ -112,12 +111,13 @@ def pairs_of(alignments: list[ProteinAlignment], most: int) -> Pairs:
 
 
 def has_scored(rows: Rows) -> bool:
-    return any(a.isupper() and b.isupper() for a, b in zip(*rows, strict=True))
+    return bool(parse_alignment(rows, residues_of(rows), "reference").scored.any())
 
 
-def identity(rows: Rows) -> float:
-    same = [a == b for a, b in zip(*rows, strict=True) if a.isupper() and b.isupper()]
-    return float(np.mean(same))
+def identity_of(rows: Rows) -> float:
+    """Of the scored matches."""
+    pair = residues_of(rows)
+    return identity(parse_alignment(rows, pair, "reference"), pair)
 
 
 def half(files: Array, share: float, seed: int) -> Array:
@@ -259,7 +259,7 @@ class Run:
         pairs = [self.parts()[name][1] for name in names]
         parts = [self.result["parts"][name] for name in names]
         files = np.concatenate([part.files for part in pairs])
-        bins = np.array([identity(rows) for part in pairs for rows in part.rows])
+        bins = np.array([identity_of(rows) for part in pairs for rows in part.rows])
         inside = {name: (bins <= high) & (bins > low) for name, (low, high) in BINS.items()}
         inside["0-10"] |= bins == 0.0
         methods = [name for name in parts[0] if all(name in part for part in parts)]
@@ -315,12 +315,8 @@ def report(summary: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if quick else RESULTS
+    quick = asked_to_be_quick(__doc__)
+    folder = folder_for(NAME, quick)
     run = Run(folder / f"{NAME}.json", quick)
     run.all()
     report(run.result["summary"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import importlib.metadata
 import json
 import os
 import platform
+import tempfile
 import time
 import zlib
 from collections.abc import Callable
@@ -24,6 +26,20 @@ RESULTS = Path(__file__).parent / "results"
 _CONTRAFOLD = DataFile(
     "rna/contrafold.params.complementary", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c"
 )
+
+
+def asked_to_be_quick(description: str) -> bool:
+    """Whether --quick was given, the only option of a benchmark."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    return bool(parser.parse_args().quick)
+
+
+def folder_for(name: str, quick: bool) -> Path:
+    """Where results go: those of a quick run into a temporary folder."""
+    return Path(tempfile.mkdtemp(prefix=name)) if quick else RESULTS
 
 
 def mean_difference(base: ArrayLike, other: ArrayLike, n: int = 2000) -> dict[str, Any]:

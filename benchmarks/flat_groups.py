@@ -12,9 +12,7 @@ Intervals are those of the choice of training data: bootstraps over draws.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -25,7 +23,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, mean_difference, write
+from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Classifier
 from structune.datasets import load_uci
 from structune.tuning import GridTuner
@@ -159,12 +157,8 @@ def plot(result: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if quick else RESULTS
+    quick = asked_to_be_quick(__doc__)
+    folder = folder_for(NAME, quick)
     with threadpool_limits(1):
         problems = {
             problem: [run(problem, n, 2 if quick else DRAWS[problem]) for n in N_NOISE[problem]]

@@ -19,9 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, mean_difference, write
+from common import folder_for, mean_difference, write
 from structune import Classifier
 from structune.datasets import load_uci
 
@@ -171,7 +169,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="SET", choices=SETS, default=None)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if arguments.quick else RESULTS
+    folder = folder_for(NAME, arguments.quick)
     file = folder / f"{NAME}.json"
     names = arguments.only or (("segment", "dna") if arguments.quick else SETS)
     found = json.loads(file.read_text())["sets"] if file.exists() and arguments.only else {}

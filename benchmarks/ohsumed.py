@@ -27,11 +27,9 @@ validation parts of all folds, and so with a look at the relevances of queries t
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import itertools
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -42,7 +40,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, mean_difference, write
+from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Ranker
 from structune.datasets import load_ohsumed
 from structune.estimators.ranker import _regression
@@ -238,12 +236,8 @@ def plot(result: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if quick else RESULTS
+    quick = asked_to_be_quick(__doc__)
+    folder = folder_for(NAME, quick)
     folds = range(1, 2 if quick else N_FOLDS + 1)
     has_lightgbm = importlib.util.find_spec("lightgbm") is not None
     names = [name for name in METHODS if name != "LambdaMART" or has_lightgbm]

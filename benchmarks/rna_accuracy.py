@@ -17,7 +17,6 @@ the one in its file.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -25,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from common import contrafold_parameters, write
+from common import asked_to_be_quick, contrafold_parameters, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
 from structune.metrics import base_pair_bootstrap, base_pair_scores
@@ -35,11 +34,7 @@ QUICK = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     sets = {"TestSetA": load_rna("tornado_test_a"), "ArchiveII": unseen(load_rna("archiveii"))}
     if quick:
         sets = {name: data.take(short(data, QUICK)) for name, data in sets.items()}

@@ -18,10 +18,8 @@ Intervals are paired bootstraps over sequences. Seconds are those of the process
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, mean_difference, pack, unpack, write
+from common import asked_to_be_quick, folder_for, mean_difference, pack, unpack, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
 from structune.metrics import base_pair_scores
@@ -219,15 +217,10 @@ def report(result: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    data, folder = load_rna("rfam1359"), RESULTS
-    if parser.parse_args().quick:
+    data, quick = load_rna("rfam1359"), asked_to_be_quick(__doc__)
+    if quick:
         data = data.take(s for s, sequence in enumerate(data.sequences) if len(sequence) <= 50)
-        folder = Path(tempfile.mkdtemp(prefix=NAME))
-    file = folder / f"{NAME}.json"
+    file = folder_for(NAME, quick) / f"{NAME}.json"
     result = beginning(file)
     with threadpool_limits(1):
         for record, (train, test) in zip(result["folds"], folds_of(data), strict=True):

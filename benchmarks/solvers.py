@@ -13,9 +13,7 @@ take other times, and the same passes. One thread, medians of alternating runs; 
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +25,7 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, write
+from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
 from structune.datasets import load_rna, load_uci
 from structune.errors import DataError
@@ -204,16 +202,12 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if arguments.quick else RESULTS
+    quick = asked_to_be_quick(__doc__)
+    folder = folder_for(NAME, quick)
     found = {}
     with threadpool_limits(1):
         for problem in PROBLEMS:
-            found[problem] = run(problem, arguments.quick, 1 if arguments.quick else REPEATS)
+            found[problem] = run(problem, quick, 1 if quick else REPEATS)
             write(str(folder / NAME), {"gaps": GAPS, "problems": found}, "piqp")
     draw(found, folder / f"{NAME}.png")
     print(f"written to {folder / NAME}.json")

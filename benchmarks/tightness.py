@@ -15,10 +15,8 @@ end. Seconds are those of the processor.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, write
+from common import asked_to_be_quick, folder_for, write
 from structune.datasets import load_rna
 from structune.estimators.folder_space import fit_into_space
 from structune.margin_losses import MarginLoss, RampLoss, Violations
@@ -179,12 +177,8 @@ def beginning(path: Path, bounds: Bounds, most_bases: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    folder, most_bases = (Path(tempfile.mkdtemp(prefix=NAME)), 60) if quick else (RESULTS, MOST_BASES)
+    quick = asked_to_be_quick(__doc__)
+    folder, most_bases = folder_for(NAME, quick), 60 if quick else MOST_BASES
     bounds = Bounds(most_bases)
     file = folder / f"{NAME}.json"
     result = beginning(file, bounds, most_bases)

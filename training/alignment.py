@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from structune import SequenceAligner
 from structune.datasets import load_protein_alignments
 from structune.metrics import alignment_scores
-from structune.structures.alignment_rows import residues_of
+from structune.structures.alignment_rows import parse_alignment, residues_of
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "alignment.structune"
 GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -81,7 +81,7 @@ def drawn(every: int) -> Pairs:
 
 
 def has_known(rows: tuple[str, str]) -> bool:
-    return any(a.isupper() and b.isupper() for a, b in zip(*rows, strict=True))
+    return bool(parse_alignment(rows, residues_of(rows), "reference").scored.any())
 
 
 def fit(pairs: Pairs, gamma: float) -> SequenceAligner:

@@ -16,7 +16,7 @@ from structune.cli.align_data import Aligned, check_gamma, open_aligner, read_al
 from structune.cli.tables import numbers_table, print_tables, record_table
 from structune.estimators.aligner import SequenceAligner
 from structune.metrics import AlignmentScores, alignment_scores
-from structune.structures.alignment_rows import AlignedPair
+from structune.structures.alignment_rows import identity
 
 _IDENTITIES = (0.1, 0.2, 0.3, 1.0)
 
@@ -80,12 +80,5 @@ def evaluate(aligner: SequenceAligner, data: Aligned, gamma: float | None = None
     """Compare predicted with known alignments."""
     scores = alignment_scores(data.rows, aligner.predict(data.pairs, gamma))
     return Evaluation(
-        scores, np.array([_identity(*each) for each in zip(data.known, data.pairs, strict=True)])
+        scores, np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
     )
-
-
-def _identity(known: AlignedPair, pair: tuple[str, str]) -> float:
-    """Share of the scored matches that are of the same residue."""
-    i = np.flatnonzero(known.scored)
-    x, y = (np.array(list(sequence.upper()), "U1") for sequence in pair)
-    return float(np.mean(x[i] == y[known.partner[i]])) if i.size else 0.0

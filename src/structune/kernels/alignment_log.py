@@ -104,74 +104,101 @@ def _into_y(f, rows, i, j, k):
 @kernel
 def log_backward(f, cells, rows, log_z, shares, posterior, used):
     """Hand the probability of each cell on to what it follows; ``shares`` are rows of zeros."""
-    n, m = posterior.shape
-    L, t = rows.gap_x.shape[1], f.steps
-    x, y = f.x, f.y
-    for i in range(n, 0, -1):
+    for i in range(posterior.shape[0], 0, -1):
         for j in range(cells.high[i], cells.low[i] - 1, -1):
-            # what a match may follow: another, a finished gap, or nothing
-            share, whole = shares.start[i, j], rows.start[i, j]
-            finished = 0.0 * log_z
-            if share.real != 0.0 or share.imag != 0.0:
-                part = share * _share(_begin(f, i, j), whole)
-                used.x.begins[i] += part
-                if j:
-                    used.both[1] += part
-                shares.match[i, j] += share * _share(rows.match[i, j], whole)
-                finished += share * _share(_done(f, rows, i, j), whole)
-                for k in range(L if j else 0):
-                    part = share * _share(rows.gap_y[i, k, j] + y.closes[j - 1], whole)
-                    shares.gap_y[i, k, j] += part
-                    used.y.closes[j - 1] += part
-            part = _share(_end(f, rows, i, j), log_z)
-            shares.match[i, j] += part
-            if i < n and j < m:
-                used.both[1] += part
-            # gaps in y: the last state first, which hands on to the left
-            finished += shares.done[i, j]
-            used.x.closes[i - 1] += finished
-            done = _done(f, rows, i, j)
-            for k in range(L):
-                shares.gap_x[i, k, j] += finished * _share(rows.gap_x[i, k, j] + x.closes[i - 1], done)
-            for k in range(L if j else 0):
-                share, whole = shares.gap_y[i, k, j], rows.gap_y[i, k, j]
-                residue = y.residue[j - 1] + x.site[i]
-                used.y.residue[j - 1] += share
-                used.x.site[i] += share
-                if k == L - 1:
-                    part = share * _share(rows.gap_y[i, k, j - 1] + residue + t[L], whole)
-                    used.steps[L] += part
-                    shares.gap_y[i, k, j - 1] += part
-                    share = share - part
-                used.steps[k] += share
-                if k:
-                    shares.gap_y[i, k - 1, j - 1] += share
-                    continue
-                used.y.opens[j - 1] += share
-                used.x.site_open[i] += share
-                after_x = _done(f, rows, i, j - 1) + f.both[0]
-                part = share * _share(after_x, _plus(rows.match[i, j - 1], after_x))
-                used.both[0] += part
-                shares.done[i, j - 1] += part
-                shares.match[i, j - 1] += share - part
+            _hand_on_end(f, rows, i, j, log_z, shares, used)
+            finished = shares.done[i, j] + _hand_on_start(f, rows, i, j, shares, used)
+            _hand_on_done(f, rows, i, j, finished, shares, used)
+            if j:
+                _hand_on_gap_y(f, rows, i, j, shares, used)
         for j in range(cells.high[i], cells.low[i] - 1, -1):
-            for k in range(L):
-                share, whole = shares.gap_x[i, k, j], rows.gap_x[i, k, j]
-                residue = x.residue[i - 1] + y.site[j]
-                used.x.residue[i - 1] += share
-                used.y.site[j] += share
-                if k == L - 1:
-                    part = share * _share(rows.gap_x[i - 1, k, j] + residue + t[L], whole)
-                    used.steps[L] += part
-                    shares.gap_x[i - 1, k, j] += part
-                    share = share - part
-                used.steps[k] += share
-                if k:
-                    shares.gap_x[i - 1, k - 1, j] += share
-                else:
-                    used.x.opens[i - 1] += share
-                    used.y.site_open[j] += share
-                    shares.match[i - 1, j] += share
+            _hand_on_gap_x(f, rows, i, j, shares, used)
             if j:
                 posterior[i - 1, j - 1] = shares.match[i, j]
                 shares.start[i - 1, j - 1] += shares.match[i, j]
+
+
+@kernel
+def _hand_on_end(f, rows, i, j, log_z, shares, used):
+    """From the end of the alignment to its last match."""
+    part = _share(_end(f, rows, i, j), log_z)
+    shares.match[i, j] += part
+    if i < f.x.residue.size and j < f.y.residue.size:
+        used.both[1] += part
+
+
+@kernel
+def _hand_on_start(f, rows, i, j, shares, used):
+    """From what a match may follow to matches and gaps in y; returns the share of finished gaps in x."""
+    share, whole = shares.start[i, j], rows.start[i, j]
+    if share.real == 0.0 and share.imag == 0.0:
+        return 0.0 * share
+    part = share * _share(_begin(f, i, j), whole)
+    used.x.begins[i] += part
+    if j:
+        used.both[1] += part
+    shares.match[i, j] += share * _share(rows.match[i, j], whole)
+    for k in range(rows.gap_y.shape[1] if j else 0):
+        part = share * _share(rows.gap_y[i, k, j] + f.y.closes[j - 1], whole)
+        shares.gap_y[i, k, j] += part
+        used.y.closes[j - 1] += part
+    return share * _share(_done(f, rows, i, j), whole)
+
+
+@kernel
+def _hand_on_done(f, rows, i, j, finished, shares, used):
+    """From finished gaps in x to their states."""
+    used.x.closes[i - 1] += finished
+    done = _done(f, rows, i, j)
+    for k in range(rows.gap_x.shape[1]):
+        shares.gap_x[i, k, j] += finished * _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
+
+
+@kernel
+def _hand_on_gap_y(f, rows, i, j, shares, used):
+    """From states of gaps in y to those on the left, to a match, and to finished gaps in x."""
+    L, t, y = rows.gap_y.shape[1], f.steps, f.y
+    residue = y.residue[j - 1] + f.x.site[i]
+    for k in range(L):
+        share, whole = shares.gap_y[i, k, j], rows.gap_y[i, k, j]
+        used.y.residue[j - 1] += share
+        used.x.site[i] += share
+        if k == L - 1:
+            part = share * _share(rows.gap_y[i, k, j - 1] + residue + t[L], whole)
+            used.steps[L] += part
+            shares.gap_y[i, k, j - 1] += part
+            share = share - part
+        used.steps[k] += share
+        if k:
+            shares.gap_y[i, k - 1, j - 1] += share
+            continue
+        used.y.opens[j - 1] += share
+        used.x.site_open[i] += share
+        after_x = _done(f, rows, i, j - 1) + f.both[0]
+        part = share * _share(after_x, _plus(rows.match[i, j - 1], after_x))
+        used.both[0] += part
+        shares.done[i, j - 1] += part
+        shares.match[i, j - 1] += share - part
+
+
+@kernel
+def _hand_on_gap_x(f, rows, i, j, shares, used):
+    """From states of gaps in x to those above, and to a match."""
+    L, t = rows.gap_x.shape[1], f.steps
+    residue = f.x.residue[i - 1] + f.y.site[j]
+    for k in range(L):
+        share, whole = shares.gap_x[i, k, j], rows.gap_x[i, k, j]
+        used.x.residue[i - 1] += share
+        used.y.site[j] += share
+        if k == L - 1:
+            part = share * _share(rows.gap_x[i - 1, k, j] + residue + t[L], whole)
+            used.steps[L] += part
+            shares.gap_x[i - 1, k, j] += part
+            share = share - part
+        used.steps[k] += share
+        if k:
+            shares.gap_x[i - 1, k - 1, j] += share
+        else:
+            used.x.opens[i - 1] += share
+            used.y.site_open[j] += share
+            shares.match[i - 1, j] += share

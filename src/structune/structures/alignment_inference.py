@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -88,9 +89,13 @@ class Posteriors:
     """
 
     def __init__(self, inference: Inference | LogInference, keep: bool = False) -> None:
-        self.pair, self._inference = inference.pair, inference
-        fits = keep or self.pair.n * self.pair.m <= _MOST_KEPT
-        self.table = _table(inference) if fits else None
+        self.pair, self._inference, self._keep = inference.pair, inference, keep
+
+    @cached_property
+    def table(self) -> Array | None:
+        """All of them, shape (n, m), if they are kept."""
+        fits = self._keep or self.pair.n * self.pair.m <= _MOST_KEPT
+        return _table(self._inference) if fits else None
 
     def __iter__(self) -> Iterator[tuple[slice, Array]]:
         if self.table is None:

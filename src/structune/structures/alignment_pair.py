@@ -111,11 +111,10 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
     """Cells at most `band` residues of the longer sequence off the line from first to last; or all."""
     if band is None:
         return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
-    slope = m / max(1, n)
-    middle, reach = slope * np.arange(n + 1), band * max(1.0, slope)
-    low, high = np.ceil(middle - reach), np.floor(middle + reach)
+    line, reach, n_rows = m * np.arange(n + 1), band * max(n, m), max(1, n)
+    low, high = -((reach - line) // n_rows), (line + reach) // n_rows
     high[n] = m
-    return Cells(*(np.clip(ends, 0, m).astype(np.int64) for ends in (low, high)))
+    return Cells(np.clip(low, 0, m), np.clip(high, 0, m))
 
 
 def _cells_through(cells: Cells, i: IntArray, j: IntArray) -> Cells:

@@ -75,6 +75,13 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
     return AlignedPair(partner, scored, whole)
 
 
+def identity(known: AlignedPair, pair: tuple[str, str]) -> float:
+    """Share of the scored matches that are of the same residue; 0 without any."""
+    i = np.flatnonzero(known.scored)
+    x, y = (np.array(list(sequence.upper()), "U1") for sequence in pair)
+    return float(np.mean(x[i] == y[known.partner[i]])) if i.size else 0.0
+
+
 def _check_residues(found: str, expected: str, name: str) -> None:
     found, expected = found.upper(), expected.upper()
     if found == expected:
