@@ -28,6 +28,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/rna_speed.py
 	$(BIN)/python benchmarks/alignment_speed.py
 	$(BIN)/python benchmarks/alignment_accuracy.py
+	$(BIN)/python benchmarks/alignment_center.py
 	$(BIN)/python benchmarks/rna_accuracy.py
 	$(BIN)/python benchmarks/rna_hyperparameters.py
 	$(BIN)/python benchmarks/flat_tables.py

@@ -68,6 +68,15 @@ def test_tune(files, tmp_path):
     assert (tmp_path / "tuning.png").stat().st_size
 
 
+def test_a_prior_around_a_matrix_and_a_band(files, tmp_path):
+    args = ["--features", "affine", "--penalty", 1e6, "--center", "BLOSUM62", "--band", 15, *QUIET]
+    succeed("train", "align", files / "train", "-m", tmp_path / "m.structune", *args)
+    model = structune.load(tmp_path / "m.structune")
+    assert (model.center, model.band) == ("BLOSUM62", 15)
+    matrix = structune.SequenceAligner.from_matrix("BLOSUM62", ends="global").coef_
+    assert np.corrcoef(model.coef_[:210], matrix[:210])[0, 1] > 0.999  # substitutions stay at the mean
+
+
 def test_evaluate(files):
     shown = json.loads(succeed("evaluate", "align", files / "m.structune", files / "test.aln", "--json"))
     (test,) = read_protein_alignments(files / "test.aln")

@@ -15,9 +15,17 @@ from structune.cli.rna_options import Groups
 def train(
     train: align_opt.TrainFiles,
     model: opt.ModelOption,
-    penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    penalty: Annotated[
+        float,
+        typer.Option(
+            help="Precision of the Gaussian prior of all weights. Losses other than log want larger ones, of "
+            "about the number of pairs."
+        ),
+    ] = 1.0,
     loss: align_opt.LossOption = align_opt.Loss.log,
     features: align_opt.Features = align_opt.FeatureSet.full,
+    center: align_opt.Center = None,
+    band: align_opt.Band = None,
     most_pairs: align_opt.MostPairs = None,
     test: align_opt.TestFile = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
@@ -40,7 +48,7 @@ def train(
         "tuning": None,
         "penalty": penalty,
         "random_state": seed,
-        **_space(loss, features),
+        **_space(loss, features, center, band),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test), settings))
@@ -52,6 +60,8 @@ def tune(
     method: opt.MethodOption = opt.Method.implicit,
     loss: align_opt.LossOption = align_opt.Loss.log,
     features: align_opt.Features = align_opt.FeatureSet.full,
+    center: align_opt.Center = None,
+    band: align_opt.Band = None,
     groups: align_opt.GroupsOption = Groups.kind,
     most_pairs: align_opt.MostPairs = None,
     holdout: opt.Holdout = 0.2,
@@ -82,7 +92,7 @@ def tune(
         "holdout": holdout,
         "folds": folds,
         "random_state": seed,
-        **_space(loss, features),
+        **_space(loss, features, center, band),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test, plot), settings))
@@ -132,15 +142,7 @@ def align(
         ),
     ] = align_opt.Decoding.mea,
     gamma: align_opt.Gamma = None,
-    band: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How many residues of the longer sequence an alignment may be off the line between both "
-            "ends: for long sequences that go together all along.",
-            show_default=False,
-        ),
-    ] = None,
+    band: align_opt.Band = None,
     format: Annotated[
         align_opt.Format,
         typer.Option(
@@ -185,6 +187,8 @@ def align(
     raise typer.Exit(run(request))
 
 
-def _space(loss: align_opt.Loss, features: align_opt.FeatureSet) -> dict[str, Any]:
+def _space(
+    loss: align_opt.Loss, features: align_opt.FeatureSet, center: str | None, band: int | None
+) -> dict[str, Any]:
     """Settings of `SequenceAligner` that train and tune share."""
-    return {"loss": loss.value, "features": features.value}
+    return {"loss": loss.value, "features": features.value, "center": center, "band": band}

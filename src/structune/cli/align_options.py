@@ -101,3 +101,21 @@ Gamma = Annotated[
         show_default=False,
     ),
 ]
+Center = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MATRIX",
+        help="With --loss log: penalties pull towards the scores of this matrix, such as BLOSUM62, with gaps "
+        "of 11 and 1, and not towards zero. For few alignments.",
+        show_default=False,
+    ),
+]
+Band = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many residues of the longer sequence an alignment may be off the line between both "
+        "ends: for long sequences that go together all along.",
+        show_default=False,
+    ),
+]

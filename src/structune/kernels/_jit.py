@@ -57,12 +57,13 @@ def kernel(function):
 
 
 def part_of_kernel(function):
-    """The same for what kernels call once a row: in line, so that views of arrays cost nothing."""
-    return _compile(function, forceinline=True)
+    """The same for what only kernels call, once a row: in line, so that views of arrays cost nothing."""
+    return _compile(function, forceinline=True, no_cpython_wrapper=True)
 
 
 def _compile(function, **options):
-    options |= {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+    # nothing calls kernels from C, and wrappers for tuples of arrays take long to compile
+    options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     if _FOLDER is None:
         return numba.njit(**options)(function)
     config: Any = numba.config
