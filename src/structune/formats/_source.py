@@ -64,7 +64,7 @@ class Lines:
 
     def __init__(self, source: Source) -> None:
         self.name = source_name(source)
-        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        self._numbered: Iterator[tuple[int, str]] = enumerate(map(str.strip, raw_lines(source)), 1)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return self._numbered
@@ -97,17 +97,18 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def _texts(source: Source, name: str) -> Iterator[str]:
+def raw_lines(source: Source) -> Iterator[str]:
+    """The lines of a source with all their white space, read as they are asked for."""
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
-            yield from _texts(file, name)
+            yield from raw_lines(file)
         return
     texts = source if isinstance(source.read(0), str) else _decoded(source)
     try:
         for number, text in enumerate(texts):
-            yield (text if number else text.removeprefix("\ufeff")).strip()
+            yield text if number else text.removeprefix("\ufeff")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+        raise DataError(f"{source_name(source)}: found a damaged gzip file ({error})") from error
 
 
 def _decoded(source: IO[Any]) -> Iterable[str]:
