@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
 from structune.datasets._files import DataFile, find
 from structune.errors import DataError
-from structune.formats.gene_record import AnnotatedSequence
-from structune.formats.genomes import read_genomes
+from structune.formats._source import Lines
+from structune.formats.dna import read_dna
+from structune.formats.genbank import read_genbank
+from structune.formats.gene_record import AnnotatedSequence, Transcript
+from structune.formats.genomes import annotated
+from structune.formats.gff3 import GeneAnnotation, parse_gff3
 
 _FILES = {
     "fly_train": [
@@ -166,55 +176,111 @@ _FILES = {
     ],
 }
 _VERIFIED = {
-    "a_pernix": [
-        DataFile(
-            "genes/verified/Aeropyrum_pernix_K1_uid57757.verified.gff.gz",
-            "476196a4aea7034792303cb40f1cdb6900c9aa7f9e589573450ee14c8b6e9373",
-        )
-    ],
-    "e_coli": [
-        DataFile(
-            "genes/verified/Escherichia_coli_K_12_substr__MG1655_uid57779.verified.gff.gz",
-            "d293b68cef0ce3237faa1e82c1187036c444ae1e64cd3eba9c599be9c9c986b7",
-        )
-    ],
-    "h_salinarum": [
-        DataFile(
-            "genes/verified/Halobacterium_salinarum_R1_uid61571.verified.gff.gz",
-            "b7848c73727888502fe491c6dcc514295d9a81e7b9491bafad30e1ed781628b7",
-        )
-    ],
-    "m_tuberculosis": [
-        DataFile(
-            "genes/verified/Mycobacterium_tuberculosis_H37Rv_uid57777.verified.gff.gz",
-            "7bdc83373472e7ec753e1befbc04a72481498b68c74b7cba139630353d90f35f",
-        )
-    ],
-    "n_pharaonis": [
-        DataFile(
-            "genes/verified/Natronomonas_pharaonis_DSM_2160_uid58435.verified.gff.gz",
-            "50ef86b9d140e81c3628faa58477f31664a48e88781fa8afa35a8a22bf5e1e04",
-        )
-    ],
-    "synechocystis": [
-        DataFile(
-            "genes/verified/Synechocystis_PCC_6803_uid57659.verified.gff.gz",
-            "4142ea2ead4af5a1aa3e0db6cfe077577b7404800a6851fc2f582f5f35e2f888",
-        )
-    ],
+    "a_pernix": DataFile(
+        "genes/verified/Aeropyrum_pernix_K1_uid57757.verified.gff.gz",
+        "476196a4aea7034792303cb40f1cdb6900c9aa7f9e589573450ee14c8b6e9373",
+    ),
+    "e_coli": DataFile(
+        "genes/verified/Escherichia_coli_K_12_substr__MG1655_uid57779.verified.gff.gz",
+        "d293b68cef0ce3237faa1e82c1187036c444ae1e64cd3eba9c599be9c9c986b7",
+    ),
+    "h_salinarum": DataFile(
+        "genes/verified/Halobacterium_salinarum_R1_uid61571.verified.gff.gz",
+        "b7848c73727888502fe491c6dcc514295d9a81e7b9491bafad30e1ed781628b7",
+    ),
+    "m_tuberculosis": DataFile(
+        "genes/verified/Mycobacterium_tuberculosis_H37Rv_uid57777.verified.gff.gz",
+        "7bdc83373472e7ec753e1befbc04a72481498b68c74b7cba139630353d90f35f",
+    ),
+    "n_pharaonis": DataFile(
+        "genes/verified/Natronomonas_pharaonis_DSM_2160_uid58435.verified.gff.gz",
+        "50ef86b9d140e81c3628faa58477f31664a48e88781fa8afa35a8a22bf5e1e04",
+    ),
+    "synechocystis": DataFile(
+        "genes/verified/Synechocystis_PCC_6803_uid57659.verified.gff.gz",
+        "4142ea2ead4af5a1aa3e0db6cfe077577b7404800a6851fc2f582f5f35e2f888",
+    ),
 }
+_CONTIGS = {  # names of annotations, and those of the sequences that they are of
+    "chromosome": "NC_002516.2",
+    "NC_000913": "NC_000913.3",
+    "NC_000962": "NC_000962.3",
+    **{f"{name}.1": name for name in ("NC_007426", "NC_007427", "NC_007428")},
+    **{f"{name}.1": name for name in ("NC_010366", "NC_010367", "NC_010368", "NC_010369")},
+}
+_ACROSS_ORIGIN = "\t3573271\t772\t"  # of the annotation of Synechocystis, which GFF3 writes otherwise
 
 
 def load_genes(name: str) -> list[AnnotatedSequence]:
     """Sequences of DNA with their genes.
 
-    The files must lie in the data folder.
+    The files may not be downloaded: they must lie in the data folder.
+
+    Parameters
+    ----------
+    name : str
+        - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each in a
+          window with 5000 bases and more on either side, where there may be genes that are not annotated.
+        - "a_thaliana" and "c_elegans": 1 % of the genomes of Arabidopsis thaliana and Caenorhabditis elegans.
+        - the genomes of bacteria and archaea: "a_pernix", "b_subtilis", "c_crescentus", "e_coli" (K-12),
+          "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
+          "p_fluorescens", "p_furiosus", "s_acidocaldarius", "synechocystis". The start codons of older
+          annotations are not reliable, nor is their not having introns.
+
+    Returns
+    -------
+    list of AnnotatedSequence
 
     Raises
     ------
+    DataError
+        There is no such set.
     DatasetUnavailable
         A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
     """
     if name not in _FILES:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
-    return list(read_genomes(*map(find, _FILES[name])))
+    annotation, *sequences = map(find, _FILES[name])
+    if not sequences:
+        return list(read_genbank(annotation))
+    return list(annotated(_read_annotation(annotation), read_dna(sequences[0]), annotation.name))
+
+
+def load_verified_genes(name: str) -> tuple[Transcript, ...]:
+    """Genes of a genome whose starts were verified by experiment, a part of all.
+
+    Parameters
+    ----------
+    name : {"a_pernix", "e_coli", "h_salinarum", "m_tuberculosis", "n_pharaonis", "synechocystis"}
+        The sequences are those that `load_genes` gives for the name.
+
+    Raises
+    ------
+    DataError
+        There is no such set.
+    DatasetUnavailable
+        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+    """
+    if name not in _VERIFIED:
+        raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")
+    (transcripts,) = _read_annotation(find(_VERIFIED[name])).transcripts.values()
+    return transcripts
+
+
+def _read_annotation(path: Path) -> GeneAnnotation:
+    """Genes of a GFF3 file with the names that their sequences have."""
+    text = "\n".join(dict.fromkeys(_repaired(path)))  # some lines are there twice
+    found = parse_gff3(Lines(StringIO(text)))
+    transcripts = {_CONTIGS.get(contig, contig): of for contig, of in found.transcripts.items()}
+    return GeneAnnotation(
+        {contig: tuple(replace(t, contig=contig) for t in of) for contig, of in transcripts.items()},
+        tuple(one._replace(contig=_CONTIGS.get(one.contig, one.contig)) for one in found.skipped),
+        found.circular,
+    )
+
+
+def _repaired(path: Path) -> Iterator[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if _ACROSS_ORIGIN not in line:
+                yield line.rstrip("\n").replace("gene_id=", "ID=").replace(" start_codon=", ";start_codon=")

@@ -60,11 +60,23 @@ class Lines:
 
     Bytes that are not UTF-8 become lone surrogates: they do no harm in comments, and each format refuses
     them elsewhere.
+
+    Parameters
+    ----------
+    source : path or file object
+    strip : bool
+        Otherwise the lines are whole, line ends included, until `strip` is called.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, strip: bool = True) -> None:
         self.name = source_name(source)
-        self._numbered: Iterator[tuple[int, str]] = enumerate(map(str.strip, raw_lines(source)), 1)
+        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        if strip:
+            self.strip()
+
+    def strip(self) -> None:
+        """Give the lines that are still to be read without the white space at their ends."""
+        self._numbered = ((number, text.strip()) for number, text in self._numbered)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return self._numbered
@@ -97,18 +109,17 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def raw_lines(source: Source) -> Iterator[str]:
-    """The lines of a source with all their white space, read as they are asked for."""
+def _texts(source: Source, name: str) -> Iterator[str]:
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
-            yield from raw_lines(file)
+            yield from _texts(file, name)
         return
     texts = source if isinstance(source.read(0), str) else _decoded(source)
     try:
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{source_name(source)}: found a damaged gzip file ({error})") from error
+        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
 
 
 def _decoded(source: IO[Any]) -> Iterable[str]:

@@ -48,16 +48,16 @@ def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
         elif not first:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
-            check_dna(lines, number, text)
+            with lines.at(number):
+                check_dna(text)
             parts.append(text)
     if not first:
         raise DataError(f"{lines.name}: found no sequences, expected some")
     yield name, "".join(parts)
 
 
-def check_dna(lines: Lines, number: int, text: str) -> None:
+def check_dna(text: str) -> None:
+    """Refuse what is no base, by its position."""
     if rest := text.lstrip(_KNOWN):
         position = len(text) - len(rest) + 1
-        raise lines.refuse(
-            number, f"position {position} (from 1): found {rest[0]!r}, expected one of {_LETTERS}"
-        )
+        raise DataError(f"position {position} (from 1): found {rest[0]!r}, expected one of {_LETTERS}")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from itertools import pairwise
 
-from Bio import BiopythonWarning, SeqIO
+from Bio import BiopythonWarning
 from Bio.Seq import UndefinedSequenceError
 from Bio.SeqFeature import ExactPosition, Location, SeqFeature
 from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
-from structune.formats._source import Source, raw_lines, source_name
+from structune.formats._source import Lines, Source, shown
+from structune.formats.dna import check_dna
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 
+_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d+) bp")
 _STRANDS = {1: "+", -1: "-"}
 
 
@@ -26,9 +29,9 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     A sequence is named by its version or, without one, by its LOCUS line; it is in upper case. Each CDS is a
     transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it.
 
-    These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in the
-    location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences, or in
-    another order than on the strand, as those across the origin are), parts that overlap (programmed
+    These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
+    the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
+    or in another order than on the strand, as those across the origin are), parts that overlap (programmed
     frameshifts), locations that cannot be read.
 
     Parameters
@@ -46,57 +49,68 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
         Names the file and the first line of a record that is no GenBank, has no sequence, another length than
         it says, or a gene outside its sequence; names the file without records.
     """
-    name, number, start = source_name(source), 0, 1
+    return parse_genbank(Lines(source, strip=False))
+
+
+def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
+    """Read records of lines that are whole."""
+    first, number, n_records = 0, 0, 0
     texts: list[str] = []
-    n_records = 0
-    for number, text in enumerate(raw_lines(source), 1):
-        if texts or text.strip():
-            start = start if texts else number
-            texts.append(text)
+    for number, text in lines:
+        if not texts and not text.strip():
+            continue
+        first = first if texts else number
+        texts.append(text)
         if text.startswith("//"):
-            yield _read_record(name, start, texts)
+            with lines.at(first):
+                yield _annotated(_parsed("".join(texts)))
             texts, n_records = [], n_records + 1
     if texts:
-        raise DataError(f"{name}:{number}: found the end of the file, expected '//' before it")
+        raise lines.refuse(number, "found the end of the file, expected '//' before it")
     if not n_records:
-        raise DataError(f"{name}: found no records, expected some")
-
-
-def _read_record(name: str, start: int, texts: list[str]) -> AnnotatedSequence:
-    try:
-        return _annotated(_parsed("".join(texts)))
-    except DataError as error:
-        raise DataError(f"{name}:{start}: {error}") from error
+        raise DataError(f"{lines.name}: found no records, expected some")
 
 
 def _parsed(text: str) -> SeqRecord:
+    from Bio import SeqIO  # here, because it is slow to import
+
     if not text.startswith("LOCUS"):
-        raise DataError("found no LOCUS line, expected a record of GenBank")
+        raise DataError(f"found {shown(text.splitlines()[0])}, expected LOCUS")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BiopythonWarning)  # of locations (skipped), of LOCUS lines by hand
+        warnings.simplefilter(
+            "ignore", BiopythonWarning
+        )  # of LOCUS lines by hand, and of what is checked here
         try:
-            return SeqIO.read(StringIO(text), "genbank")
+            record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
         except Exception as error:  # Biopython raises many kinds for malformed text
             raise DataError(f"found a record that cannot be read ({error}), expected GenBank") from error
+    return record
 
 
 def _annotated(record: SeqRecord) -> AnnotatedSequence:
+    sequence = _sequence(record)
+    transcripts, skipped = [], []
+    used: Counter[str] = Counter()
+    for feature in record.features:
+        if feature.type != "CDS":
+            continue
+        name, gene = _names(feature, used)
+        if reason := _unusable(feature):
+            skipped.append(Skipped(record.id, name, reason))
+        else:
+            transcripts.append(_transcript(record.id, feature.location, name, gene))
+    return AnnotatedSequence(record.id, sequence, by_position(transcripts), tuple(skipped))
+
+
+def _sequence(record: SeqRecord) -> str:
     try:
         sequence = str(record.seq)
     except UndefinedSequenceError:
         sequence = ""
     if not sequence:
-        raise DataError(f"record {record.id!r}: found no sequence, expected one after ORIGIN")
-    transcripts, skipped = [], []
-    used: Counter[str] = Counter()
-    for feature in record.features:
-        if feature.type == "CDS":
-            name, gene = _names(feature, used)
-            if reason := _unusable(feature):
-                skipped.append(Skipped(record.id, name, reason))
-            else:
-                transcripts.append(_transcript(record.id, feature.location, name, gene))
-    return AnnotatedSequence(record.id, sequence, by_position(transcripts), tuple(skipped))
+        raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
+    check_dna(sequence)
+    return sequence
 
 
 def _names(feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:

@@ -26,8 +26,8 @@ class Transcript:
         Name of the sequence that it lies on.
     strand : {"+", "-"}
     exons : tuple of (int, int)
-        Start and end of each coding part, start and stop codon included, untranslated parts left out; 0-based,
-        half-open, ascending along the contig on either strand.
+        Start and end of each coding part, start and stop codon included, untranslated parts left out;
+        0-based, half-open, ascending along the contig on either strand.
     name, gene : str
         Transcripts of one gene share the latter.
     score : float, optional
@@ -42,6 +42,8 @@ class Transcript:
     score: float | None = None
 
     def __post_init__(self) -> None:
+        for text in (self.contig, self.name, self.gene):
+            check_name(text)
         if problem := _malformed(self.strand, self.exons):
             raise DataError(f"transcript {shown(self.name)}: {problem}")
 
@@ -80,6 +82,9 @@ class Transcript:
     def protein(self, sequence: str, code: int = 1) -> str:
         """Translation, without the stop codon at the end; a start codon at the beginning gives M.
 
+        Codons that are not fully known give X where their residue is not; bases behind the last one are left
+        out.
+
         Parameters
         ----------
         sequence : str
@@ -89,7 +94,7 @@ class Transcript:
         """
         table = genetic_code(code)
         coding = self.coding_sequence(sequence).upper()
-        residues = translate(coding[: len(coding) // 3 * 3], table=code)
+        residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
         if coding[:3] in table.start_codons:
             residues = "M" + residues[1:]
         return residues.removesuffix("*")
@@ -124,12 +129,19 @@ class AnnotatedSequence:
     skipped: tuple[Skipped, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         for transcript in self.transcripts:
             if transcript.end > len(self.sequence):
                 raise DataError(
                     f"transcript {shown(transcript.name)}: found its end at {transcript.end}, expected it "
                     f"within the {len(self.sequence)} bases of {shown(self.name)}"
                 )
+
+
+def check_name(text: str) -> None:
+    """Refuse a name that is empty, or holds what is no text."""
+    if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:

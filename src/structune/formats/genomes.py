@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from structune.errors import DataError
 from structune.formats._source import Lines, Source, shown
-from structune.formats.dna import read_dna
-from structune.formats.genbank import read_genbank
+from structune.formats.dna import parse_dna, read_dna
+from structune.formats.genbank import parse_genbank
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.formats.gff3 import GeneAnnotation, parse_gff3
+
+_HEAD = 100  # lines looked at
 
 
 def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterator[AnnotatedSequence]:
@@ -32,36 +34,43 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     Raises
     ------
     DataError
-        As `read_gff3`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end, when
-        all sequences were given: for genes on a sequence that is not there.
+        As `read_gff3`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end,
+        when all sequences were given: for genes on a sequence that is not there.
     """
+    lines = Lines(annotation, strip=False)
     if sequences is not None:
-        lines = Lines(annotation)
+        lines.strip()
         return annotated(parse_gff3(lines), read_dna(sequences), lines.name)
-    return read_genbank(annotation)
+    head = next((text for text in lines.head(_HEAD) if text.strip()), "")
+    if not head.startswith("##gff-version"):
+        return parse_genbank(lines)
+    lines.strip()
+    return annotated(parse_gff3(lines), parse_dna(lines), lines.name)
 
 
 def annotated(
     annotation: GeneAnnotation, sequences: Iterable[tuple[str, str]], name: str
 ) -> Iterator[AnnotatedSequence]:
     """Give sequences their genes; `name` is that of the annotation in errors."""
-    missing = dict(annotation.transcripts)
     skipped: dict[str, list[Skipped]] = defaultdict(list)
     for one in annotation.skipped:
         skipped[one.contig].append(one)
+    unknown: dict[str, Sequence[Skipped | Transcript]] = {**annotation.transcripts, **skipped}
     for contig, sequence in sequences:
-        transcripts, across = missing.pop(contig, ()), list[Transcript]()
+        unknown.pop(contig, None)
+        transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()
         if contig in annotation.circular:
-            across = [t for t in transcripts if t.end > len(sequence)]
+            across = [
+                Skipped(contig, t.name, "across the origin") for t in transcripts if t.end > len(sequence)
+            ]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
-        left_out = [*skipped[contig], *(Skipped(contig, t.name, "across the origin") for t in across)]
         try:
-            yield AnnotatedSequence(contig, sequence, transcripts, tuple(left_out))
+            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *across))
         except DataError as error:
             raise DataError(f"{name}: {error}") from error
-    if missing:
-        contig, transcripts = next(iter(missing.items()))
+    if unknown:
+        contig, on_it = next(iter(unknown.items()))
         raise DataError(
-            f"{name}: found {len(transcripts)} transcripts on {shown(contig)}, the first "
-            f"{shown(transcripts[0].name)}, expected a sequence of that name"
+            f"{name}: found {len(on_it)} transcripts on {shown(contig)}, the first {shown(on_it[0].name)}, "
+            "expected a sequence of that name"
         )

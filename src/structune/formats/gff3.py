@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from structune.formats.gene_record import Skipped, Transcript, by_position
 
 _N_COLUMNS = 9
 _FASTA = "##FASTA"
+_PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
 _MARKS = {  # attributes of features that are no whole genes
     "pseudo": "a pseudogene",
     "pseudogene": "a pseudogene",
@@ -27,7 +29,17 @@ _MARKS = {  # attributes of features that are no whole genes
 
 @dataclass(frozen=True)
 class GeneAnnotation:
-    """The transcripts of a file, by contig in the order of the file, and those that could not be used."""
+    """What a file of genes without their sequences holds.
+
+    Attributes
+    ----------
+    transcripts : dict of str to tuple of Transcript
+        By contig, in the order of the file; on each by start.
+    skipped : tuple of Skipped
+        Transcripts of the file that could not be used.
+    circular : frozenset of str
+        Contigs of which the file says so.
+    """
 
     transcripts: dict[str, tuple[Transcript, ...]]
     skipped: tuple[Skipped, ...]
@@ -76,14 +88,16 @@ def read_gff3(source: Source) -> GeneAnnotation:
     """Read the genes of a GFF3 file, compressed by gzip or not.
 
     A transcript is made of the CDS lines of one parent that has a parent itself, its gene. CDS lines whose
-    parent is a gene, or is not in the file, are one transcript where they share their ID, and those of neither
-    parent nor ID are one each. Features without CDS are no genes, and left out. A tab within the last column, and
-    attributes without ``=``, are let pass.
+    parent is a gene, or is not in the file, are one transcript where they share their ID, and those of
+    neither parent nor ID are one each. Features without CDS are no genes, and left out. Names lose the
+    ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last
+    column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of the
+    phase, as bp_genbank2gff3 writes it, is the phase plus one.
 
-    These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``, ``start_range``,
-    ``end_range``, or a phase other than 0 at the start), trans-splicing (``exception=trans-splicing``, parts on
-    two contigs or strands), parts that overlap (programmed frameshifts), phases that do not follow from the
-    lengths of the parts.
+    These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
+    ``start_range``, ``end_range``, or a phase other than 0 at the start), trans-splicing
+    (``exception=trans-splicing``, or parts on two contigs or strands), parts that overlap (programmed
+    frameshifts), and phases that do not follow from the lengths of the parts.
 
     Parameters
     ----------
@@ -184,12 +198,13 @@ def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
     for key, parts in _grouped(found).items():
         parts.sort(key=attrgetter("start", "end"))
         _refuse_repeats(lines, parts)
-        reason = _unusable(parts)
-        if not reason:
-            transcript = _transcript(key, parts)
-            reason = _wrong_phase(transcript, parts)
-        if reason:
+        if reason := _unusable(parts):
             skipped.append(Skipped(parts[0].contig, key.name, reason))
+            continue
+        with lines.at(parts[0].line):
+            transcript = _transcript(key, parts)
+        if reason := _wrong_phase(transcript, parts):
+            skipped.append(Skipped(transcript.contig, key.name, reason))
         else:
             by_contig[transcript.contig].append(transcript)
     ordered = {contig: by_position(of) for contig, of in by_contig.items()}
@@ -206,17 +221,21 @@ def _grouped(found: _Features) -> dict[_Key, list[_Part]]:
 
 
 def _keys(part: _Part, found: _Features) -> Iterator[_Key]:
-    own = unquote(part.attributes.get("ID", ""))
+    own = _name(part.attributes.get("ID", ""))
     parents = [p for p in part.attributes.get("Parent", "").split(",") if p and p not in found.proteins]
     for parent in parents:
         above = found.parents.get(parent)
         if above is not None and above.parent:
-            yield _Key(unquote(parent), unquote(above.parent), above.score)
+            yield _Key(_name(parent), _name(above.parent), above.score)
         else:
-            yield _Key(own or unquote(parent), unquote(parent), None)
+            yield _Key(own or _name(parent), _name(parent), None)
     if not parents:
         name = own or f"{part.contig}:{part.start + 1}-{part.end}({part.strand})"
         yield _Key(name, name, None)
+
+
+def _name(escaped: str) -> str:
+    return _PREFIX.sub("", unquote(escaped))
 
 
 def _refuse_repeats(lines: Lines, parts: list[_Part]) -> None:
