@@ -2,6 +2,7 @@
 
 from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
+from structune.datasets.genes import load_genes, load_verified_genes
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.ohsumed import OhsumedData, load_ohsumed
 from structune.datasets.protein_alignments import load_protein_alignments
@@ -17,9 +18,11 @@ __all__ = [
     "hmm_attributes",
     "hmm_groups",
     "load_conll2000",
+    "load_genes",
     "load_ohsumed",
     "load_protein_alignments",
     "load_rna",
     "load_uci",
+    "load_verified_genes",
     "simulate_hmm",
 ]

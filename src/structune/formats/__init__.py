@@ -4,6 +4,7 @@ from structune.formats.bpseq import read_bpseq, write_bpseq
 from structune.formats.conll import ConllData, read_conll, write_conll
 from structune.formats.contrafold import read_contrafold, write_contrafold
 from structune.formats.ct import read_ct, write_ct
+from structune.formats.dna import read_dna
 from structune.formats.dot_bracket import (
     drop_pseudoknots,
     largest_nested,
@@ -13,6 +14,12 @@ from structune.formats.dot_bracket import (
     write_dot_bracket,
 )
 from structune.formats.fasta import read_fasta, write_fasta
+from structune.formats.genbank import read_genbank
+from structune.formats.gene_checks import CodingProblem, coding_problems, overlapping_genes
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
+from structune.formats.gene_writers import write_coding_sequences, write_gff3, write_proteins
+from structune.formats.genomes import read_genomes
+from structune.formats.gff3 import GeneAnnotation, read_gff3
 from structune.formats.letor import LetorData, read_letor, write_letor
 from structune.formats.protein_alignments import (
     ProteinAlignment,
@@ -25,19 +32,30 @@ from structune.formats.rna_record import RNARecord
 from structune.formats.stockholm import read_stockholm
 
 __all__ = [
+    "AnnotatedSequence",
+    "CodingProblem",
     "ConllData",
+    "GeneAnnotation",
     "LetorData",
     "ProteinAlignment",
     "RNARecord",
+    "Skipped",
+    "Transcript",
+    "coding_problems",
     "drop_pseudoknots",
     "largest_nested",
+    "overlapping_genes",
     "partners",
     "read_bpseq",
     "read_conll",
     "read_contrafold",
     "read_ct",
+    "read_dna",
     "read_dot_bracket",
     "read_fasta",
+    "read_genbank",
+    "read_genomes",
+    "read_gff3",
     "read_letor",
     "read_protein_alignments",
     "read_proteins",
@@ -45,12 +63,15 @@ __all__ = [
     "read_stockholm",
     "to_dot_bracket",
     "write_bpseq",
+    "write_coding_sequences",
     "write_conll",
     "write_contrafold",
     "write_ct",
     "write_dot_bracket",
     "write_fasta",
+    "write_gff3",
     "write_letor",
     "write_protein_alignments",
+    "write_proteins",
     "write_rna",
 ]

@@ -60,11 +60,23 @@ class Lines:
 
     Bytes that are not UTF-8 become lone surrogates: they do no harm in comments, and each format refuses
     them elsewhere.
+
+    Parameters
+    ----------
+    source : path or file object
+    strip : bool
+        Otherwise the lines are whole, line ends included, until `strip` is called.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, strip: bool = True) -> None:
         self.name = source_name(source)
         self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        if strip:
+            self.strip()
+
+    def strip(self) -> None:
+        """Give the lines that are still to be read without the white space at their ends."""
+        self._numbered = ((number, text.strip()) for number, text in self._numbered)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return self._numbered
@@ -105,7 +117,7 @@ def _texts(source: Source, name: str) -> Iterator[str]:
     texts = source if isinstance(source.read(0), str) else _decoded(source)
     try:
         for number, text in enumerate(texts):
-            yield (text if number else text.removeprefix("\ufeff")).strip()
+            yield text if number else text.removeprefix("\ufeff")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{name}: found a damaged gzip file ({error})") from error
 

@@ -12,6 +12,14 @@ from structune.metrics.base_pairs import (
     sensitivity_ppv_curve,
 )
 from structune.metrics.bootstrap import Difference, paired_difference
+from structune.metrics.genes import (
+    GENE_LEVELS,
+    GeneAccuracy,
+    GeneScores,
+    gene_difference,
+    gene_regions,
+    gene_scores,
+)
 from structune.metrics.ndcg import ndcg
 from structune.metrics.segments import (
     Score,
@@ -24,10 +32,13 @@ from structune.metrics.segments import (
 )
 
 __all__ = [
+    "GENE_LEVELS",
     "ROC_GAMMAS",
     "AlignmentScores",
     "BasePairScores",
     "Difference",
+    "GeneAccuracy",
+    "GeneScores",
     "PairAccuracy",
     "Score",
     "Scores",
@@ -35,6 +46,9 @@ __all__ = [
     "alignment_scores",
     "base_pair_bootstrap",
     "base_pair_scores",
+    "gene_difference",
+    "gene_regions",
+    "gene_scores",
     "ndcg",
     "paired_bootstrap",
     "paired_difference",

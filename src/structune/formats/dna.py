@@ -1,0 +1,63 @@
+"""Sequences of DNA in FASTA files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from structune.errors import DataError
+from structune.formats._source import Lines, Source, shown
+from structune.formats.fasta import header_name
+
+_LETTERS = "ACGTNRYSWKMBDHVX"
+_KNOWN = _LETTERS + _LETTERS.lower()
+
+
+def read_dna(source: Source) -> Iterator[tuple[str, str]]:
+    """Read the sequences of a FASTA file, compressed by gzip or not, one at a time.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    name, sequence : str
+        The first word of the header, and the letters as they are: lower case is kept.
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a letter that is no base, of a sequence without a header, of a header
+        without a name, and of a name that is there twice; names the file without sequences.
+    """
+    return parse_dna(Lines(source))
+
+
+def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
+    name, parts = "", list[str]()
+    first: dict[str, int] = {}
+    for number, text in lines.filled():
+        if text.startswith(">"):
+            if first:
+                yield name, "".join(parts)
+            name, parts = header_name(text, len(first) + 1), []
+            if name in first:
+                raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
+            first[name] = number
+        elif not first:
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        else:
+            with lines.at(number):
+                check_dna(text)
+            parts.append(text)
+    if not first:
+        raise DataError(f"{lines.name}: found no sequences, expected some")
+    yield name, "".join(parts)
+
+
+def check_dna(text: str) -> None:
+    """Refuse what is no base, by its position."""
+    if rest := text.lstrip(_KNOWN):
+        position = len(text) - len(rest) + 1
+        raise DataError(f"position {position} (from 1): found {rest[0]!r}, expected one of {_LETTERS}")

@@ -1,0 +1,157 @@
+"""Sequences with genes in GenBank files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from itertools import pairwise
+
+from Bio import BiopythonWarning
+from Bio.Seq import UndefinedSequenceError
+from Bio.SeqFeature import ExactPosition, Location, SeqFeature
+from Bio.SeqRecord import SeqRecord
+
+from structune.errors import DataError
+from structune.formats._source import Lines, Source, shown
+from structune.formats.dna import check_dna
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
+
+_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d+) bp")
+_STRANDS = {1: "+", -1: "-"}
+
+
+def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
+    """Read the records of a GenBank file, compressed by gzip or not, one at a time.
+
+    A sequence is named by its version or, without one, by its LOCUS line; it is in upper case. Each CDS is a
+    transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it.
+
+    These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
+    the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
+    or in another order than on the strand, as those across the origin are), parts that overlap (programmed
+    frameshifts), locations that cannot be read.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    AnnotatedSequence
+
+    Raises
+    ------
+    DataError
+        Names the file and the first line of a record that is no GenBank, has no sequence, another length than
+        it says, or a gene outside its sequence; names the file without records.
+    """
+    return parse_genbank(Lines(source, strip=False))
+
+
+def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
+    """Read records of lines that are whole."""
+    first, number, n_records = 0, 0, 0
+    texts: list[str] = []
+    for number, text in lines:
+        if not texts and not text.strip():
+            continue
+        first = first if texts else number
+        texts.append(text)
+        if text.startswith("//"):
+            with lines.at(first):
+                yield _annotated(_parsed("".join(texts)))
+            texts, n_records = [], n_records + 1
+    if texts:
+        raise lines.refuse(number, "found the end of the file, expected '//' before it")
+    if not n_records:
+        raise DataError(f"{lines.name}: found no records, expected some")
+
+
+def _parsed(text: str) -> SeqRecord:
+    from Bio import SeqIO  # here, because it is slow to import
+
+    if not text.startswith("LOCUS"):
+        raise DataError(f"found {shown(text.splitlines()[0])}, expected LOCUS")
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", BiopythonWarning
+        )  # of LOCUS lines by hand, and of what is checked here
+        try:
+            record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
+        except Exception as error:  # Biopython raises many kinds for malformed text
+            raise DataError(f"found a record that cannot be read ({error}), expected GenBank") from error
+    return record
+
+
+def _annotated(record: SeqRecord) -> AnnotatedSequence:
+    sequence = _sequence(record)
+    transcripts, skipped = [], []
+    used: Counter[str] = Counter()
+    for feature in record.features:
+        if feature.type != "CDS":
+            continue
+        name, gene = _names(feature, used)
+        if reason := _unusable(feature):
+            skipped.append(Skipped(record.id, name, reason))
+        else:
+            transcripts.append(_transcript(record.id, feature.location, name, gene))
+    return AnnotatedSequence(record.id, sequence, by_position(transcripts), tuple(skipped))
+
+
+def _sequence(record: SeqRecord) -> str:
+    try:
+        sequence = str(record.seq)
+    except UndefinedSequenceError:
+        sequence = ""
+    if not sequence:
+        raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
+    check_dna(sequence)
+    return sequence
+
+
+def _names(feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:
+    given = feature.qualifiers.get("locus_tag") or feature.qualifiers.get("gene") or []
+    gene = given[0] if given else f"CDS_{feature.location}"
+    used[gene] += 1
+    return (f"{gene}-{used[gene]}" if used[gene] > 1 else gene), gene
+
+
+def _unusable(feature: SeqFeature) -> str:
+    """Why a transcript is skipped, if it is."""
+    if feature.location is None:
+        return "a location that cannot be read"
+    if {"pseudo", "pseudogene"} & set(feature.qualifiers):
+        return "a pseudogene"
+    if "trans_splicing" in feature.qualifiers:
+        return "trans-splicing"
+    return _unusable_location(feature.location) or _unusable_start(feature)
+
+
+def _unusable_location(location: Location) -> str:
+    parts = location.parts
+    if any(part.ref is not None for part in parts):
+        return "parts on two sequences"
+    if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
+        return "parts on two strands"
+    if not all(isinstance(end, ExactPosition) for part in parts for end in (part.start, part.end)):
+        return "not whole"
+    ascending = parts if parts[0].strand == 1 else parts[::-1]
+    if any(b.start < a.start for a, b in pairwise(ascending)):
+        return "parts in another order than on the strand (across the origin, or trans-splicing)"
+    if any(b.start < a.end for a, b in pairwise(ascending)):
+        return "parts overlap (a programmed frameshift?)"
+    return ""
+
+
+def _unusable_start(feature: SeqFeature) -> str:
+    start = feature.qualifiers.get("codon_start", ["1"])[0]
+    return "" if start == "1" else f"not whole: codon_start={start}"
+
+
+def _transcript(contig: str, location: Location, name: str, gene: str) -> Transcript:
+    exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
+    return Transcript(contig, _STRANDS[location.strand], exons, name, gene)

@@ -1,0 +1,277 @@
+"""Genes in GFF3 files."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from structune.errors import DataError
+from structune.formats._source import Lines, Source, shown
+from structune.formats.gene_record import Skipped, Transcript, by_position
+
+_N_COLUMNS = 9
+_FASTA = "##FASTA"
+_PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
+_MARKS = {  # attributes of features that are no whole genes
+    "pseudo": "a pseudogene",
+    "pseudogene": "a pseudogene",
+    "partial": "not whole",
+    "start_range": "not whole",
+    "end_range": "not whole",
+}
+
+
+@dataclass(frozen=True)
+class GeneAnnotation:
+    """What a file of genes without their sequences holds.
+
+    Attributes
+    ----------
+    transcripts : dict of str to tuple of Transcript
+        By contig, in the order of the file; on each by start.
+    skipped : tuple of Skipped
+        Transcripts of the file that could not be used.
+    circular : frozenset of str
+        Contigs of which the file says so.
+    """
+
+    transcripts: dict[str, tuple[Transcript, ...]]
+    skipped: tuple[Skipped, ...]
+    circular: frozenset[str] = frozenset()
+
+
+class _Parent(NamedTuple):
+    """What a feature that others may belong to says of itself."""
+
+    parent: str
+    score: float | None
+
+
+class _Part(NamedTuple):
+    """A line of a coding part."""
+
+    line: int
+    contig: str
+    start: int
+    end: int
+    strand: str
+    score: float | None
+    phase: int | None
+    attributes: dict[str, str]
+
+
+class _Key(NamedTuple):
+    """What parts of one transcript have in common."""
+
+    name: str
+    gene: str
+    score: float | None
+
+
+@dataclass
+class _Features:
+    """What the lines of a file hold: the parts of transcripts, and the parents of other features."""
+
+    parts: list[_Part] = field(default_factory=list)
+    parents: dict[str, _Parent] = field(default_factory=dict)
+    proteins: set[str] = field(default_factory=set)
+    circular: set[str] = field(default_factory=set)
+
+
+def read_gff3(source: Source) -> GeneAnnotation:
+    """Read the genes of a GFF3 file, compressed by gzip or not.
+
+    A transcript is made of the CDS lines of one parent that has a parent itself, its gene. CDS lines whose
+    parent is a gene, or is not in the file, are one transcript where they share their ID, and those of
+    neither parent nor ID are one each. Features without CDS are no genes, and left out. Names lose the
+    ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last
+    column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of the
+    phase, as bp_genbank2gff3 writes it, is the phase plus one.
+
+    These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
+    ``start_range``, ``end_range``, or a phase other than 0 at the start), trans-splicing
+    (``exception=trans-splicing``, or parts on two contigs or strands), parts that overlap (programmed
+    frameshifts), and phases that do not follow from the lengths of the parts.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open. Reading ends at ``##FASTA``.
+
+    Returns
+    -------
+    GeneAnnotation
+
+    Raises
+    ------
+    DataError
+        Names the file and line that is malformed: less than nine columns, a start beyond its end, a strand,
+        score or phase that is none, a part that is there twice.
+    """
+    return parse_gff3(Lines(source))
+
+
+def parse_gff3(lines: Lines) -> GeneAnnotation:
+    found = _Features()
+    for number, text in lines.filled():
+        if text.startswith(_FASTA):
+            break
+        if text.startswith(">"):
+            raise lines.refuse(number, f"found {shown(text)}, expected {_FASTA} before sequences")
+        if not text.startswith("#"):
+            with lines.at(number):
+                _add_line(found, number, text)
+    return _annotation(lines, found)
+
+
+def _add_line(found: _Features, number: int, text: str) -> None:
+    columns = text.split("\t", _N_COLUMNS - 1)
+    if len(columns) == _N_COLUMNS - 1:
+        columns.append("")  # the last one was empty, and the ends of lines are cut
+    if len(columns) != _N_COLUMNS:
+        raise DataError(f"found {len(columns)} columns, expected {_N_COLUMNS} between tabs")
+    kind, attributes = columns[2], _attributes(columns[8])
+    start, end = _span(columns[3], columns[4])
+    if kind == "CDS":
+        part = _Part(
+            number,
+            unquote(columns[0]),
+            start,
+            end,
+            columns[6],
+            _score(columns[5]),
+            _phase(columns[7], attributes),
+            attributes,
+        )
+        if part.strand not in ("+", "-"):
+            raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
+        found.parts.append(part)
+    elif name := attributes.get("ID"):
+        found.parents[name] = _Parent(attributes.get("Parent", ""), _score(columns[5]))
+        if kind in ("protein", "polypeptide"):
+            found.proteins.add(name)
+    if attributes.get("Is_circular", "").lower() == "true":
+        found.circular.add(unquote(columns[0]))
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """By key; a value of several has its commas still, and escapes of those."""
+    pairs = (item.partition("=") for item in text.split(";"))
+    return {key.strip(): value.strip() for key, is_pair, value in pairs if is_pair}
+
+
+def _span(start: str, end: str) -> tuple[int, int]:
+    if not (start.isdecimal() and end.isdecimal() and start.isascii() and end.isascii()):
+        raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
+    a, b = int(start) - 1, int(end)
+    if a < 0 or a >= b:
+        raise DataError(f"found the span {start} to {end}, expected a start from 1 to the end")
+    return a, b
+
+
+def _score(text: str) -> float | None:
+    try:
+        return None if text == "." else float(text)
+    except ValueError:
+        raise DataError(f"found the score {shown(text)}, expected a number or '.'") from None
+
+
+def _phase(text: str, attributes: dict[str, str]) -> int | None:
+    if text not in (".", "0", "1", "2", "3"):
+        raise DataError(f"found the phase {shown(text)} of a CDS, expected 0, 1, 2 or '.'")
+    if text == attributes.get("codon_start"):  # of bp_genbank2gff3.pl, which writes this one as phase
+        return int(text) - 1
+    if text == "3":
+        raise DataError("found the phase 3 of a CDS, expected 0, 1, 2 or '.'")
+    return None if text == "." else int(text)
+
+
+def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
+    by_contig: dict[str, list[Transcript]] = defaultdict(list)
+    skipped = []
+    for key, parts in _grouped(found).items():
+        parts.sort(key=attrgetter("start", "end"))
+        _refuse_repeats(lines, parts)
+        if reason := _unusable(parts):
+            skipped.append(Skipped(parts[0].contig, key.name, reason))
+            continue
+        with lines.at(parts[0].line):
+            transcript = _transcript(key, parts)
+        if reason := _wrong_phase(transcript, parts):
+            skipped.append(Skipped(transcript.contig, key.name, reason))
+        else:
+            by_contig[transcript.contig].append(transcript)
+    ordered = {contig: by_position(of) for contig, of in by_contig.items()}
+    return GeneAnnotation(ordered, tuple(skipped), frozenset(found.circular))
+
+
+def _grouped(found: _Features) -> dict[_Key, list[_Part]]:
+    """The parts of each transcript."""
+    groups: dict[_Key, list[_Part]] = defaultdict(list)
+    for part in found.parts:
+        for key in _keys(part, found):
+            groups[key].append(part)
+    return groups
+
+
+def _keys(part: _Part, found: _Features) -> Iterator[_Key]:
+    own = _name(part.attributes.get("ID", ""))
+    parents = [p for p in part.attributes.get("Parent", "").split(",") if p and p not in found.proteins]
+    for parent in parents:
+        above = found.parents.get(parent)
+        if above is not None and above.parent:
+            yield _Key(_name(parent), _name(above.parent), above.score)
+        else:
+            yield _Key(own or _name(parent), _name(parent), None)
+    if not parents:
+        name = own or f"{part.contig}:{part.start + 1}-{part.end}({part.strand})"
+        yield _Key(name, name, None)
+
+
+def _name(escaped: str) -> str:
+    return _PREFIX.sub("", unquote(escaped))
+
+
+def _refuse_repeats(lines: Lines, parts: list[_Part]) -> None:
+    for a, b in pairwise(parts):
+        if a[1:5] == b[1:5]:  # contig, start, end, strand
+            raise lines.refuse(
+                max(a.line, b.line), f"found a part of a CDS again, first in {min(a.line, b.line)}"
+            )
+
+
+def _unusable(parts: list[_Part]) -> str:
+    """Why a transcript is skipped, if it is."""
+    for part in parts:
+        for key, reason in _MARKS.items():
+            if part.attributes.get(key, "false") != "false":
+                return reason
+        if part.attributes.get("exception") == "trans-splicing":
+            return "trans-splicing"
+    if len({(part.contig, part.strand) for part in parts}) > 1:
+        return "parts on two contigs or strands"
+    if any(b.start < a.end for a, b in pairwise(parts)):
+        return "parts overlap (a programmed frameshift?)"
+    return ""
+
+
+def _transcript(key: _Key, parts: list[_Part]) -> Transcript:
+    exons = tuple((part.start, part.end) for part in parts)
+    score = parts[0].score if key.score is None else key.score
+    return Transcript(parts[0].contig, parts[0].strand, exons, key.name, key.gene, score)
+
+
+def _wrong_phase(transcript: Transcript, parts: list[_Part]) -> str:
+    first = parts[0] if transcript.strand == "+" else parts[-1]
+    if first.phase:
+        return f"not whole: phase {first.phase} at its start"
+    for part, phase in zip(parts, transcript.phases, strict=True):
+        if part.phase not in (None, phase):
+            return f"phase {part.phase} in line {part.line}, {phase} by the lengths of the parts"
+    return ""
