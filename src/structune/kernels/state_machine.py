@@ -1,0 +1,345 @@
+"""Forward and backward over the paths of a sparse state machine, in the linear domain, some positions at a time.
+
+A path has a state at each position. An edge goes from the state of the position before to that of this one,
+if the letter here permits it; a gated edge also needs its gate open here. A jump leaves a state where its
+first gate is open, emits the positions from there on by a column of its own, and comes to another state where
+its second gate is open; one that has not ended after ``longest`` positions comes to a state that may stay.
+
+Row r of a block's tables belongs to position ``first + r - history``, where the ``history = longest + 1`` rows
+at the top are those of the positions before. Rows are scaled: a cell holds its value times ``exp(-logs[r])``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels._jit import kernel, part_of_kernel
+
+FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
+_CLOSED = 1e-6  # of the mass of paths at a position that may be missing
+
+
+class Graph(NamedTuple):
+    """A machine with S states, C columns, G gates, J jumps.
+
+    ``column`` (S,): by which each state emits; ``label``, ``reads`` (C,): the row of the table that a column
+    looks up, and the strand. ``edge_first`` (6,): where the edges of each letter begin in ``source``,
+    ``target``, ``weight``; the last weight is none. ``gated_first`` (G + 1,): where those of each gate begin; ``gated_letters`` are bit
+    masks. ``jump_first`` (J + 1,): where the lanes of a jump begin, each with a source, a target for each letter
+    (-1 for none), the state of the positions inside, and a weight; ``lane_of`` (S,): that of such a state, or -1.
+    """
+
+    column: Any
+    label: Any
+    reads: Any
+    edge_first: Any
+    source: Any
+    target: Any
+    weight: Any
+    gated_first: Any
+    gated_source: Any
+    gated_target: Any
+    gated_letters: Any
+    gated_weight: Any
+    jump_open: Any
+    jump_close: Any
+    jump_column: Any
+    jump_first: Any
+    lane_source: Any
+    lane_target: Any
+    lane_long: Any
+    lane_weight: Any
+    lane_of: Any
+    shortest: Any
+    longest: Any
+    begins: Any
+    ends: Any
+
+
+class Factors(NamedTuple):
+    """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, by weight; ``lengths``
+    (longest - shortest + 2,), of jumps, the last of long ones."""
+
+    table: Any
+    logs: Any
+    edges: Any
+    lengths: Any
+
+
+class Letters(NamedTuple):
+    """A sequence of n: ``letter``, ``word``, ``reverse_word``, ``gates`` (a bit mask) of each position; ``sites``
+    (G, n): the factor of a gate where it is open; ``extra`` (n or 0, C): logs; ``openings``: the positions where
+    jumps may begin, those of jump j from ``opening_first[j]`` on."""
+
+    letter: Any
+    word: Any
+    reverse_word: Any
+    gates: Any
+    sites: Any
+    extra: Any
+    openings: Any
+    opening_first: Any
+
+
+class Rows(NamedTuple):
+    """Of a block of B positions: ``cell`` (history + B, S); ``logs`` (history + B,) of the scales; ``prefix``
+    (history + B, J): what a jump's column emits up to the row, as a log."""
+
+    cell: Any
+    logs: Any
+    prefix: Any
+
+
+class Handed(NamedTuple):
+    """What backward hands to the block before: ``cell`` (history, S), of its last rows; ``ending`` (history, J):
+    the mass of jumps that began after these rows; ``inside`` (J,): that of those going on."""
+
+    cell: Any
+    ending: Any
+    inside: Any
+
+
+class Counts(NamedTuple):
+    """How often each factor of `Factors` and `Letters` is used in the mean; ``columns`` (n or 0, C), if wanted,
+    how often each column is at each position."""
+
+    table: Any
+    edges: Any
+    lengths: Any
+    sites: Any
+    columns: Any
+
+
+@part_of_kernel
+def emit(graph, table, letters, t, out):
+    """The factor of each column at a position."""
+    word, reverse = letters.word[t], letters.reverse_word[t]
+    for c in range(out.size):
+        row = table[graph.label[c]]
+        if graph.reads[c] == FORWARD:
+            out[c] = row[word]
+        elif graph.reads[c] == REVERSE:
+            out[c] = row[reverse]
+        else:
+            out[c] = row[word] * row[reverse]
+    if letters.extra.shape[0]:
+        for c in range(out.size):
+            out[c] *= np.exp(letters.extra[t, c])
+
+
+@part_of_kernel
+def emit_log(graph, logs, letters, t, c):
+    """The log of what one column emits."""
+    row, value = logs[graph.label[c]], logs[0, 0] * 0.0
+    if graph.reads[c] != REVERSE:
+        value += row[letters.word[t]]
+    if graph.reads[c] != FORWARD:
+        value += row[letters.reverse_word[t]]
+    if letters.extra.shape[0]:
+        value += letters.extra[t, c]
+    return value
+
+
+@part_of_kernel
+def jump_factor(graph, f, letters, rows, j, r, t, length):
+    """Of a jump that comes to row r, at position t, after ``length`` positions; not its last gate."""
+    row, opening = r - length - 1, graph.jump_open[j]
+    log = rows.prefix[r - 1, j] - rows.prefix[row, j] + (rows.logs[row] - rows.logs[r - 1])
+    return np.exp(log) * letters.sites[opening, t - length]
+
+
+@part_of_kernel
+def last_openings(graph, letters, t, out):
+    """Of each jump, the number of openings up to ``t - shortest``."""
+    for j in range(out.size):
+        a, b = letters.opening_first[j], letters.opening_first[j + 1]
+        out[j] = a + np.searchsorted(letters.openings[a:b], t - graph.shortest, side="right")
+
+
+@kernel
+def forward(graph, f, letters, first, n_rows, rows):
+    """Fill the rows of a block from those before it; False if a sum left the range of a double."""
+    history, S = graph.longest + 1, rows.cell.shape[1]
+    factor = np.empty(graph.label.size, rows.cell.dtype)
+    last = np.empty(graph.jump_open.size, np.int64)
+    last_openings(graph, letters, first - 1, last)
+    for r in range(history, history + n_rows):
+        t = first + r - history
+        here, before = rows.cell[r], rows.cell[r - 1]
+        here[:] = 0.0
+        letter = letters.letter[t]
+        for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
+            here[graph.target[e]] += before[graph.source[e]] * f.edges[graph.weight[e]]
+        _through_gates(graph, f, letters, t, before, here)
+        for j in range(last.size):
+            end = letters.opening_first[j + 1]
+            while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
+                last[j] += 1
+            _jumps_to(graph, f, letters, rows, j, r, t, last[j], here)
+            rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(
+                graph, f.logs, letters, t, graph.jump_column[j]
+            )
+        emit(graph, f.table, letters, t, factor)
+        total = 0.0
+        for s in range(S):
+            here[s] *= factor[graph.column[s]]
+            total += here[s].real
+        if not 0.0 < total < np.inf:
+            return False
+        for s in range(S):
+            here[s] *= 1.0 / total
+        rows.logs[r] = rows.logs[r - 1] + np.log(total)
+    return True
+
+
+@part_of_kernel
+def _through_gates(graph, f, letters, t, before, here):
+    gates, letter = letters.gates[t], letters.letter[t]
+    for g in range(graph.gated_first.size - 1 if gates else 0):
+        if gates >> g & 1:
+            for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
+                if graph.gated_letters[e] >> letter & 1:
+                    factor = letters.sites[g, t] * f.edges[graph.gated_weight[e]]
+                    here[graph.gated_target[e]] += before[graph.gated_source[e]] * factor
+
+
+@part_of_kernel
+def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
+    """Add the jumps that come to row r; ``last`` is the number of openings that are not too near."""
+    lanes = range(graph.jump_first[j], graph.jump_first[j + 1])
+    u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
+    if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
+        factor = f.lengths[f.lengths.size - 1] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
+        cell = rows.cell[r - graph.longest - 1]
+        for k in lanes:
+            here[graph.lane_long[k]] += cell[graph.lane_source[k]] * (f.edges[graph.lane_weight[k]] * factor)
+    if not letters.gates[t] >> close & 1:
+        return
+    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+        length = t - letters.openings[o]
+        if length > graph.longest:
+            break
+        factor = jump_factor(graph, f, letters, rows, j, r, t, length)
+        factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
+        cell = rows.cell[r - length - 1]
+        for k in lanes:
+            target = graph.lane_target[k, letter]
+            if target >= 0:
+                here[target] += cell[graph.lane_source[k]] * (f.edges[graph.lane_weight[k]] * factor)
+
+
+@kernel
+def backward(graph, f, letters, first, n_rows, rows, handed, counts):
+    """How often each factor is used in the block, added to ``counts``; False if mass was lost on the way.
+
+    ``handed`` is what the block after gives, and then what this one does.
+    """
+    history, S, J = graph.longest + 1, rows.cell.shape[1], graph.jump_open.size
+    dtype = rows.cell.dtype
+    to = np.zeros((history + n_rows, S), dtype)
+    ending = np.zeros((history + n_rows, J), dtype)
+    to[n_rows:] = handed.cell
+    ending[n_rows:] = handed.ending
+    factor, value = np.empty(graph.label.size, dtype), np.empty(S, dtype)
+    last, closed = np.empty(J, np.int64), True
+    last_openings(graph, letters, first + n_rows - 1, last)
+    for r in range(history + n_rows - 1, history - 1, -1):
+        t = first + r - history
+        here, before, back = rows.cell[r], rows.cell[r - 1], to[r - 1]
+        letter = letters.letter[t]
+        emit(graph, f.table, letters, t, factor)
+        scale, mass = np.exp(rows.logs[r - 1] - rows.logs[r]), 0.0
+        for s in range(S):
+            used, c = here[s] * to[r, s], graph.column[s]
+            mass += used.real
+            count_emitted(graph, letters, counts, c, t, used)
+            value[s] = to[r, s] * factor[c] * scale
+        for j in range(J):
+            handed.inside[j] -= ending[r, j]
+            mass += handed.inside[j].real
+            count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
+        closed = closed and abs(mass - 1.0) < _CLOSED
+
+        for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
+            a, w = graph.source[e], graph.weight[e]
+            v = f.edges[w] * value[graph.target[e]]
+            back[a] += v
+            counts.edges[w] += before[a] * v
+        _back_through_gates(graph, f, letters, t, before, value, back, counts)
+        for j in range(J):
+            start = letters.opening_first[j]
+            while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
+                last[j] -= 1
+            _jumps_from(graph, f, letters, rows, j, r, t, last[j], value, to, ending, handed.inside, counts)
+    handed.cell[:] = to[:history]
+    handed.ending[:] = ending[:history]
+    return closed
+
+
+@part_of_kernel
+def count_emitted(graph, letters, counts, c, t, used):
+    row = counts.table[graph.label[c]]
+    if graph.reads[c] != REVERSE:
+        row[letters.word[t]] += used
+    if graph.reads[c] != FORWARD:
+        row[letters.reverse_word[t]] += used
+    if counts.columns.shape[0]:
+        counts.columns[t, c] += used
+
+
+@part_of_kernel
+def _back_through_gates(graph, f, letters, t, before, value, back, counts):
+    gates, letter = letters.gates[t], letters.letter[t]
+    for g in range(graph.gated_first.size - 1 if gates else 0):
+        if gates >> g & 1:
+            for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
+                if graph.gated_letters[e] >> letter & 1:
+                    a, w = graph.gated_source[e], graph.gated_weight[e]
+                    v = letters.sites[g, t] * f.edges[w] * value[graph.gated_target[e]]
+                    back[a] += v
+                    counts.edges[w] += before[a] * v
+                    counts.sites[g, t] += before[a] * v
+
+
+@part_of_kernel
+def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts):
+    """Hand the values of row r to where jumps to it began, and count them."""
+    u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
+    if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
+        end, row = f.lengths.size - 1, r - graph.longest - 1
+        factor = f.lengths[end] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
+        total = 0.0 * factor
+        for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
+            total += _lane_from(graph, f, rows, k, row, factor * value[graph.lane_long[k]], to, counts)
+        counts.sites[graph.jump_open[j], u] += total
+        counts.lengths[end] += total
+        ending[row, j] += total
+        inside[j] += total
+    if not letters.gates[t] >> close & 1:
+        return
+    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+        length = t - letters.openings[o]
+        if length > graph.longest:
+            break
+        factor, row = jump_factor(graph, f, letters, rows, j, r, t, length), r - length - 1
+        factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
+        total = 0.0 * factor
+        for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
+            target = graph.lane_target[k, letter]
+            if target >= 0:
+                total += _lane_from(graph, f, rows, k, row, factor * value[target], to, counts)
+        counts.sites[graph.jump_open[j], t - length] += total
+        counts.sites[close, t] += total
+        counts.lengths[length - graph.shortest] += total
+        ending[row, j] += total
+        inside[j] += total
+
+
+@part_of_kernel
+def _lane_from(graph, f, rows, k, row, value, to, counts):
+    a, w = graph.lane_source[k], graph.lane_weight[k]
+    v = f.edges[w] * value
+    used = rows.cell[row, a] * v
+    to[row, a] += v
+    counts.edges[w] += used
+    return used

@@ -1,0 +1,186 @@
+"""Forward and backward over the paths of a state machine, in the log domain: slower, for all weights.
+
+``Factors`` and sites hold logs; ``Rows.logs`` stay 0.
+"""
+
+import numpy as np
+
+from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels.state_machine import count_emitted, emit_log, last_openings
+
+
+@part_of_kernel
+def _plus(a, b):
+    """log(exp(a) + exp(b)), of complex numbers too."""
+    high, low = (a, b) if a.real >= b.real else (b, a)
+    if high.real == -np.inf:
+        return high
+    return high + np.log(1.0 + np.exp(low - high))
+
+
+@part_of_kernel
+def _times(a, b):
+    """The log of a product: what cannot be stays so."""
+    return a if a.real == -np.inf else a + b
+
+
+@kernel
+def forward(graph, f, letters, first, n_rows, rows):
+    """Fill the rows of a block from those before it."""
+    history, S = graph.longest + 1, rows.cell.shape[1]
+    last = np.empty(graph.jump_open.size, np.int64)
+    last_openings(graph, letters, first - 1, last)
+    for r in range(history, history + n_rows):
+        t = first + r - history
+        here, before = rows.cell[r], rows.cell[r - 1]
+        here[:] = -np.inf
+        letter, gates = letters.letter[t], letters.gates[t]
+        for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
+            b = graph.target[e]
+            here[b] = _plus(here[b], _times(before[graph.source[e]], f.edges[graph.weight[e]]))
+        for g in range(graph.gated_first.size - 1 if gates else 0):
+            if gates >> g & 1:
+                for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
+                    if graph.gated_letters[e] >> letter & 1:
+                        a, b = graph.gated_source[e], graph.gated_target[e]
+                        log = letters.sites[g, t] + f.edges[graph.gated_weight[e]]
+                        here[b] = _plus(here[b], _times(before[a], log))
+        for j in range(last.size):
+            end = letters.opening_first[j + 1]
+            while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
+                last[j] += 1
+            _jumps_to(graph, f, letters, rows, j, r, t, last[j], here)
+            c = graph.jump_column[j]
+            rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(graph, f.logs, letters, t, c)
+        for s in range(S):
+            here[s] = _times(here[s], emit_log(graph, f.logs, letters, t, graph.column[s]))
+    return True
+
+
+@part_of_kernel
+def _jump_log(graph, letters, rows, j, r, t, length):
+    row, opening = r - length - 1, graph.jump_open[j]
+    return rows.prefix[r - 1, j] - rows.prefix[row, j] + letters.sites[opening, t - length]
+
+
+@part_of_kernel
+def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
+    lanes = range(graph.jump_first[j], graph.jump_first[j + 1])
+    u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
+    if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
+        log = f.lengths[f.lengths.size - 1] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
+        cell = rows.cell[r - graph.longest - 1]
+        for k in lanes:
+            value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
+            here[graph.lane_long[k]] = _plus(here[graph.lane_long[k]], value)
+    if not letters.gates[t] >> close & 1:
+        return
+    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+        length = t - letters.openings[o]
+        if length > graph.longest:
+            break
+        log = _jump_log(graph, letters, rows, j, r, t, length)
+        log += f.lengths[length - graph.shortest] + letters.sites[close, t]
+        cell = rows.cell[r - length - 1]
+        for k in lanes:
+            target = graph.lane_target[k, letter]
+            if target >= 0:
+                value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
+                here[target] = _plus(here[target], value)
+
+
+@kernel
+def backward(graph, f, letters, first, n_rows, rows, handed, counts):
+    """How often each factor is used in the block, added to ``counts``."""
+    history, S, J = graph.longest + 1, rows.cell.shape[1], graph.jump_open.size
+    dtype = rows.cell.dtype
+    to = np.full((history + n_rows, S), -np.inf, dtype)
+    ending = np.zeros((history + n_rows, J), dtype)
+    to[n_rows:] = handed.cell
+    ending[n_rows:] = handed.ending
+    value = np.empty(S, dtype)
+    last = np.empty(J, np.int64)
+    last_openings(graph, letters, first + n_rows - 1, last)
+    for r in range(history + n_rows - 1, history - 1, -1):
+        t = first + r - history
+        here, before, back = rows.cell[r], rows.cell[r - 1], to[r - 1]
+        letter, gates = letters.letter[t], letters.gates[t]
+        for s in range(S):
+            c = graph.column[s]
+            count_emitted(graph, letters, counts, c, t, _share(here[s], to[r, s]))
+            value[s] = _times(to[r, s], emit_log(graph, f.logs, letters, t, c))
+        for j in range(J):
+            handed.inside[j] -= ending[r, j]
+            count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
+        for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
+            a, w = graph.source[e], graph.weight[e]
+            v = _times(value[graph.target[e]], f.edges[w])
+            back[a] = _plus(back[a], v)
+            counts.edges[w] += _share(before[a], v)
+        for g in range(graph.gated_first.size - 1 if gates else 0):
+            if gates >> g & 1:
+                for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
+                    if graph.gated_letters[e] >> letter & 1:
+                        a, w = graph.gated_source[e], graph.gated_weight[e]
+                        v = _times(value[graph.gated_target[e]], letters.sites[g, t] + f.edges[w])
+                        back[a] = _plus(back[a], v)
+                        counts.edges[w] += _share(before[a], v)
+                        counts.sites[g, t] += _share(before[a], v)
+        for j in range(J):
+            start = letters.opening_first[j]
+            while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
+                last[j] -= 1
+            _jumps_from(graph, f, letters, rows, j, r, t, last[j], value, to, ending, handed.inside, counts)
+    handed.cell[:] = to[:history]
+    handed.ending[:] = ending[:history]
+    return True
+
+
+@part_of_kernel
+def _share(a, b):
+    """The probability of what has these logs before and after."""
+    return np.exp(a + b) if a.real > -np.inf and b.real > -np.inf else 0.0 * np.exp(0.0 * a.imag)
+
+
+@part_of_kernel
+def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts):
+    u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
+    if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
+        end, row = f.lengths.size - 1, r - graph.longest - 1
+        log = f.lengths[end] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
+        total = 0.0 * log
+        for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
+            total += _lane_from(graph, f, rows, k, row, _times(value[graph.lane_long[k]], log), to, counts)
+        counts.sites[graph.jump_open[j], u] += total
+        counts.lengths[end] += total
+        ending[row, j] += total
+        inside[j] += total
+    if not letters.gates[t] >> close & 1:
+        return
+    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+        length = t - letters.openings[o]
+        if length > graph.longest:
+            break
+        row = r - length - 1
+        log = _jump_log(graph, letters, rows, j, r, t, length)
+        log += f.lengths[length - graph.shortest] + letters.sites[close, t]
+        total = 0.0 * log
+        for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
+            target = graph.lane_target[k, letter]
+            if target >= 0:
+                total += _lane_from(graph, f, rows, k, row, _times(value[target], log), to, counts)
+        counts.sites[graph.jump_open[j], t - length] += total
+        counts.sites[close, t] += total
+        counts.lengths[length - graph.shortest] += total
+        ending[row, j] += total
+        inside[j] += total
+
+
+@part_of_kernel
+def _lane_from(graph, f, rows, k, row, value, to, counts):
+    a, w = graph.lane_source[k], graph.lane_weight[k]
+    v = _times(value, f.edges[w])
+    used = _share(rows.cell[row, a], v)
+    to[row, a] = _plus(to[row, a], v)
+    counts.edges[w] += used
+    return used

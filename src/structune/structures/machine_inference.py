@@ -1,0 +1,311 @@
+"""Sums over the paths of a state machine, and the best path, of one sequence, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.kernels import state_machine as linear
+from structune.kernels import state_machine_best as viterbi
+from structune.kernels import state_machine_log as log_domain
+from structune.kernels.state_machine import Counts, Factors, Handed, Letters, Rows
+from structune.kernels.state_machine_paths import count_path, count_sites, score_sites
+from structune.structures.base import Array, FloatArray
+from structune.structures.machine_weights import MachineWeights
+
+BLOCK = 1 << 14  # positions that are worked on at a time
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """One sequence of a shard: views of its arrays; ``extra`` (n or 0, C): scores of columns."""
+
+    letter: NDArray[np.int8]
+    word: NDArray[np.int16]
+    reverse_word: NDArray[np.int16]
+    gates: NDArray[np.uint16]
+    tracks: FloatArray
+    extra: Array
+
+    def __len__(self) -> int:
+        return self.letter.size
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions ``first:end``, with ``letters`` from ``low`` on, where what comes before them is found."""
+
+    first: int
+    end: int
+    low: int
+    letters: Letters
+
+    @property
+    def size(self) -> int:
+        return self.end - self.first
+
+    @property
+    def local(self) -> int:
+        """The first position, counted from `low`."""
+        return self.first - self.low
+
+
+class Paths:
+    """What all sums over the paths of a sequence share.
+
+    Parameters
+    ----------
+    weights : MachineWeights
+    w : ndarray, shape (n_weights,)
+    """
+
+    kernels: Any = linear
+    in_logs = False
+
+    def __init__(self, weights: MachineWeights, w: Array) -> None:
+        self.weights, self.w, self.graph = weights, w, weights.machine.graph
+        self.history = self.graph.longest + 1
+        logs = weights.logs(w)
+        self.factors = logs if self.in_logs else self._exponentials(logs)
+
+    def _exponentials(self, logs: Factors) -> Factors:
+        with np.errstate(over="ignore"):
+            return Factors(np.exp(logs.table), logs.logs, np.exp(logs.edges), np.exp(logs.lengths))
+
+    # --- blocks -------------------------------------------------------------------------------------------
+
+    def blocks(self, sequence: Sequence) -> list[tuple[int, int]]:
+        ends = [*range(BLOCK, len(sequence), BLOCK), len(sequence)]
+        return list(zip([0, *ends[:-1]], ends, strict=True))
+
+    def block(self, sequence: Sequence, first: int, end: int) -> Block:
+        """Some positions with the scores of their gates."""
+        low = max(0, first - self.history)
+        some, graph = slice(low, end), self.graph
+        gates = sequence.gates[some]
+        openings = [np.flatnonzero(gates >> int(bit) & 1) for bit in graph.jump_open]
+        return Block(
+            first,
+            end,
+            low,
+            Letters(
+                sequence.letter[some],
+                sequence.word[some],
+                sequence.reverse_word[some],
+                gates,
+                self._sites(sequence, low, end),
+                sequence.extra[some],
+                np.concatenate([*openings, np.empty(0, np.int64)]),
+                np.cumsum([0] + [o.size for o in openings]),
+            ),
+        )
+
+    def _sites(self, sequence: Sequence, low: int, end: int) -> Array:
+        machine, weights = self.weights.machine, self.weights
+        scores = np.zeros((len(machine.gates), end - low), self.w.dtype)
+        for g, gate in enumerate(machine.gates):
+            for signal, place in gate.signals:
+                if signal in weights.windows:
+                    window, first = weights.part(self.w, signal), weights.windows[signal][0]
+                    score_sites(*self._site(sequence, g, place), first, window, low, scores[g])
+        with np.errstate(over="ignore"):
+            return scores if self.in_logs else np.exp(scores)
+
+    def _site(self, sequence: Sequence, g: int, place: int) -> tuple[Any, ...]:
+        """What `score_sites` and `count_sites` want to know of a gate."""
+        gate = self.weights.machine.gates[g]
+        reverse = gate.strand == "-"
+        word = sequence.reverse_word if reverse else sequence.word
+        return sequence.gates, g, place, reverse, word, 4**self.weights.word_length
+
+    def _empty_rows(self, size: int) -> Rows:
+        """Those of a block, with nothing before it."""
+        n, graph = self.history + size, self.graph
+        nothing = -np.inf if self.in_logs else 0.0
+        cell = np.full((n, graph.column.size), nothing, self.w.dtype)
+        return Rows(cell, np.zeros(n), np.zeros((n, graph.jump_open.size), self.w.dtype))
+
+    def _first_rows(self, size: int) -> Rows:
+        rows = self._empty_rows(size)
+        rows.cell[self.history - 1, self.graph.begins] = 0.0 if self.in_logs else 1.0
+        return rows
+
+    def _rows_after(self, before: Rows, size: int) -> Rows:
+        """The rows of a block, with those of the block before it as its history."""
+        rows = self._empty_rows(size)
+        for to, source in zip(rows, before, strict=True):
+            to[: self.history] = source[-self.history :]
+        return rows
+
+
+@dataclass
+class Forward:
+    """What is kept of a forward pass: its value; the rows before each block, and those of the last one."""
+
+    value: Any
+    histories: list[Rows]
+    rows: Rows
+    block: Block
+
+
+class Sums(Paths):
+    """The log partition function and expected features, in the linear domain."""
+
+    def forward(self, sequence: Sequence) -> Forward | None:
+        """None if a number left the range of a double."""
+        histories: list[Rows] = []
+        for first, end in self.blocks(sequence):
+            size = end - first
+            rows = self._rows_after(rows, size) if first else self._first_rows(size)
+            histories.append(Rows(*(part[: self.history].copy() for part in rows)))
+            block = self.block(sequence, first, end)
+            if not self._fill(block, rows):
+                return None
+        ends = rows.cell[-1, self.graph.ends]
+        with np.errstate(all="ignore"):
+            value = self._log_sum(ends) + rows.logs[-1]
+        return Forward(value, histories, rows, block) if np.isfinite(value) else None
+
+    def _fill(self, block: Block, rows: Rows) -> bool:
+        arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
+        return bool(self.kernels.forward(*arguments))
+
+    def _log_sum(self, ends: Array) -> Any:
+        return np.log(ends.sum())
+
+    def _handed(self, done: Forward) -> Handed:
+        """What the last block is handed: the share of each state that a path may end in."""
+        jumps, dtype = self.graph.jump_open.size, self.w.dtype
+        cell = self._empty_rows(0).cell
+        cell[-1, self.graph.ends] = self._share(done)
+        return Handed(cell, np.zeros((self.history, jumps), dtype), np.zeros(jumps, dtype))
+
+    def _share(self, done: Forward) -> Any:
+        return 1.0 / done.rows.cell[-1, self.graph.ends].sum()
+
+    def expected(
+        self, sequence: Sequence, done: Forward, out: Array, factor: float, columns: Array | None = None
+    ) -> bool:
+        """Add ``factor`` times the expected features to `out`; False, and nothing, if digits were lost.
+
+        `columns` (n, C), if given, becomes the probability of each column at each position.
+        """
+        found, dtype = np.zeros_like(out), self.w.dtype
+        total, handed = self.weights.empty_counts(dtype), self._handed(done)
+        rows, block = done.rows, done.block
+        spans = self.blocks(sequence)
+        for (first, end), history in zip(reversed(spans), reversed(done.histories), strict=True):
+            if end != len(sequence):
+                block, rows = self.block(sequence, first, end), self._rows_after(history, end - first)
+                self._fill(block, rows)
+            counts = total._replace(
+                sites=np.zeros((total.sites.shape[0], end - block.low), dtype),
+                columns=np.zeros((self._positions(block, columns), total.columns.shape[1]), dtype),
+            )
+            arguments = self.graph, self.factors, block.letters, block.local, block.size
+            if not self.kernels.backward(*arguments, rows, handed, counts):
+                return False
+            self.add_positions(sequence, counts, block.low, found)
+            if columns is not None:
+                columns[first:end] = counts.columns[block.local :].real
+        self.weights.add_counts(total, found)
+        if not np.isfinite(found).all():
+            return False
+        out += factor * found
+        return True
+
+    def _positions(self, block: Block, columns: Array | None) -> int:
+        """How many positions' columns are wanted."""
+        return 0 if columns is None and not self.weights.n_tracks else block.end - block.low
+
+    def add_positions(self, sequence: Sequence, counts: Counts, low: int, out: Array) -> None:
+        """Add the features of what was counted by position, from `low` on."""
+        machine, weights = self.weights.machine, self.weights
+        for g, gate in enumerate(machine.gates):
+            for signal, place in gate.signals:
+                if signal in weights.windows:
+                    window, first = weights.part(out, signal), weights.windows[signal][0]
+                    count_sites(*self._site(sequence, g, place), first, counts.sites[g], low, window)
+        if weights.n_tracks:
+            tracks = weights.part(out, "tracks")
+            used = sequence.tracks[low : low + len(counts.columns)].T @ counts.columns
+            np.add.at(tracks, self.graph.label, used.T)
+
+    def add_path(self, sequence: Sequence, path: NDArray[np.int8], out: FloatArray, factor: float) -> int:
+        """Add ``factor`` times a path's features; the first position that it cannot come to, or -1."""
+        n, counts, machine = len(sequence), self.weights.empty_counts(np.float64), self.weights.machine
+        columns = len(machine.columns) if self.weights.n_tracks else 0
+        counts = counts._replace(
+            sites=np.zeros((len(machine.gates), n)), columns=np.zeros((n if columns else 0, columns))
+        )
+        letters = self.block(sequence, 0, n).letters
+        wrong = int(count_path(self.graph, letters, path, factor, counts))
+        self.weights.add_counts(counts, out)
+        self.add_positions(sequence, counts, 0, out)
+        return wrong
+
+
+class LogSums(Sums):
+    """The same in the log domain: slower, and right for all weights."""
+
+    kernels: Any = log_domain
+    in_logs = True
+
+    def _log_sum(self, ends: Array) -> Any:
+        highest = ends[np.argmax(ends.real)]
+        return highest + np.log(np.exp(ends - highest).sum())
+
+    def _share(self, done: Forward) -> Any:
+        return -done.value
+
+
+class Best(Paths):
+    """The path of the highest score."""
+
+    in_logs = True
+
+    def path(self, sequence: Sequence) -> tuple[NDArray[np.int8], float]:
+        """The states, shape (n,), and the score; its cells are worked out twice where there are several blocks."""
+        path, spans = np.empty(len(sequence), np.int8), self.blocks(sequence)
+        histories: list[Rows] = []
+        for first, end in spans:
+            rows = self._rows_after(rows, end - first) if first else self._first_rows(end - first)
+            histories.append(Rows(*(part[: self.history].copy() for part in rows)))
+            block = self.block(sequence, first, end)
+            came_from = self._fill(block, rows)
+        ends = rows.cell[-1, self.graph.ends]
+        state, t = self.graph.ends[np.argmax(ends)], len(sequence) - 1
+        for (first, end), history in zip(reversed(spans), reversed(histories), strict=True):
+            if end != len(sequence):
+                rows = self._rows_after(history, end - first)
+                block = self.block(sequence, first, end)
+                came_from = self._fill(block, rows)
+            here = path[block.low : end]
+            arguments = self.graph, self.factors, block.letters, block.local, rows, came_from
+            state, t = viterbi.trace(*arguments, state, t - block.low, here)
+            t += block.low
+        return path, float(ends.max())
+
+    def _fill(self, block: Block, rows: Rows) -> NDArray[np.int16]:
+        came_from = np.zeros((block.size, self.graph.column.size), np.int16)
+        arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
+        viterbi.best(*arguments, came_from)
+        return came_from
+
+
+def soundly(
+    sums: Sums, sequence: Sequence, out: Array | None, factor: float, columns: Array | None = None
+) -> Any:
+    """The log partition function, in the log domain where digits were lost in the linear one.
+
+    Adds to `out`, and fills `columns`, as `Sums.expected` does.
+    """
+    for attempt in (sums, LogSums(sums.weights, sums.w)):
+        done = attempt.forward(sequence)
+        if done is not None and (out is None or attempt.expected(sequence, done, out, factor, columns)):
+            return done.value
+    raise DataError("the weights of the machine are not finite")

@@ -1,0 +1,61 @@
+"""Encoded sequences of a state machine, with or without their paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.features.attributes import segment_indices
+from structune.structures.base import FloatArray, IntArray, Shard
+
+
+@dataclass(frozen=True)
+class MachineShard(Shard):
+    """Encoded sequences, one after the other.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_sequences + 1,)
+        Positions of sequence s are ``starts[s]:starts[s + 1]``.
+    letters : ndarray of int8, shape (n_positions,)
+        Places in `machine.LETTERS`.
+    words, reverse_words : ndarray of int32, shape (n_positions,)
+        As `kernels.state_machine_paths.words` numbers them.
+    gates : ndarray of uint16, shape (n_positions,)
+        Bit g: gate g is open.
+    tracks : ndarray, shape (n_positions, n_tracks)
+    paths : ndarray of int8, shape (n_positions,) or (0,)
+        The state of each position. Empty without outputs.
+    """
+
+    starts: IntArray
+    letters: NDArray[np.int8]
+    words: NDArray[np.int32]
+    reverse_words: NDArray[np.int32]
+    gates: NDArray[np.uint16]
+    tracks: FloatArray
+    paths: NDArray[np.int8]
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.starts[-1])
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.starts)
+
+    def take(self, indices: Any) -> MachineShard:
+        chosen = np.arange(len(self))[indices]
+        parts = segment_indices(self.starts, chosen)
+        return MachineShard(
+            self.weights[chosen],
+            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            self.letters[parts],
+            self.words[parts],
+            self.reverse_words[parts],
+            self.gates[parts],
+            self.tracks[parts],
+            self.paths[parts] if self.paths.size else self.paths,
+        )

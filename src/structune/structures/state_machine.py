@@ -1,0 +1,258 @@
+"""Paths through a sparse state machine over nucleotides: what a conditional random field of genes is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.kernels.state_machine_paths import count_path, open_gates, words
+from structune.structures import machine_inference as inference
+from structune.structures.base import Array, FloatArray, Groups, Structure, check_weights
+from structune.structures.machine import LETTERS
+from structune.structures.machine_shard import MachineShard
+from structune.structures.machine_weights import MachineWeights
+
+Path = NDArray[np.int8]
+_UNKNOWN = 4
+_CODES = np.full(256, -1, np.int8)
+for _letters, _code in zip((*"ACGT", "NRYSWKMBDHVX"), range(5), strict=True):
+    for _letter in _letters:
+        _CODES[ord(_letter)] = _CODES[ord(_letter.lower())] = _code
+_CODES[ord("U")] = _CODES[ord("u")] = 3
+
+
+class StateMachine(Structure):
+    """Paths through a machine.
+
+    An output is the state of each position; where a segment of scored length is, the state of those inside.
+
+    Parameters
+    ----------
+    weights : MachineWeights
+        Of the machine.
+    """
+
+    kind = "state-machine"
+    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+
+    def __init__(self, weights: MachineWeights) -> None:
+        self.weights, self.machine = weights, weights.machine
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.weights)
+
+    def weight_names(self) -> list[str]:
+        return self.weights.names()
+
+    def groups(self) -> Groups:
+        return self.weights.groups()
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self, inputs: Sequence[Any], outputs: Sequence[Path] | None = None, weights: Any = None
+    ) -> Any:
+        """Sequences as a shard.
+
+        Parameters
+        ----------
+        inputs : list of str, or of (str, ndarray of shape (n_positions, n_tracks))
+            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+        outputs : list of ndarray of int, shape (n_positions,), optional
+            The state of each position.
+
+        Raises
+        ------
+        DataError
+            Names the sequence, and the position, that cannot be used.
+        """
+        pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
+        letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
+        sizes = np.array([part.size for part in letters], np.int64)
+        tracks = [
+            self._tracks(values, n, s)
+            for s, ((_, values), n) in enumerate(zip(pairs, sizes.tolist(), strict=True))
+        ]
+        both, gates = zip(*map(self._read, letters), strict=True) if letters else ((), ())
+        shard = MachineShard(
+            check_weights(weights, len(pairs)),
+            np.concatenate(([0], np.cumsum(sizes))),
+            _joined(letters, np.int8),
+            _joined([a for a, _ in both], np.int16),
+            _joined([b for _, b in both], np.int16),
+            _joined(gates, np.uint16),
+            np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
+            np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
+        )
+        if outputs is not None:
+            self._check_paths(shard)
+        return shard
+
+    def _tracks(self, values: Any, n: int, s: int) -> FloatArray:
+        found = np.zeros((n, 0)) if values is None else np.asarray(values, dtype=np.float64)
+        if found.shape != (n, self.weights.n_tracks):
+            raise DataError(
+                f"sequence {s}: found tracks of shape {found.shape}, expected {(n, self.weights.n_tracks)}"
+            )
+        if not np.isfinite(found).all():
+            raise DataError(f"sequence {s}: found a track that is not finite")
+        return found
+
+    def _read(self, letters: Path) -> tuple[tuple[Array, Array], Array]:
+        """The words of both strands, and where gates are open."""
+        both = np.empty((2, letters.size), np.int16)
+        words(letters, self.weights.word_length, *both)
+        gates = np.zeros(letters.size, np.uint16)
+        for g, gate in enumerate(self.machine.gates):
+            for motif in gate.motifs:
+                open_gates(letters, _CODES[np.frombuffer(motif.encode(), np.uint8)], gate.at, g, gates)
+        return (both[0], both[1]), gates
+
+    def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
+        paths = [np.asarray(path) for path in outputs]
+        if len(paths) != sizes.size:
+            raise DataError(f"found {len(paths)} paths of {sizes.size} sequences")
+        for s, (path, n) in enumerate(zip(paths, sizes.tolist(), strict=True)):
+            if path.shape != (n,):
+                raise DataError(f"sequence {s}: found a path of shape {path.shape}, expected ({n},)")
+            if path.size and not 0 <= path.min() <= path.max() < len(self.machine.states):
+                raise DataError(f"sequence {s}: found states beyond 0..{len(self.machine.states) - 1}")
+        return _joined(paths, np.int8)
+
+    def _check_paths(self, shard: MachineShard) -> None:
+        nothing = np.zeros(self.n_weights)
+        for s, sequence in self._sequences(shard):
+            wrong = self._count_path(sequence, self._path(shard, s), nothing, 0.0)
+            if wrong >= 0:
+                raise DataError(f"sequence {s}: the path is not one of the machine at position {wrong}")
+
+    def _path(self, shard: MachineShard, s: int, outputs: Path | None = None) -> Path:
+        paths = shard.paths if outputs is None else outputs
+        return paths[shard.starts[s] : shard.starts[s + 1]]
+
+    def _sequences(
+        self, shard: MachineShard, w: Array | None = None, cost: FloatArray | None = None
+    ) -> Iterator[tuple[int, inference.Sequence]]:
+        """Each sequence, with the scores of its tracks and costs."""
+        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            extra = self._extra(shard, s, w, cost)
+            arrays = (shard.letters, shard.words, shard.reverse_words, shard.gates, shard.tracks)
+            yield s, inference.Sequence(*(array[a:b] for array in arrays), extra)
+
+    def _extra(self, shard: MachineShard, s: int, w: Array | None, cost: FloatArray | None) -> Array:
+        """Of tracks and costs, by position and column."""
+        label, part = self.machine.graph.label, slice(shard.starts[s], shard.starts[s + 1])
+        tracked = w is not None and self.weights.n_tracks > 0
+        if not tracked and cost is None:
+            return np.zeros((0, label.size), np.float64 if w is None else w.dtype)
+        found = np.zeros((part.stop - part.start, label.size), np.float64 if w is None else w.dtype)
+        if tracked:
+            found += shard.tracks[part] @ self.weights.part(w, "tracks")[label].T
+        if cost is not None:
+            found += cost[s] * (label != self._labels(shard.paths[part])[:, None])
+        return found
+
+    def _labels(self, path: Path) -> Array:
+        """The label of each position."""
+        graph = self.machine.graph
+        return graph.label[graph.column[path]]
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def features(
+        self, shard: MachineShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
+        factors = shard.weights if weights is None else weights
+        for s, sequence in self._sequences(shard):
+            self._count_path(sequence, self._path(shard, s, outputs), out, factors[s])
+
+    def feature_rows(self, shard: MachineShard, outputs: Any = None) -> sp.csr_array:
+        rows = []
+        for s, sequence in self._sequences(shard):
+            row = np.zeros(self.n_weights)
+            self._count_path(sequence, self._path(shard, s, outputs), row, 1.0)
+            rows.append(sp.csr_array(row[None]))
+        return sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, self.n_weights))
+
+    def score(self, w: FloatArray, shard: MachineShard, outputs: Any = None) -> FloatArray:
+        scores = np.empty(len(shard))
+        for s, sequence in self._sequences(shard):
+            row = np.zeros(self.n_weights)
+            self._count_path(sequence, self._path(shard, s, outputs), row, 1.0)
+            scores[s] = w @ row
+        return scores
+
+    def _count_path(self, sequence: inference.Sequence, path: Path, out: FloatArray, factor: float) -> int:
+        """Add the features of a path; the first position that it cannot come to, or -1."""
+        sums = inference.Sums(self.weights, np.zeros(self.n_weights))
+        return sums.add_path(sequence, path, out, factor)
+
+    # --- sums ---------------------------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: MachineShard,
+        expected: Array | None = None,
+        weights: Array | None = None,
+        within: bool = False,
+    ) -> Array:
+        if within:
+            raise self._cannot("within")
+        factors = shard.weights if weights is None else weights
+        values, sums = np.empty(len(shard), w.dtype), inference.Sums(self.weights, w)
+        for s, sequence in self._sequences(shard, w):
+            values[s] = inference.soundly(sums, sequence, expected, factors[s])
+        return values
+
+    def variance(self, w: FloatArray, shard: MachineShard) -> FloatArray:
+        """At most the expected features: what they are if parts are independent and rare."""
+        expected = np.zeros(self.n_weights)
+        self.log_partition(w, shard, expected)
+        return expected
+
+    def marginals(self, w: FloatArray, shard: MachineShard) -> FloatArray:
+        """The probability of each column of the machine at each position, shape (n_positions, n_columns)."""
+        found, sums = np.empty((shard.n_parts, len(self.machine.columns))), inference.Sums(self.weights, w)
+        for s, sequence in self._sequences(shard, w):
+            part = found[shard.starts[s] : shard.starts[s + 1]]
+            inference.soundly(sums, sequence, np.zeros(self.n_weights), 1.0, part)
+        return found
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: MachineShard, cost: FloatArray | None = None
+    ) -> tuple[Path, FloatArray]:
+        best, scores = inference.Best(self.weights, w), np.empty(len(shard))
+        paths = np.empty(shard.n_parts, np.int8)
+        for s, sequence in self._sequences(shard, w, cost):
+            paths[shard.starts[s] : shard.starts[s + 1]], scores[s] = best.path(sequence)
+        return paths, scores
+
+    def cost(self, shard: MachineShard, outputs: Path) -> FloatArray:
+        """The number of positions with another label."""
+        wrong = self._labels(shard.paths) != self._labels(outputs)
+        return np.array([wrong[a:b].sum() for a, b in pairwise(shard.starts.tolist())], np.float64)
+
+
+def encode_letters(text: str, name: str) -> Path:
+    """Places in `machine.LETTERS`; `name` is for errors."""
+    if not isinstance(text, str):
+        raise DataError(f"{name}: found {type(text).__name__}, expected nucleotides")
+    codes = _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        raise DataError(f"{name}: found {text[wrong[0]]!r} at position {wrong[0] + 1}, expected a nucleotide")
+    return codes
+
+
+def _joined(parts: Sequence[Array], dtype: Any) -> Array:
+    return np.concatenate([*parts, np.empty(0)]).astype(dtype)

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import genes
+from laws import hold
+from structune.errors import DataError
+from structune.structures import machine_inference as inference
+from structune.structures.state_machine import StateMachine
+
+SHAPES = list(enumerate(genes.ALL_SHAPES))
+
+
+@settings(max_examples=30)
+@given(problem=genes.problems())
+def test_laws(problem):
+    hold(problem)
+
+
+@pytest.mark.parametrize(("seed", "shape"), SHAPES)
+def test_laws_of_sequences_with_many_structures(seed, shape):
+    hold(rich_problem(seed, shape))
+
+
+def rich_problem(seed, shape, scale=1.0):
+    strands, introns, tied = shape
+    rng = np.random.default_rng(seed)
+    weights = genes.machine_weights(strands, introns, tied, (0, 1), True, 1)
+    texts = [
+        genes.gene_text(rng, 30),
+        "CCATGGTCAGCTAACCTTACATG",
+        "ATGGTGTACAGGTAAGCATGTAA",
+        "TTACTGACACATCATATGTAAC",
+    ]
+    return genes.problem(rng, texts, weights, strands, tied, scale=scale)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e3])
+@pytest.mark.parametrize(("seed", "shape"), SHAPES)
+def test_log_domain(seed, shape, scale):
+    problem = rich_problem(seed, shape, scale)
+    values, expected = linear_and_log(problem)
+    truth = problem.expected(np.ones(len(problem.shard)))
+    assert_allclose(values, problem.log_partition(), rtol=1e-10)
+    assert_allclose(expected, truth, rtol=1e-8, atol=1e-8)
+    found = np.zeros_like(problem.w)
+    values = problem.structure.log_partition(problem.w, problem.shard, found, np.ones(len(problem.shard)))
+    assert_allclose(values, problem.log_partition(), rtol=1e-10)
+    assert_allclose(found, truth, rtol=1e-8, atol=1e-8)
+
+
+def linear_and_log(problem):
+    sums = inference.LogSums(problem.structure.weights, problem.w)
+    expected, values = np.zeros_like(problem.w), []
+    for _, sequence in problem.structure._sequences(problem.shard, problem.w):
+        done = sums.forward(sequence)
+        assert sums.expected(sequence, done, expected, 1.0)
+        values.append(done.value)
+    return values, expected
+
+
+@pytest.mark.parametrize("block", [1, 7])
+@pytest.mark.parametrize(("seed", "shape"), SHAPES)
+def test_blocks(monkeypatch, seed, shape, block):
+    """Sequences in several blocks have the sums and paths that they have in one."""
+    monkeypatch.setattr(inference, "BLOCK", block)
+    problem = rich_problem(seed, shape)
+    hold(problem)
+    values, expected = linear_and_log(problem)
+    assert_allclose(values, problem.log_partition(), rtol=1e-10)
+    assert_allclose(expected, problem.expected(np.ones(len(values))), rtol=1e-8, atol=1e-8)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(0, 200))
+def test_both_strands_are_alike(seed, n):
+    """The reverse complement has the same sum, and the mirrored best path."""
+    rng = np.random.default_rng(seed)
+    structure = StateMachine(genes.machine_weights("both", (4, 9), True, (0, 2), True))
+    w = rng.normal(size=structure.n_weights)
+    text = genes.gene_text(rng, n)
+    both = structure.encode([text, genes.flip(text)])
+    values = structure.log_partition(w, both)
+    assert_allclose(values[0], values[1], rtol=1e-12)
+    paths, scores = structure.best(w, both)
+    assert_allclose(scores[0], scores[1], rtol=1e-12)
+    labels = structure._labels(paths)
+    assert_array_equal(labels[:n], labels[n:][::-1])
+
+
+def test_weights_that_are_not_finite():
+    structure = StateMachine(genes.machine_weights("forward", None, True, (0,), False))
+    with pytest.raises(DataError, match="not finite"):
+        structure.log_partition(np.full(structure.n_weights, np.nan), structure.encode(["ACGT"]))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "message"),
+    [
+        ([3], None, "sequence 0: found int, expected nucleotides"),
+        (["AC", "A-C"], None, "sequence 1: found '-' at position 2"),
+        (["AC"], [[0]], r"sequence 0: found a path of shape \(1,\), expected \(2,\)"),
+        (["AC"], [[0, 99]], "sequence 0: found states beyond"),
+        (["AC"], [], "found 0 paths of 1 sequences"),
+        (["AC"], [[0, 1]], "sequence 0: the path is not one of the machine at position 1"),
+        ([("AC", np.zeros((2, 1)))], None, r"sequence 0: found tracks of shape \(2, 1\), expected \(2, 0\)"),
+    ],
+)
+def test_bad_input(inputs, outputs, message):
+    structure = StateMachine(genes.machine_weights("forward", None, True, (0,), False))
+    with pytest.raises(DataError, match=message):
+        structure.encode(inputs, outputs)
+
+
+def test_empty():
+    structure = StateMachine(genes.machine_weights("both", (4, 6), True, (0,), True))
+    assert structure.log_partition(np.zeros(structure.n_weights), structure.encode([])).size == 0
+    shard = structure.encode(["", "N"])
+    assert_allclose(structure.log_partition(np.ones(structure.n_weights), shard), 0.0, atol=1e-12)
+    assert structure.best(np.ones(structure.n_weights), shard)[0].tolist() == [0]
