@@ -16,26 +16,28 @@ import numpy as np
 from structune.kernels._jit import kernel, part_of_kernel
 
 FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
+_SMALL = 1e-60  # sums of rows below this, or above its inverse, are scaled
 _CLOSED = 1e-6  # of the mass of paths at a position that may be missing
 
 
 class Graph(NamedTuple):
     """A machine with S states, C columns, G gates, J jumps.
 
-    ``column`` (S,): by which each state emits; ``label``, ``reads`` (C,): the row of the table that a column
-    looks up, and the strand. ``edge_first`` (6,): where the edges of each letter begin in ``source``,
-    ``target``, ``weight``; the last weight is none. ``gated_first`` (G + 1,): where those of each gate begin; ``gated_letters`` are bit
-    masks. ``jump_first`` (J + 1,): where the lanes of a jump begin, each with a source, a target for each letter
-    (-1 for none), the state of the positions inside, and a weight; ``lane_of`` (S,): that of such a state, or -1.
+    ``column_first`` (C + 1,): where the states that emit by each column begin; ``label``, ``reads`` (C,): the
+    row of the table that a column looks up, and the strand. ``edge_first`` (6,): where the edges of each letter
+    begin in ``source`` and ``target``. ``gated_first`` (G + 1,): where those of each gate begin, which also have
+    a weight; ``gated_letters`` are bit masks. ``jump_first`` (J + 1,): where the lanes of a jump begin, each with
+    a source, a target for each letter (-1 for none), the state of the positions inside, and a weight;
+    ``lane_of`` (S,): that of such a state, or -1. ``begins``: the state before the first position; ``ends``: of
+    the last.
     """
 
-    column: Any
+    column_first: Any
     label: Any
     reads: Any
     edge_first: Any
     source: Any
     target: Any
-    weight: Any
     gated_first: Any
     gated_source: Any
     gated_target: Any
@@ -47,7 +49,7 @@ class Graph(NamedTuple):
     jump_first: Any
     lane_source: Any
     lane_target: Any
-    lane_long: Any
+    lane_inside: Any
     lane_weight: Any
     lane_of: Any
     shortest: Any
@@ -57,8 +59,8 @@ class Graph(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, by weight; ``lengths``
-    (longest - shortest + 2,), of jumps, the last of long ones."""
+    """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, of gated edges and lanes by
+    weight; ``lengths`` (longest - shortest + 2,), of jumps, the last of long ones."""
 
     table: Any
     logs: Any
@@ -115,13 +117,9 @@ def emit(graph, table, letters, t, out):
     """The factor of each column at a position."""
     word, reverse = letters.word[t], letters.reverse_word[t]
     for c in range(out.size):
-        row = table[graph.label[c]]
-        if graph.reads[c] == FORWARD:
-            out[c] = row[word]
-        elif graph.reads[c] == REVERSE:
-            out[c] = row[reverse]
-        else:
-            out[c] = row[word] * row[reverse]
+        label, reads = graph.label[c], graph.reads[c]
+        value = table[label, reverse if reads == REVERSE else word]
+        out[c] = value * table[label, reverse] if reads == BOTH else value
     if letters.extra.shape[0]:
         for c in range(out.size):
             out[c] *= np.exp(letters.extra[t, c])
@@ -130,11 +128,10 @@ def emit(graph, table, letters, t, out):
 @part_of_kernel
 def emit_log(graph, logs, letters, t, c):
     """The log of what one column emits."""
-    row, value = logs[graph.label[c]], logs[0, 0] * 0.0
-    if graph.reads[c] != REVERSE:
-        value += row[letters.word[t]]
-    if graph.reads[c] != FORWARD:
-        value += row[letters.reverse_word[t]]
+    label, reads, reverse = graph.label[c], graph.reads[c], letters.reverse_word[t]
+    value = logs[label, reverse if reads == REVERSE else letters.word[t]]
+    if reads == BOTH:
+        value += logs[label, reverse]
     if letters.extra.shape[0]:
         value += letters.extra[t, c]
     return value
@@ -159,60 +156,65 @@ def last_openings(graph, letters, t, out):
 @kernel
 def forward(graph, f, letters, first, n_rows, rows):
     """Fill the rows of a block from those before it; False if a sum left the range of a double."""
-    history, S = graph.longest + 1, rows.cell.shape[1]
-    factor = np.empty(graph.label.size, rows.cell.dtype)
-    last = np.empty(graph.jump_open.size, np.int64)
+    history, cell = graph.longest + 1, rows.cell
+    S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
+    factor = np.empty(C, cell.dtype)
+    last = np.empty(J, np.int64)
     last_openings(graph, letters, first - 1, last)
     for r in range(history, history + n_rows):
         t = first + r - history
-        here, before = rows.cell[r], rows.cell[r - 1]
-        here[:] = 0.0
         letter = letters.letter[t]
+        for s in range(S):
+            cell[r, s] = 0.0
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
-            here[graph.target[e]] += before[graph.source[e]] * f.edges[graph.weight[e]]
-        _through_gates(graph, f, letters, t, before, here)
-        for j in range(last.size):
+            cell[r, graph.target[e]] += cell[r - 1, graph.source[e]]
+        if letters.gates[t]:
+            _through_gates(graph, f, letters, t, r, cell)
+        for j in range(J):
             end = letters.opening_first[j + 1]
             while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
                 last[j] += 1
-            _jumps_to(graph, f, letters, rows, j, r, t, last[j], here)
-            rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(
-                graph, f.logs, letters, t, graph.jump_column[j]
-            )
+            _jumps_to(graph, f, letters, rows, j, r, t, last[j])
+            log = emit_log(graph, f.logs, letters, t, graph.jump_column[j])
+            rows.prefix[r, j] = rows.prefix[r - 1, j] + log
         emit(graph, f.table, letters, t, factor)
         total = 0.0
-        for s in range(S):
-            here[s] *= factor[graph.column[s]]
-            total += here[s].real
-        if not 0.0 < total < np.inf:
-            return False
-        for s in range(S):
-            here[s] *= 1.0 / total
-        rows.logs[r] = rows.logs[r - 1] + np.log(total)
+        for c in range(C):
+            for s in range(graph.column_first[c], graph.column_first[c + 1]):
+                cell[r, s] *= factor[c]
+                total += cell[r, s].real
+        rows.logs[r] = rows.logs[r - 1]
+        if not _SMALL < total < 1.0 / _SMALL:
+            if not 0.0 < total < np.inf:
+                return False
+            for s in range(S):
+                cell[r, s] *= 1.0 / total
+            rows.logs[r] += np.log(total)
     return True
 
 
 @part_of_kernel
-def _through_gates(graph, f, letters, t, before, here):
+def _through_gates(graph, f, letters, t, r, cell):
     gates, letter = letters.gates[t], letters.letter[t]
-    for g in range(graph.gated_first.size - 1 if gates else 0):
+    for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:
             for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                 if graph.gated_letters[e] >> letter & 1:
                     factor = letters.sites[g, t] * f.edges[graph.gated_weight[e]]
-                    here[graph.gated_target[e]] += before[graph.gated_source[e]] * factor
+                    cell[r, graph.gated_target[e]] += cell[r - 1, graph.gated_source[e]] * factor
 
 
 @part_of_kernel
-def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
+def _jumps_to(graph, f, letters, rows, j, r, t, last):
     """Add the jumps that come to row r; ``last`` is the number of openings that are not too near."""
-    lanes = range(graph.jump_first[j], graph.jump_first[j + 1])
+    a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
         factor = f.lengths[f.lengths.size - 1] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
-        cell = rows.cell[r - graph.longest - 1]
-        for k in lanes:
-            here[graph.lane_long[k]] += cell[graph.lane_source[k]] * (f.edges[graph.lane_weight[k]] * factor)
+        row = r - graph.longest - 1
+        for k in range(a, b):
+            value = f.edges[graph.lane_weight[k]] * factor
+            cell[r, graph.lane_inside[k]] += cell[row, graph.lane_source[k]] * value
     if not letters.gates[t] >> close & 1:
         return
     for o in range(last - 1, letters.opening_first[j] - 1, -1):
@@ -221,11 +223,12 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
             break
         factor = jump_factor(graph, f, letters, rows, j, r, t, length)
         factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
-        cell = rows.cell[r - length - 1]
-        for k in lanes:
+        row = r - length - 1
+        for k in range(a, b):
             target = graph.lane_target[k, letter]
             if target >= 0:
-                here[target] += cell[graph.lane_source[k]] * (f.edges[graph.lane_weight[k]] * factor)
+                value = f.edges[graph.lane_weight[k]] * factor
+                cell[r, target] += cell[row, graph.lane_source[k]] * value
 
 
 @kernel
@@ -234,26 +237,30 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
 
     ``handed`` is what the block after gives, and then what this one does.
     """
-    history, S, J = graph.longest + 1, rows.cell.shape[1], graph.jump_open.size
-    dtype = rows.cell.dtype
+    history, cell, dtype = graph.longest + 1, rows.cell, rows.cell.dtype
+    S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
     to = np.zeros((history + n_rows, S), dtype)
     ending = np.zeros((history + n_rows, J), dtype)
     to[n_rows:] = handed.cell
     ending[n_rows:] = handed.ending
-    factor, value = np.empty(graph.label.size, dtype), np.empty(S, dtype)
+    factor, value = np.empty(C, dtype), np.empty(S, dtype)
     last, closed = np.empty(J, np.int64), True
     last_openings(graph, letters, first + n_rows - 1, last)
     for r in range(history + n_rows - 1, history - 1, -1):
         t = first + r - history
-        here, before, back = rows.cell[r], rows.cell[r - 1], to[r - 1]
         letter = letters.letter[t]
         emit(graph, f.table, letters, t, factor)
-        scale, mass = np.exp(rows.logs[r - 1] - rows.logs[r]), 0.0
-        for s in range(S):
-            used, c = here[s] * to[r, s], graph.column[s]
+        mass = 0.0
+        if rows.logs[r] != rows.logs[r - 1]:
+            for c in range(C):
+                factor[c] *= np.exp(rows.logs[r - 1] - rows.logs[r])
+        for c in range(C):
+            used = 0.0 * factor[c]
+            for s in range(graph.column_first[c], graph.column_first[c + 1]):
+                used += cell[r, s] * to[r, s]
+                value[s] = to[r, s] * factor[c]
             mass += used.real
             count_emitted(graph, letters, counts, c, t, used)
-            value[s] = to[r, s] * factor[c] * scale
         for j in range(J):
             handed.inside[j] -= ending[r, j]
             mass += handed.inside[j].real
@@ -261,11 +268,9 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
         closed = closed and abs(mass - 1.0) < _CLOSED
 
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
-            a, w = graph.source[e], graph.weight[e]
-            v = f.edges[w] * value[graph.target[e]]
-            back[a] += v
-            counts.edges[w] += before[a] * v
-        _back_through_gates(graph, f, letters, t, before, value, back, counts)
+            to[r - 1, graph.source[e]] += value[graph.target[e]]
+        if letters.gates[t]:
+            _back_through_gates(graph, f, letters, t, r, cell, value, to, counts)
         for j in range(J):
             start = letters.opening_first[j]
             while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
@@ -278,27 +283,26 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
 
 @part_of_kernel
 def count_emitted(graph, letters, counts, c, t, used):
-    row = counts.table[graph.label[c]]
-    if graph.reads[c] != REVERSE:
-        row[letters.word[t]] += used
-    if graph.reads[c] != FORWARD:
-        row[letters.reverse_word[t]] += used
+    label, reads = graph.label[c], graph.reads[c]
+    counts.table[label, letters.reverse_word[t] if reads == REVERSE else letters.word[t]] += used
+    if reads == BOTH:
+        counts.table[label, letters.reverse_word[t]] += used
     if counts.columns.shape[0]:
         counts.columns[t, c] += used
 
 
 @part_of_kernel
-def _back_through_gates(graph, f, letters, t, before, value, back, counts):
+def _back_through_gates(graph, f, letters, t, r, cell, value, to, counts):
     gates, letter = letters.gates[t], letters.letter[t]
-    for g in range(graph.gated_first.size - 1 if gates else 0):
+    for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:
             for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                 if graph.gated_letters[e] >> letter & 1:
                     a, w = graph.gated_source[e], graph.gated_weight[e]
                     v = letters.sites[g, t] * f.edges[w] * value[graph.gated_target[e]]
-                    back[a] += v
-                    counts.edges[w] += before[a] * v
-                    counts.sites[g, t] += before[a] * v
+                    to[r - 1, a] += v
+                    counts.edges[w] += cell[r - 1, a] * v
+                    counts.sites[g, t] += cell[r - 1, a] * v
 
 
 @part_of_kernel
@@ -310,7 +314,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         factor = f.lengths[end] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
         total = 0.0 * factor
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
-            total += _lane_from(graph, f, rows, k, row, factor * value[graph.lane_long[k]], to, counts)
+            total += _lane_from(graph, f, rows, k, row, factor * value[graph.lane_inside[k]], to, counts)
         counts.sites[graph.jump_open[j], u] += total
         counts.lengths[end] += total
         ending[row, j] += total

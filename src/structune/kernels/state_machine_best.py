@@ -13,7 +13,6 @@ def best(graph, f, letters, first, n_rows, rows, came_from):
     ``came_from`` (n_rows, S) becomes the state before, or, of what comes by a jump, S and the lane.
     """
     history, S = graph.longest + 1, rows.cell.shape[1]
-    factor = np.empty(graph.label.size)
     last = np.empty(graph.jump_open.size, np.int64)
     last_openings(graph, letters, first - 1, last)
     for r in range(history, history + n_rows):
@@ -23,9 +22,8 @@ def best(graph, f, letters, first, n_rows, rows, came_from):
         letter = letters.letter[t]
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             a, b = graph.source[e], graph.target[e]
-            value = before[a] + f.edges[graph.weight[e]]
-            if value > here[b]:
-                here[b], back[b] = value, a
+            if before[a] > here[b]:
+                here[b], back[b] = before[a], a
         _through_gates(graph, f, letters, t, before, here, back)
         for j in range(last.size):
             end = letters.opening_first[j + 1]
@@ -34,10 +32,10 @@ def best(graph, f, letters, first, n_rows, rows, came_from):
             _jumps_to(graph, f, letters, rows, j, r, t, last[j], here, back)
             c = graph.jump_column[j]
             rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(graph, f.logs, letters, t, c)
-        for c in range(factor.size):
-            factor[c] = emit_log(graph, f.logs, letters, t, c)
-        for s in range(S):
-            here[s] += factor[graph.column[s]]
+        for c in range(graph.label.size):
+            log = emit_log(graph, f.logs, letters, t, c)
+            for s in range(graph.column_first[c], graph.column_first[c + 1]):
+                here[s] += log
 
 
 @part_of_kernel
@@ -68,8 +66,8 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here, back):
         cell = rows.cell[r - graph.longest - 1]
         for k in lanes:
             value = cell[graph.lane_source[k]] + (f.edges[graph.lane_weight[k]] + log)
-            if value > here[graph.lane_long[k]]:
-                here[graph.lane_long[k]], back[graph.lane_long[k]] = value, S + k
+            if value > here[graph.lane_inside[k]]:
+                here[graph.lane_inside[k]], back[graph.lane_inside[k]] = value, S + k
     if not letters.gates[t] >> close & 1:
         return
     for o in range(last - 1, letters.opening_first[j] - 1, -1):
@@ -102,7 +100,7 @@ def trace(graph, f, letters, first, rows, came_from, state, t, path):
             state, t = back, t - 1
         else:
             lane, length = back - S, graph.longest
-            inside = graph.lane_long[lane]
+            inside = graph.lane_inside[lane]
             if state != inside:
                 length = _length_of(graph, f, letters, rows, lane, r, t)
             path[t - length : t] = inside

@@ -37,7 +37,7 @@ def forward(graph, f, letters, first, n_rows, rows):
         letter, gates = letters.letter[t], letters.gates[t]
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             b = graph.target[e]
-            here[b] = _plus(here[b], _times(before[graph.source[e]], f.edges[graph.weight[e]]))
+            here[b] = _plus(here[b], before[graph.source[e]])
         for g in range(graph.gated_first.size - 1 if gates else 0):
             if gates >> g & 1:
                 for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
@@ -52,8 +52,10 @@ def forward(graph, f, letters, first, n_rows, rows):
             _jumps_to(graph, f, letters, rows, j, r, t, last[j], here)
             c = graph.jump_column[j]
             rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(graph, f.logs, letters, t, c)
-        for s in range(S):
-            here[s] = _times(here[s], emit_log(graph, f.logs, letters, t, graph.column[s]))
+        for c in range(graph.label.size):
+            log = emit_log(graph, f.logs, letters, t, c)
+            for s in range(graph.column_first[c], graph.column_first[c + 1]):
+                here[s] = _times(here[s], log)
     return True
 
 
@@ -72,7 +74,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
         cell = rows.cell[r - graph.longest - 1]
         for k in lanes:
             value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
-            here[graph.lane_long[k]] = _plus(here[graph.lane_long[k]], value)
+            here[graph.lane_inside[k]] = _plus(here[graph.lane_inside[k]], value)
     if not letters.gates[t] >> close & 1:
         return
     for o in range(last - 1, letters.opening_first[j] - 1, -1):
@@ -105,18 +107,16 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
         t = first + r - history
         here, before, back = rows.cell[r], rows.cell[r - 1], to[r - 1]
         letter, gates = letters.letter[t], letters.gates[t]
-        for s in range(S):
-            c = graph.column[s]
-            count_emitted(graph, letters, counts, c, t, _share(here[s], to[r, s]))
-            value[s] = _times(to[r, s], emit_log(graph, f.logs, letters, t, c))
+        for c in range(graph.label.size):
+            log = emit_log(graph, f.logs, letters, t, c)
+            for s in range(graph.column_first[c], graph.column_first[c + 1]):
+                count_emitted(graph, letters, counts, c, t, _share(here[s], to[r, s]))
+                value[s] = _times(to[r, s], log)
         for j in range(J):
             handed.inside[j] -= ending[r, j]
             count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
-            a, w = graph.source[e], graph.weight[e]
-            v = _times(value[graph.target[e]], f.edges[w])
-            back[a] = _plus(back[a], v)
-            counts.edges[w] += _share(before[a], v)
+            back[graph.source[e]] = _plus(back[graph.source[e]], value[graph.target[e]])
         for g in range(graph.gated_first.size - 1 if gates else 0):
             if gates >> g & 1:
                 for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
@@ -150,7 +150,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         log = f.lengths[end] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
         total = 0.0 * log
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
-            total += _lane_from(graph, f, rows, k, row, _times(value[graph.lane_long[k]], log), to, counts)
+            total += _lane_from(graph, f, rows, k, row, _times(value[graph.lane_inside[k]], log), to, counts)
         counts.sites[graph.jump_open[j], u] += total
         counts.lengths[end] += total
         ending[row, j] += total

@@ -67,8 +67,11 @@ def count_sites(gates, bit, place, reverse, word, none, first, used, start, wind
 
 
 @kernel
-def count_path(graph, letters, path, weight, counts):
-    """Add the features of a path to counts; returns the first position that it cannot come to, or -1."""
+def count_path(graph, column, letters, path, weight, counts):
+    """Add the features of a path to counts; returns the first position that it cannot come to, or -1.
+
+    ``column`` (S,): of each state.
+    """
     n, t, before = path.size, 0, graph.begins
     while t < n:
         state = path[t]
@@ -98,7 +101,7 @@ def count_path(graph, letters, path, weight, counts):
             return t
         for _ in range(length):
             before = path[t]
-            count_emitted(graph, letters, counts, graph.column[before], t, weight)
+            count_emitted(graph, letters, counts, column[before], t, weight)
             t += 1
     for s in graph.ends:
         if s == before:
@@ -117,7 +120,6 @@ def _count_edge(graph, letters, t, source, target, weight, counts):
     letter, gates = letters.letter[t], letters.gates[t]
     for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
         if graph.source[e] == source and graph.target[e] == target:
-            counts.edges[graph.weight[e]] += weight
             return True
     for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:

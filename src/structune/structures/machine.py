@@ -42,7 +42,7 @@ class Gate:
 class Edge:
     """From the state of a position to that of the next one, if its letter and a gate permit it.
 
-    `weight` is the name of the weight that it has, if any.
+    One with a gate may have a weight, by this name.
     """
 
     source: str
@@ -97,6 +97,17 @@ class Machine:
     ends: tuple[str, ...]
     lengths: tuple[int, int]
 
+    def __post_init__(self) -> None:
+        """Order the states by their columns, as kernels go through them."""
+        columns = self.columns
+        ordered = sorted(self.states, key=lambda state: columns.index((state.label, state.strand)))
+        object.__setattr__(self, "states", tuple(ordered))
+
+    @cached_property
+    def state_column(self) -> np.ndarray:
+        """The column of each state."""
+        return _ints([self.columns.index((state.label, state.strand)) for state in self.states])
+
     @cached_property
     def state_id(self) -> dict[str, int]:
         return {state.name: s for s, state in enumerate(self.states)}
@@ -128,15 +139,14 @@ class Machine:
     @cached_property
     def graph(self) -> Graph:
         """As the kernels read it."""
-        column = {pair: c for c, pair in enumerate(self.columns)}
-        states = [column[state.label, state.strand] for state in self.states]
+        states = self.state_column
         labels = [self.labels.index(label) for label, _ in self.columns]
         lanes = [lane for jump in self.jumps for lane in jump.lanes]
         inside = [self.state_id[lane.inside] for lane in lanes]
         lane_of = np.full(len(self.states), -1)
         lane_of[inside] = np.arange(len(lanes))
         return Graph(
-            column=_ints(states),
+            column_first=np.searchsorted(states, np.arange(len(self.columns) + 1)),
             label=_ints(labels),
             reads=_ints([_READS[strand] for _, strand in self.columns]),
             **self._plain_edges(),
@@ -147,7 +157,7 @@ class Machine:
             jump_first=np.cumsum([0] + [len(jump.lanes) for jump in self.jumps]),
             lane_source=_ints([self.state_id[lane.source] for lane in lanes]),
             lane_target=self._targets(lanes),
-            lane_long=_ints(inside),
+            lane_inside=_ints(inside),
             lane_weight=_ints([self._weight_id(lane.weight) for lane in lanes]),
             lane_of=lane_of,
             shortest=self.lengths[0],
@@ -164,7 +174,8 @@ class Machine:
         listed = [[e for e in self.edges if not e.gate and letter in e.letters] for letter in LETTERS]
         return {
             "edge_first": np.cumsum([0] + [len(edges) for edges in listed]),
-            **self._edge_arrays("", [e for edges in listed for e in edges]),
+            "source": _ints([self.state_id[e.source] for edges in listed for e in edges]),
+            "target": _ints([self.state_id[e.target] for edges in listed for e in edges]),
         }
 
     def _gated_edges(self) -> dict[str, np.ndarray]:
@@ -173,14 +184,9 @@ class Machine:
         return {
             "gated_first": np.cumsum([0] + [len(some) for some in listed]),
             "gated_letters": _ints([sum(1 << LETTERS.index(a) for a in e.letters) for e in edges]),
-            **self._edge_arrays("gated_", edges),
-        }
-
-    def _edge_arrays(self, prefix: str, edges: Sequence[Edge]) -> dict[str, np.ndarray]:
-        return {
-            f"{prefix}source": _ints([self.state_id[e.source] for e in edges]),
-            f"{prefix}target": _ints([self.state_id[e.target] for e in edges]),
-            f"{prefix}weight": _ints([self._weight_id(e.weight) for e in edges]),
+            "gated_source": _ints([self.state_id[e.source] for e in edges]),
+            "gated_target": _ints([self.state_id[e.target] for e in edges]),
+            "gated_weight": _ints([self._weight_id(e.weight) for e in edges]),
         }
 
     def _targets(self, lanes: Sequence[Lane]) -> np.ndarray:

@@ -126,7 +126,7 @@ class Paths:
         """Those of a block, with nothing before it."""
         n, graph = self.history + size, self.graph
         nothing = -np.inf if self.in_logs else 0.0
-        cell = np.full((n, graph.column.size), nothing, self.w.dtype)
+        cell = np.full((n, len(self.weights.machine.states)), nothing, self.w.dtype)
         return Rows(cell, np.zeros(n), np.zeros((n, graph.jump_open.size), self.w.dtype))
 
     def _first_rows(self, size: int) -> Rows:
@@ -243,7 +243,7 @@ class Sums(Paths):
             sites=np.zeros((len(machine.gates), n)), columns=np.zeros((n if columns else 0, columns))
         )
         letters = self.block(sequence, 0, n).letters
-        wrong = int(count_path(self.graph, letters, path, factor, counts))
+        wrong = int(count_path(self.graph, machine.state_column, letters, path, factor, counts))
         self.weights.add_counts(counts, out)
         self.add_positions(sequence, counts, 0, out)
         return wrong
@@ -291,7 +291,7 @@ class Best(Paths):
         return path, float(ends.max())
 
     def _fill(self, block: Block, rows: Rows) -> NDArray[np.int16]:
-        came_from = np.zeros((block.size, self.graph.column.size), np.int16)
+        came_from = np.zeros((block.size, len(self.weights.machine.states)), np.int16)
         arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
         viterbi.best(*arguments, came_from)
         return came_from

@@ -161,8 +161,7 @@ class StateMachine(Structure):
 
     def _labels(self, path: Path) -> Array:
         """The label of each position."""
-        graph = self.machine.graph
-        return graph.label[graph.column[path]]
+        return self.machine.graph.label[self.machine.state_column[path]]
 
     # --- features -----------------------------------------------------------------------------------------
 
