@@ -283,7 +283,8 @@ def _read_annotation(path: Path) -> GeneAnnotation:
 
 def _repaired(line: str) -> str:
     """A line with the name of a verified gene as GFF3 has it."""
-    return line.rstrip("\n").replace("gene_id=", "ID=").split(" start_codon=")[0]
+    text, is_verified, _ = line.rstrip("\n").partition(" start_codon=")
+    return text.replace("gene_id=", "ID=") if is_verified else text
 
 
 def _is_across_origin(line: str) -> bool:
