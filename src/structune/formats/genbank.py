@@ -83,7 +83,7 @@ def _parsed(text: str) -> SeqRecord:
         try:
             record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
         except Exception as error:  # Biopython raises many kinds for malformed text
-            raise DataError(f"found a record that cannot be read ({error}), expected GenBank") from error
+            raise DataError(f"found a record that cannot be read: {shown(str(error))}") from error
     return record
 
 
