@@ -69,6 +69,14 @@ def test_genes_without_transcripts():
     assert joined.exons == ((0, 3), (6, 9))
 
 
+def test_parents_that_are_not_in_the_file():
+    cut = cds(21, 29, attributes="ID=p;Parent=u")
+    found, skipped = read(GENE, MRNA, cds(1, 3), cut)
+    assert [t.name for t in found] == ["t"]
+    assert skipped == [Skipped("c", "u", "its parent is not in the file")]
+    assert [t.name for t in read(GENE, MRNA, cut)[0]] == ["p"]  # none is there
+
+
 def test_genes_without_names():
     found, _ = read(cds(1, 3, attributes=""), cds(7, 9, strand="-", attributes="ID=p"))
     assert [(t.name, t.gene, t.strand) for t in found] == [("c:1-3(+)", "c:1-3(+)", "+"), ("p", "p", "-")]
