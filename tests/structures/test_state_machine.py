@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import genes
+import gene_machines as genes
 from laws import hold
 from structune.errors import DataError
 from structune.structures import machine_inference as inference

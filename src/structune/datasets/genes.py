@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -13,7 +12,7 @@ from structune.errors import DataError
 from structune.formats._source import Lines
 from structune.formats.dna import read_dna
 from structune.formats.genbank import read_genbank
-from structune.formats.gene_record import AnnotatedSequence, Transcript
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.formats.genomes import annotated
 from structune.formats.gff3 import GeneAnnotation, parse_gff3
 
@@ -208,7 +207,6 @@ _CONTIGS = {  # names of annotations, and those of the sequences that they are o
     **{f"{name}.1": name for name in ("NC_007426", "NC_007427", "NC_007428")},
     **{f"{name}.1": name for name in ("NC_010366", "NC_010367", "NC_010368", "NC_010369")},
 }
-_ACROSS_ORIGIN = "\t3573271\t772\t"  # of the annotation of Synechocystis, which GFF3 writes otherwise
 
 
 def load_genes(name: str) -> list[AnnotatedSequence]:
@@ -225,7 +223,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
         - the genomes of bacteria and archaea: "a_pernix", "b_subtilis", "c_crescentus", "e_coli" (K-12),
           "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
           "p_fluorescens", "p_furiosus", "s_acidocaldarius", "synechocystis". The start codons of older
-          annotations are not reliable, nor is their not having introns.
+          annotations are not reliable.
 
     Returns
     -------
@@ -269,18 +267,32 @@ def load_verified_genes(name: str) -> tuple[Transcript, ...]:
 
 def _read_annotation(path: Path) -> GeneAnnotation:
     """Genes of a GFF3 file with the names that their sequences have."""
-    text = "\n".join(dict.fromkeys(_repaired(path)))  # some lines are there twice
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = list(dict.fromkeys(map(_repaired, file)))  # some are there twice
+    across = [line for line in lines if _is_across_origin(line)]
+    text = "\n".join(line for line in lines if not _is_across_origin(line))
     found = parse_gff3(Lines(StringIO(text)))
+    skipped = [*found.skipped, *map(_skipped, across)]
     transcripts = {_CONTIGS.get(contig, contig): of for contig, of in found.transcripts.items()}
     return GeneAnnotation(
         {contig: tuple(replace(t, contig=contig) for t in of) for contig, of in transcripts.items()},
-        tuple(one._replace(contig=_CONTIGS.get(one.contig, one.contig)) for one in found.skipped),
+        tuple(one._replace(contig=_CONTIGS.get(one.contig, one.contig)) for one in skipped),
         found.circular,
     )
 
 
-def _repaired(path: Path) -> Iterator[str]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            if _ACROSS_ORIGIN not in line:
-                yield line.rstrip("\n").replace("gene_id=", "ID=").replace(" start_codon=", ";start_codon=")
+def _repaired(line: str) -> str:
+    """A line with the name of a verified gene as GFF3 has it."""
+    text, is_verified, _ = line.rstrip("\n").partition(" start_codon=")
+    return text.replace("gene_id=", "ID=") if is_verified else text
+
+
+def _is_across_origin(line: str) -> bool:
+    """Whether the start of a feature is beyond its end, as GFF3 does not allow."""
+    columns = line.split("\t")
+    return len(columns) > 4 and int(columns[3]) > int(columns[4])
+
+
+def _skipped(line: str) -> Skipped:
+    contig, _, _, start, end, _, strand, *_ = line.split("\t")
+    return Skipped(contig, f"{contig}:{start}-{end}({strand})", "across the origin")

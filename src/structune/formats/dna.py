@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from structune.errors import DataError
@@ -9,7 +10,7 @@ from structune.formats._source import Lines, Source, shown
 from structune.formats.fasta import header_name
 
 _LETTERS = "ACGTNRYSWKMBDHVX"
-_KNOWN = _LETTERS + _LETTERS.lower()
+_UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
 def read_dna(source: Source) -> Iterator[tuple[str, str]]:
@@ -48,8 +49,10 @@ def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
         elif not first:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
-            with lines.at(number):
+            try:
                 check_dna(text)
+            except DataError as error:  # `lines.at` would take half of the time of a line
+                raise lines.refuse(number, str(error)) from error
             parts.append(text)
     if not first:
         raise DataError(f"{lines.name}: found no sequences, expected some")
@@ -58,6 +61,6 @@ def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
 
 def check_dna(text: str) -> None:
     """Refuse what is no base, by its position."""
-    if rest := text.lstrip(_KNOWN):
-        position = len(text) - len(rest) + 1
-        raise DataError(f"position {position} (from 1): found {rest[0]!r}, expected one of {_LETTERS}")
+    if found := _UNKNOWN.search(text):
+        position = found.start() + 1
+        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}")

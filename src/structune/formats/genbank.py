@@ -63,7 +63,9 @@ def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
         texts.append(text)
         if text.startswith("//"):
             with lines.at(first):
-                yield _annotated(_parsed("".join(texts)))
+                found = _annotated(_parsed("".join(texts)))
+                _check_length(found, texts[0])
+            yield found
             texts, n_records = [], n_records + 1
     if texts:
         raise lines.refuse(number, "found the end of the file, expected '//' before it")
@@ -77,13 +79,11 @@ def _parsed(text: str) -> SeqRecord:
     if not text.startswith("LOCUS"):
         raise DataError(f"found {shown(text.splitlines()[0])}, expected LOCUS")
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", BiopythonWarning
-        )  # of LOCUS lines by hand, and of what is checked here
+        warnings.simplefilter("ignore", BiopythonWarning)  # what matters of these is checked here
         try:
             record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
         except Exception as error:  # Biopython raises many kinds for malformed text
-            raise DataError(f"found a record that cannot be read ({error}), expected GenBank") from error
+            raise DataError(f"found a record that cannot be read: {shown(str(error))}") from error
     return record
 
 
@@ -111,6 +111,12 @@ def _sequence(record: SeqRecord) -> str:
         raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
     check_dna(sequence)
     return sequence
+
+
+def _check_length(found: AnnotatedSequence, locus: str) -> None:
+    said = _LENGTH.match(locus)
+    if said and int(said[1]) != len(found.sequence):
+        raise DataError(f"found {len(found.sequence)} bases, expected {said[1]} as the LOCUS line says")
 
 
 def _names(feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:

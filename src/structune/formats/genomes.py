@@ -55,7 +55,7 @@ def annotated(
     skipped: dict[str, list[Skipped]] = defaultdict(list)
     for one in annotation.skipped:
         skipped[one.contig].append(one)
-    unknown: dict[str, Sequence[Skipped | Transcript]] = {**annotation.transcripts, **skipped}
+    unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
     for contig, sequence in sequences:
         unknown.pop(contig, None)
         transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()

@@ -65,13 +65,19 @@ class _Part(NamedTuple):
     phase: int | None
     attributes: dict[str, str]
 
+    @property
+    def parents(self) -> list[str]:
+        """As they are escaped in the file."""
+        return [parent for parent in self.attributes.get("Parent", "").split(",") if parent]
+
 
 class _Key(NamedTuple):
     """What parts of one transcript have in common."""
 
     name: str
     gene: str
-    score: float | None
+    score: float | None = None
+    is_orphan: bool = False
 
 
 @dataclass
@@ -88,16 +94,16 @@ def read_gff3(source: Source) -> GeneAnnotation:
     """Read the genes of a GFF3 file, compressed by gzip or not.
 
     A transcript is made of the CDS lines of one parent that has a parent itself, its gene. CDS lines whose
-    parent is a gene, or is not in the file, are one transcript where they share their ID, and those of
-    neither parent nor ID are one each. Features without CDS are no genes, and left out. Names lose the
-    ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last
-    column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of the
-    phase, as bp_genbank2gff3 writes it, is the phase plus one.
+    parent is a gene are one transcript where they share their ID; so are those of files in which no CDS has
+    its parent in the file. CDS lines of neither parent nor ID are one each. Features without CDS are no
+    genes, and left out. Names lose the ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin
+    IDs with. A tab within the last column, and attributes without ``=``, are let pass; a ``codon_start`` that
+    is also in the column of the phase, as bp_genbank2gff3 writes it, is the phase plus one.
 
     These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
-    ``start_range``, ``end_range``, or a phase other than 0 at the start), trans-splicing
-    (``exception=trans-splicing``, or parts on two contigs or strands), parts that overlap (programmed
-    frameshifts), and phases that do not follow from the lengths of the parts.
+    ``start_range``, ``end_range``, a phase other than 0 at the start, or a parent that is not in the file
+    while others are), trans-splicing (``exception=trans-splicing``, or parts on two contigs or strands),
+    parts that overlap (programmed frameshifts), and phases that do not follow from the lengths of the parts.
 
     Parameters
     ----------
@@ -198,7 +204,8 @@ def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
     for key, parts in _grouped(found).items():
         parts.sort(key=attrgetter("start", "end"))
         _refuse_repeats(lines, parts)
-        if reason := _unusable(parts):
+        reason = "its parent is not in the file" if key.is_orphan else _unusable(parts)
+        if reason:
             skipped.append(Skipped(parts[0].contig, key.name, reason))
             continue
         with lines.at(parts[0].line):
@@ -214,24 +221,27 @@ def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
 def _grouped(found: _Features) -> dict[_Key, list[_Part]]:
     """The parts of each transcript."""
     groups: dict[_Key, list[_Part]] = defaultdict(list)
+    cds_only = not any(parent in found.parents for part in found.parts for parent in part.parents)
     for part in found.parts:
-        for key in _keys(part, found):
+        for key in _keys(part, found, cds_only):
             groups[key].append(part)
     return groups
 
 
-def _keys(part: _Part, found: _Features) -> Iterator[_Key]:
+def _keys(part: _Part, found: _Features, cds_only: bool) -> Iterator[_Key]:
     own = _name(part.attributes.get("ID", ""))
-    parents = [p for p in part.attributes.get("Parent", "").split(",") if p and p not in found.proteins]
+    parents = [parent for parent in part.parents if parent not in found.proteins]
     for parent in parents:
         above = found.parents.get(parent)
         if above is not None and above.parent:
             yield _Key(_name(parent), _name(above.parent), above.score)
+        elif above is not None or cds_only:
+            yield _Key(own or _name(parent), _name(parent))
         else:
-            yield _Key(own or _name(parent), _name(parent), None)
+            yield _Key(_name(parent), _name(parent), is_orphan=True)
     if not parents:
         name = own or f"{part.contig}:{part.start + 1}-{part.end}({part.strand})"
-        yield _Key(name, name, None)
+        yield _Key(name, name)
 
 
 def _name(escaped: str) -> str:

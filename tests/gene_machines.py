@@ -1,0 +1,227 @@
+"""Small random gene models, with all structures of a sequence scored by the definition alone."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+from laws import Problem
+from structune.formats.gene_record import Transcript
+from structune.structures.gene_machine import gene_machine
+from structune.structures.gene_paths import gene_path
+from structune.structures.machine_weights import MachineWeights
+from structune.structures.state_machine import StateMachine
+
+PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A", "C", "G", "T", "N")
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+STOPS = {"TAA", "TAG", "TGA"}
+WINDOWS = {"start": (-2, 4), "stop": (-3, 2), "donor": (-2, 3), "acceptor": (-3, 1)}
+
+
+def flip(text):
+    return text.translate(COMPLEMENT)[::-1]
+
+
+# --- the definition of a gene -----------------------------------------------------------------------------
+
+
+def forward_genes(text, donors, shortest):
+    """All coding parts of single genes on the forward strand."""
+    n, found = len(text), []
+
+    def extend(parts, codon, t):
+        """Base t is coding, after whole codons and the bases in `codon`."""
+        if t >= n:
+            return
+        parts = [*parts[:-1], (parts[-1][0], t + 1)]
+        codon += text[t]
+        length = sum(b - a for a, b in parts)
+        if length < 3:  # the start codon is in one piece
+            extend(parts, codon, t + 1)
+            return
+        if len(codon) == 3:
+            if codon in STOPS:
+                if parts[-1][1] - parts[-1][0] >= 3:
+                    found.append(tuple(parts))
+                return
+            codon = ""
+        extend(parts, codon, t + 1)
+        if text[t + 1 : t + 3] in donors:
+            for end in range(t + 1 + shortest, n):
+                if text[end - 2 : end] == "AG":
+                    extend([*parts, (end, end)], codon, end)
+
+    for a in range(n - 2):
+        if text[a : a + 3] == "ATG":
+            extend([(a, a)], "", a)
+    return found
+
+
+def genes_of(text, strands, donors, shortest):
+    found = [("+", parts) for parts in forward_genes(text, donors, shortest)]
+    if strands == "both":
+        n = len(text)
+        for parts in forward_genes(flip(text), donors, shortest):
+            found.append(("-", tuple((n - b, n - a) for a, b in reversed(parts))))
+    return found
+
+
+def structures_of(genes, after=0):
+    """All sets of genes that are at least one base apart."""
+    yield ()
+    for gene in genes:
+        start = gene[1][0][0]
+        if start >= after:
+            for rest in structures_of(genes, gene[1][-1][1] + 1):
+                yield (gene, *rest)
+
+
+# --- features, from the text ------------------------------------------------------------------------------
+
+
+class Definition:
+    """F(x, y) by the names of weights."""
+
+    def __init__(self, weights, strands, tie_introns):
+        self.weights, self.strands, self.tied = weights, strands, tie_introns
+        self.index = {name: k for k, name in enumerate(weights.names())}
+
+    def features(self, text, tracks, genes):
+        self.row = np.zeros(len(self.index))
+        labels = ["NC"] * len(text)
+        strand = ["both" if self.strands == "both" else "+"] * len(text)
+        for sign, parts in genes:
+            self.gene(text, sign, parts, labels, strand)
+        for t, (label, sign) in enumerate(zip(labels, strand, strict=True)):
+            for reads in ("+", "-"):
+                if sign in (reads, "both"):
+                    self.emit(text, t, label, reads)
+            for r in range(tracks.shape[1]):
+                self.row[self.index[f"tracks: {label} {r}"]] += tracks[t, r]
+        return self.row
+
+    def word(self, text, t, sign, length):
+        """That ends at t, read along the strand; none unless the longest word is there."""
+        most = self.weights.word_length
+        word = text[max(0, t - most + 1) : t + 1] if sign == "+" else flip(text[t : t + most])
+        return word[-length:] if len(word) == most and "N" not in word else None
+
+    def emit(self, text, t, label, sign):
+        for k in self.weights.orders:
+            if word := self.word(text, t, sign, k + 1):
+                self.row[self.index[f"{label.rstrip('012')} {k + 1}-mer: {label} {word}"]] += 1
+
+    def signal(self, text, name, place, sign):
+        if name in self.weights.windows:
+            for offset in range(*self.weights.windows[name]):
+                t = place + offset if sign == "+" else place - 1 - offset
+                word = self.word(text, t, sign, self.weights.window_order + 1) if 0 <= t < len(text) else None
+                if word:
+                    self.row[self.index[f"{name}: {offset:+d} {word}"]] += 1
+
+    def gene(self, text, sign, parts, labels, strand):
+        start, end = parts[0][0], parts[-1][1]
+        self.row[self.index["edges: gene"]] += 1
+        self.signal(text, "start", start if sign == "+" else end, sign)
+        self.signal(text, "stop", end if sign == "+" else start, sign)
+        strand[start:end] = [sign] * (end - start)
+        coding = [t for a, b in parts for t in range(a, b)]
+        for k, t in enumerate(coding if sign == "+" else coding[::-1]):
+            labels[t] = f"C{k % 3}"
+        for (_, a), (b, _) in zip(parts, parts[1:], strict=False):
+            before = sum(d - c for c, d in parts if (d <= a if sign == "+" else c >= b)) % 3
+            labels[a:b] = ["I" if self.tied else f"I{before}"] * (b - a)
+            self.row[self.index[f"edges: intron after {before}"]] += 1
+            self.signal(text, "donor", a if sign == "+" else b, sign)
+            self.signal(text, "acceptor", b if sign == "+" else a, sign)
+            self.length(b - a)
+
+    def length(self, n):
+        bins, longest = self.weights.length_bins, self.weights.machine.lengths[1]
+        if bins:
+            name = "longer" if n > longest else str(max(start for start in bins if start <= n))
+            self.row[self.index[f"lengths: {name}"]] += 1
+
+
+# --- problems ---------------------------------------------------------------------------------------------
+
+
+@st.composite
+def texts(draw, most=16):
+    pieces = draw(st.lists(st.sampled_from(PIECES), max_size=most // 2))
+    return "".join(pieces)[:most]
+
+
+def gene_text(rng, n):
+    """Letters among which there are genes."""
+    text = "".join(rng.choice(PIECES[:-1]) for _ in range(n))
+    return text[:n]
+
+
+def machine_weights(strands, introns, tie_introns, orders, windows, n_tracks=0, donors=("GT",)):
+    machine = gene_machine(strands, donors, introns or (4, 4), tie_introns)
+    bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
+    return MachineWeights(machine, orders, WINDOWS if windows else {}, 1, bins, n_tracks)
+
+
+@st.composite
+def problems(draw):
+    strands = draw(st.sampled_from(["forward", "both"]))
+    introns = draw(st.sampled_from([None, (4, 6), (5, 8)]))
+    tied, windows = draw(st.booleans()), draw(st.booleans())
+    donors = draw(st.sampled_from([("GT",), ("GT", "GC")]))
+    orders, n_tracks = draw(st.sampled_from([(0,), (0, 1), (2,)])), draw(st.integers(0, 2))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    sequences = draw(st.lists(texts(), min_size=1, max_size=2))
+    sequences += [
+        gene_text(rng, draw(st.integers(10, 24))),
+        "CCATGGTCAGCTAACCTTACATG"[: draw(st.integers(14, 23))],
+    ]
+    weights = machine_weights(strands, introns, tied, orders, windows, n_tracks, donors)
+    return problem(rng, sequences, weights, strands, tied, donors)
+
+
+def problem(rng, sequences, weights, strands, tied, donors=("GT",), scale=1.0):
+    structure, definition = StateMachine(weights), Definition(weights, strands, tied)
+    tracks = [rng.normal(size=(len(text), weights.n_tracks)).round(2) for text in sequences]
+    shortest = weights.machine.lengths[0]
+    everything = [list(structures_of(genes_of(text, strands, donors, shortest))) for text in sequences]
+    outputs = [
+        [gene_path(weights.machine, text, transcripts(genes)) for genes in some]
+        for text, some in zip(sequences, everything, strict=True)
+    ]
+    features = [
+        np.array([definition.features(text, track, genes) for genes in some])
+        for text, track, some in zip(sequences, tracks, everything, strict=True)
+    ]
+    own = [int(rng.integers(len(some))) for some in everything]
+    inputs = list(zip(sequences, tracks, strict=True))
+    paths = [paths[k] for paths, k in zip(outputs, own, strict=True)]
+    shard = structure.encode(inputs, paths, rng.random(len(sequences)).round(2))
+    costs = [
+        np.array([hamming(weights.machine, a, path) for a in some]).astype(float)
+        for some, path in zip(outputs, paths, strict=True)
+    ]
+    return Problem(
+        structure,
+        shard,
+        scale * rng.normal(size=structure.n_weights),
+        outputs,
+        features,
+        own=own,
+        costs=costs,
+    )
+
+
+def hamming(machine, a, b):
+    labels = np.array([state.label for state in machine.states])
+    return int((labels[a] != labels[b]).sum())
+
+
+def transcripts(genes):
+    return [Transcript("c", sign, parts, f"g{k}", f"g{k}") for k, (sign, parts) in enumerate(genes)]
+
+
+ALL_SHAPES = list(product(["forward", "both"], [None, (4, 6)], [True, False]))
