@@ -8,6 +8,7 @@ import gene_machines as genes
 from laws import hold
 from structune.errors import DataError
 from structune.structures import machine_inference as inference
+from structune.structures.machine_tally import Tally
 from structune.structures.state_machine import StateMachine
 
 SHAPES = list(enumerate(genes.ALL_SHAPES))
@@ -41,7 +42,7 @@ def rich_problem(seed, shape, scale=1.0):
 @pytest.mark.parametrize(("seed", "shape"), SHAPES)
 def test_log_domain(seed, shape, scale):
     problem = rich_problem(seed, shape, scale)
-    values, expected = linear_and_log(problem)
+    values, expected = in_logs(problem)
     truth = problem.expected(np.ones(len(problem.shard)))
     assert_allclose(values, problem.log_partition(), rtol=1e-10)
     assert_allclose(expected, truth, rtol=1e-8, atol=1e-8)
@@ -51,13 +52,16 @@ def test_log_domain(seed, shape, scale):
     assert_allclose(found, truth, rtol=1e-8, atol=1e-8)
 
 
-def linear_and_log(problem):
-    sums = inference.LogSums(problem.structure.weights, problem.w)
+def in_logs(problem):
+    """Values and expected features in the log domain."""
+    weights = problem.structure.weights
+    sums, tally = inference.LogSums(weights, problem.w), Tally.empty(weights, np.float64)
     expected, values = np.zeros_like(problem.w), []
     for _, sequence in problem.structure._sequences(problem.shard, problem.w):
         done = sums.forward(sequence)
-        assert sums.expected(sequence, done, expected, 1.0)
+        assert sums.expected(sequence, done, tally, 1.0)
         values.append(done.value)
+    tally.add_to(weights, expected)
     return values, expected
 
 
@@ -68,7 +72,7 @@ def test_blocks(monkeypatch, seed, shape, block):
     monkeypatch.setattr(inference, "BLOCK", block)
     problem = rich_problem(seed, shape)
     hold(problem)
-    values, expected = linear_and_log(problem)
+    values, expected = in_logs(problem)
     assert_allclose(values, problem.log_partition(), rtol=1e-10)
     assert_allclose(expected, problem.expected(np.ones(len(values))), rtol=1e-8, atol=1e-8)
 

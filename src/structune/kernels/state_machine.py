@@ -232,10 +232,10 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
 
 
 @kernel
-def backward(graph, f, letters, first, n_rows, rows, handed, counts):
-    """How often each factor is used in the block, added to ``counts``; False if mass was lost on the way.
+def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
+    """How often each factor is used in the block, added to ``counts``; False if any was lost on the way.
 
-    ``handed`` is what the block after gives, and then what this one does.
+    ``mass`` is how often all paths together count; ``handed`` is what the block after gives, and then what this one does.
     """
     history, cell, dtype = graph.longest + 1, rows.cell, rows.cell.dtype
     S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
@@ -250,7 +250,7 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
         t = first + r - history
         letter = letters.letter[t]
         emit(graph, f.table, letters, t, factor)
-        mass = 0.0
+        found = 0.0
         if rows.logs[r] != rows.logs[r - 1]:
             for c in range(C):
                 factor[c] *= np.exp(rows.logs[r - 1] - rows.logs[r])
@@ -259,13 +259,13 @@ def backward(graph, f, letters, first, n_rows, rows, handed, counts):
             for s in range(graph.column_first[c], graph.column_first[c + 1]):
                 used += cell[r, s] * to[r, s]
                 value[s] = to[r, s] * factor[c]
-            mass += used.real
+            found += used.real
             count_emitted(graph, letters, counts, c, t, used)
         for j in range(J):
             handed.inside[j] -= ending[r, j]
-            mass += handed.inside[j].real
+            found += handed.inside[j].real
             count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
-        closed = closed and abs(mass - 1.0) < _CLOSED
+        closed = closed and abs(found - mass) < _CLOSED * mass
 
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             to[r - 1, graph.source[e]] += value[graph.target[e]]

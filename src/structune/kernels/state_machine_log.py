@@ -92,7 +92,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
 
 
 @kernel
-def backward(graph, f, letters, first, n_rows, rows, handed, counts):
+def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
     """How often each factor is used in the block, added to ``counts``."""
     history, S, J = graph.longest + 1, rows.cell.shape[1], graph.jump_open.size
     dtype = rows.cell.dtype

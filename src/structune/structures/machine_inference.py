@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from structune.kernels import state_machine_log as log_domain
 from structune.kernels.state_machine import Counts, Factors, Handed, Letters, Rows
 from structune.kernels.state_machine_paths import count_path, count_sites, score_sites
 from structune.structures.base import Array, FloatArray
+from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
 
 BLOCK = 1 << 14  # positions that are worked on at a time
@@ -155,6 +157,11 @@ class Forward:
 class Sums(Paths):
     """The log partition function and expected features, in the linear domain."""
 
+    @cached_property
+    def scratch(self) -> Tally:
+        """Of one sequence."""
+        return Tally.empty(self.weights, self.w.dtype)
+
     def forward(self, sequence: Sequence) -> Forward | None:
         """None if a number left the range of a double."""
         histories: list[Rows] = []
@@ -177,75 +184,63 @@ class Sums(Paths):
     def _log_sum(self, ends: Array) -> Any:
         return np.log(ends.sum())
 
-    def _handed(self, done: Forward) -> Handed:
-        """What the last block is handed: the share of each state that a path may end in."""
-        jumps, dtype = self.graph.jump_open.size, self.w.dtype
-        cell = self._empty_rows(0).cell
-        cell[-1, self.graph.ends] = self._share(done)
-        return Handed(cell, np.zeros((self.history, jumps), dtype), np.zeros(jumps, dtype))
-
-    def _share(self, done: Forward) -> Any:
-        return 1.0 / done.rows.cell[-1, self.graph.ends].sum()
-
     def expected(
-        self, sequence: Sequence, done: Forward, out: Array, factor: float, columns: Array | None = None
+        self, sequence: Sequence, done: Forward, tally: Tally, factor: float, columns: Array | None = None
     ) -> bool:
-        """Add ``factor`` times the expected features to `out`; False, and nothing, if digits were lost.
+        """Add ``factor`` times the expected features to `tally`; False, and nothing, if digits were lost.
 
-        `columns` (n, C), if given, becomes the probability of each column at each position.
+        `columns` (n, C), if given, becomes the probability of each column at each position, times ``factor``.
         """
-        found, dtype = np.zeros_like(out), self.w.dtype
-        total, handed = self.weights.empty_counts(dtype), self._handed(done)
-        rows, block = done.rows, done.block
+        if factor == 0.0:
+            return True
+        self.scratch.clear()
+        handed, rows, block = self._handed(done, factor), done.rows, done.block
         spans = self.blocks(sequence)
         for (first, end), history in zip(reversed(spans), reversed(done.histories), strict=True):
             if end != len(sequence):
                 block, rows = self.block(sequence, first, end), self._rows_after(history, end - first)
                 self._fill(block, rows)
-            counts = total._replace(
-                sites=np.zeros((total.sites.shape[0], end - block.low), dtype),
-                columns=np.zeros((self._positions(block, columns), total.columns.shape[1]), dtype),
-            )
+            n = end - block.low
+            counts = self.scratch.at_positions(n, 0 if columns is None and not self.weights.n_tracks else n)
             arguments = self.graph, self.factors, block.letters, block.local, block.size
-            if not self.kernels.backward(*arguments, rows, handed, counts):
+            if not self.kernels.backward(*arguments, rows, factor, handed, counts):
                 return False
-            self.add_positions(sequence, counts, block.low, found)
+            self._count_positions(sequence, counts, block.low)
             if columns is not None:
                 columns[first:end] = counts.columns[block.local :].real
-        self.weights.add_counts(total, found)
-        if not np.isfinite(found).all():
-            return False
-        out += factor * found
-        return True
+        return tally.add(self.scratch)
 
-    def _positions(self, block: Block, columns: Array | None) -> int:
-        """How many positions' columns are wanted."""
-        return 0 if columns is None and not self.weights.n_tracks else block.end - block.low
+    def _handed(self, done: Forward, factor: float) -> Handed:
+        """What the last block is handed: the share of each state that a path may end in, times ``factor``."""
+        jumps, dtype = self.graph.jump_open.size, self.w.dtype
+        cell = self._empty_rows(0).cell
+        cell[-1, self.graph.ends] = self._share(done, factor)
+        return Handed(cell, np.zeros((self.history, jumps), dtype), np.zeros(jumps, dtype))
 
-    def add_positions(self, sequence: Sequence, counts: Counts, low: int, out: Array) -> None:
-        """Add the features of what was counted by position, from `low` on."""
-        machine, weights = self.weights.machine, self.weights
-        for g, gate in enumerate(machine.gates):
+    def _share(self, done: Forward, factor: float) -> Any:
+        return factor / done.rows.cell[-1, self.graph.ends].sum()
+
+    def _count_positions(self, sequence: Sequence, counts: Counts, low: int) -> None:
+        """Count the features of what is at positions, from `low` on."""
+        weights, parts = self.weights, self.scratch.parts
+        for g, gate in enumerate(weights.machine.gates):
             for signal, place in gate.signals:
                 if signal in weights.windows:
-                    window, first = weights.part(out, signal), weights.windows[signal][0]
+                    first, window = weights.windows[signal][0], parts[signal]
                     count_sites(*self._site(sequence, g, place), first, counts.sites[g], low, window)
         if weights.n_tracks:
-            tracks = weights.part(out, "tracks")
             used = sequence.tracks[low : low + len(counts.columns)].T @ counts.columns
-            np.add.at(tracks, self.graph.label, used.T)
+            np.add.at(parts["tracks"], self.graph.label, used.T)
 
-    def add_path(self, sequence: Sequence, path: NDArray[np.int8], out: FloatArray, factor: float) -> int:
+    def add_path(self, sequence: Sequence, path: NDArray[np.int8], tally: Tally, factor: float) -> int:
         """Add ``factor`` times a path's features; the first position that it cannot come to, or -1."""
-        n, counts, machine = len(sequence), self.weights.empty_counts(np.float64), self.weights.machine
-        columns = len(machine.columns) if self.weights.n_tracks else 0
-        counts = counts._replace(
-            sites=np.zeros((len(machine.gates), n)), columns=np.zeros((n if columns else 0, columns))
-        )
+        n, machine = len(sequence), self.weights.machine
+        self.scratch.clear()
+        counts = self.scratch.at_positions(n, n if self.weights.n_tracks else 0)
         letters = self.block(sequence, 0, n).letters
         wrong = int(count_path(self.graph, machine.state_column, letters, path, factor, counts))
-        self.weights.add_counts(counts, out)
-        self.add_positions(sequence, counts, 0, out)
+        self._count_positions(sequence, counts, 0)
+        tally.add(self.scratch)
         return wrong
 
 
@@ -259,8 +254,8 @@ class LogSums(Sums):
         highest = ends[np.argmax(ends.real)]
         return highest + np.log(np.exp(ends - highest).sum())
 
-    def _share(self, done: Forward) -> Any:
-        return -done.value
+    def _share(self, done: Forward, factor: float) -> Any:
+        return np.log(factor) - done.value
 
 
 class Best(Paths):
@@ -298,14 +293,20 @@ class Best(Paths):
 
 
 def soundly(
-    sums: Sums, sequence: Sequence, out: Array | None, factor: float, columns: Array | None = None
+    sums: Sums,
+    sequence: Sequence,
+    tally: Tally | None = None,
+    factor: float = 1.0,
+    columns: Array | None = None,
 ) -> Any:
     """The log partition function, in the log domain where digits were lost in the linear one.
 
-    Adds to `out`, and fills `columns`, as `Sums.expected` does.
+    Adds to `tally`, and fills `columns`, as `Sums.expected` does.
     """
-    for attempt in (sums, LogSums(sums.weights, sums.w)):
-        done = attempt.forward(sequence)
-        if done is not None and (out is None or attempt.expected(sequence, done, out, factor, columns)):
-            return done.value
-    raise DataError("the weights of the machine are not finite")
+    done = sums.forward(sequence)
+    if done is None or not (tally is None or sums.expected(sequence, done, tally, factor, columns)):
+        slow = LogSums(sums.weights, sums.w)
+        done = slow.forward(sequence)
+        if done is None or not (tally is None or slow.expected(sequence, done, tally, factor, columns)):
+            raise DataError("the weights of the machine are not finite")
+    return done.value

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
-from structune.kernels.state_machine import Counts, Factors
+from structune.kernels.state_machine import Factors
 from structune.structures.base import Array, Groups, IntArray
 from structune.structures.machine import Machine
 
@@ -48,7 +47,8 @@ class MachineWeights:
         return max(*self.orders, self.window_order if self.windows else 0) + 1
 
     @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of each name, in order."""
         machine, n_labels = self.machine, len(self.machine.labels)
         return {
             **{f"order {k}": (n_labels, 4 ** (k + 1)) for k in self.orders},
@@ -60,20 +60,18 @@ class MachineWeights:
 
     @cached_property
     def _slices(self) -> dict[str, slice]:
-        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self._shapes.values()])))
-        return {
-            name: slice(int(a), int(b)) for name, (a, b) in zip(self._shapes, pairwise(ends), strict=True)
-        }
+        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
+        return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
 
     def __len__(self) -> int:
         return self._slices["tracks"].stop
 
     def part(self, w: Array, name: str) -> Array:
         """A view of some weights."""
-        return w[self._slices[name]].reshape(self._shapes[name])
+        return w[self._slices[name]].reshape(self.shapes[name])
 
     @cached_property
-    def _bins(self) -> IntArray:
+    def bins(self) -> IntArray:
         """Of each length from the shortest on, and of longer ones."""
         shortest, longest = self.machine.lengths
         inside = np.searchsorted(self.length_bins, np.arange(shortest, longest + 1), side="right") - 1
@@ -87,28 +85,8 @@ class MachineWeights:
             words = table[:, :-1].reshape(len(table), -1, 4 ** (k + 1))
             words += self.part(w, f"order {k}")[:, None]
         edges = np.append(self.part(w, "edges"), 0.0)
-        bins = self.part(w, "lengths")[self._bins] if self.length_bins else np.zeros_like(self._bins, w.dtype)
+        bins = self.part(w, "lengths")[self.bins] if self.length_bins else np.zeros_like(self.bins, w.dtype)
         return Factors(table, table, edges, bins)
-
-    def empty_counts(self, dtype: Any) -> Counts:
-        """For kernels to add to; without positions."""
-        machine, (shortest, longest) = self.machine, self.machine.lengths
-        return Counts(
-            np.zeros((len(machine.labels), 4**self.word_length + 1), dtype),
-            np.zeros(len(machine.edge_weights) + 1, dtype),
-            np.zeros(longest - shortest + 2, dtype),
-            np.zeros((len(machine.gates), 0), dtype),
-            np.zeros((0, len(machine.columns)), dtype),
-        )
-
-    def add_counts(self, counts: Counts, out: Array) -> None:
-        """Add what kernels counted, but for what they counted by position."""
-        for k in self.orders:
-            words = counts.table[:, :-1].reshape(len(counts.table), -1, 4 ** (k + 1))
-            self.part(out, f"order {k}")[:] += words.sum(axis=1)
-        self.part(out, "edges")[:] += counts.edges[:-1]
-        if self.length_bins:
-            np.add.at(self.part(out, "lengths"), self._bins, counts.lengths)
 
     # --- names --------------------------------------------------------------------------------------------
 

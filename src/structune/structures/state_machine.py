@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.kernels.state_machine_paths import count_path, open_gates, words
+from structune.kernels.state_machine_paths import open_gates, words
 from structune.structures import machine_inference as inference
 from structune.structures.base import Array, FloatArray, Groups, Structure, check_weights
-from structune.structures.machine import LETTERS
 from structune.structures.machine_shard import MachineShard
+from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
 
 Path = NDArray[np.int8]
@@ -127,9 +127,9 @@ class StateMachine(Structure):
         return _joined(paths, np.int8)
 
     def _check_paths(self, shard: MachineShard) -> None:
-        nothing = np.zeros(self.n_weights)
+        plain, nothing = self._plain, self._tally()
         for s, sequence in self._sequences(shard):
-            wrong = self._count_path(sequence, self._path(shard, s), nothing, 0.0)
+            wrong = plain.add_path(sequence, self._path(shard, s), nothing, 0.0)
             if wrong >= 0:
                 raise DataError(f"sequence {s}: the path is not one of the machine at position {wrong}")
 
@@ -168,30 +168,27 @@ class StateMachine(Structure):
     def features(
         self, shard: MachineShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        factors = shard.weights if weights is None else weights
+        factors, tally, plain = shard.weights if weights is None else weights, self._tally(), self._plain
         for s, sequence in self._sequences(shard):
-            self._count_path(sequence, self._path(shard, s, outputs), out, factors[s])
+            plain.add_path(sequence, self._path(shard, s, outputs), tally, factors[s])
+        tally.add_to(self.weights, out)
 
     def feature_rows(self, shard: MachineShard, outputs: Any = None) -> sp.csr_array:
-        rows = []
+        rows, plain = [], self._plain
         for s, sequence in self._sequences(shard):
-            row = np.zeros(self.n_weights)
-            self._count_path(sequence, self._path(shard, s, outputs), row, 1.0)
+            row, tally = np.zeros(self.n_weights), self._tally()
+            plain.add_path(sequence, self._path(shard, s, outputs), tally, 1.0)
+            tally.add_to(self.weights, row)
             rows.append(sp.csr_array(row[None]))
         return sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, self.n_weights))
 
-    def score(self, w: FloatArray, shard: MachineShard, outputs: Any = None) -> FloatArray:
-        scores = np.empty(len(shard))
-        for s, sequence in self._sequences(shard):
-            row = np.zeros(self.n_weights)
-            self._count_path(sequence, self._path(shard, s, outputs), row, 1.0)
-            scores[s] = w @ row
-        return scores
+    @property
+    def _plain(self) -> inference.Sums:
+        """For what needs no weights."""
+        return inference.Sums(self.weights, np.zeros(self.n_weights))
 
-    def _count_path(self, sequence: inference.Sequence, path: Path, out: FloatArray, factor: float) -> int:
-        """Add the features of a path; the first position that it cannot come to, or -1."""
-        sums = inference.Sums(self.weights, np.zeros(self.n_weights))
-        return sums.add_path(sequence, path, out, factor)
+    def _tally(self, dtype: Any = np.float64) -> Tally:
+        return Tally.empty(self.weights, dtype)
 
     # --- sums ---------------------------------------------------------------------------------------------
 
@@ -207,8 +204,11 @@ class StateMachine(Structure):
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
         values, sums = np.empty(len(shard), w.dtype), inference.Sums(self.weights, w)
+        tally = None if expected is None else self._tally(w.dtype)
         for s, sequence in self._sequences(shard, w):
-            values[s] = inference.soundly(sums, sequence, expected, factors[s])
+            values[s] = inference.soundly(sums, sequence, tally, factors[s])
+        if expected is not None:
+            tally.add_to(self.weights, expected)
         return values
 
     def variance(self, w: FloatArray, shard: MachineShard) -> FloatArray:
@@ -222,7 +222,7 @@ class StateMachine(Structure):
         found, sums = np.empty((shard.n_parts, len(self.machine.columns))), inference.Sums(self.weights, w)
         for s, sequence in self._sequences(shard, w):
             part = found[shard.starts[s] : shard.starts[s + 1]]
-            inference.soundly(sums, sequence, np.zeros(self.n_weights), 1.0, part)
+            inference.soundly(sums, sequence, self._tally(), 1.0, part)
         return found
 
     # --- decoding -----------------------------------------------------------------------------------------
