@@ -57,7 +57,7 @@ class _Parent(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A line of a coding part."""
+    """A line: of a coding part, or of another feature."""
 
     line: int
     contig: str
