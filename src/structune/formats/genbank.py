@@ -19,7 +19,7 @@ from structune.formats._source import Lines, Source, shown
 from structune.formats.dna import check_dna
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 
-_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d+) bp")
+_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
 _STRANDS = {1: "+", -1: "-"}
 
 
