@@ -113,6 +113,11 @@ def test_what_is_skipped_is_named(location, qualifier, reason):
             "x.gb:1: transcript 'a': found its end at 61, expected it within",
         ),
         (record(bases="acgue" * 12), "x.gb:1: position 4 (from 1): found 'U', expected one of"),
+        (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
+        (
+            record().split("BASE")[0] + "CONTIG      join(AB1.1:1..60)\n//\n",
+            "x.gb:1: record 'r1': found no sequence",
+        ),
         ("LOCUS\n//\n", "x.gb:1: found a record that cannot be read"),
     ],
 )

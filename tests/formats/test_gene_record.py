@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from genes import reverse_complement, transcripts
 from structune.errors import DataError
-from structune.formats import AnnotatedSequence, Transcript
+from structune.formats import AnnotatedSequence, Skipped, Transcript, skipped_text
 
 #                   0         1         2
 #           012345678901234567890123456
@@ -81,3 +81,9 @@ def test_transcripts_lie_within_their_sequence():
     message = "transcript 't': found its end at 26, expected it within the 25 bases of 'c'"
     with pytest.raises(DataError, match=message):
         AnnotatedSequence("c", SEQUENCE[:25], (FORWARD,))
+
+
+def test_what_was_skipped_is_told_by_reason():
+    skipped = [Skipped("c", name, "not whole") for name in "abcd"] + [Skipped("c", "x", "a pseudogene")]
+    assert skipped_text(skipped) == "4: not whole (a, b, c, and 1 more); 1: a pseudogene (x)"
+    assert skipped_text([]) == ""

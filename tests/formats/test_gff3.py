@@ -101,8 +101,11 @@ def test_names_are_unescaped_and_lose_prefixes():
 def test_what_is_let_pass():
     odd = line(attributes="id=1; - some words\twith a tab")
     assert len(read(odd)[0]) == 1
-    (found,), _ = read(cds(1, 9, 1, attributes="ID=p;codon_start=1"))  # as bp_genbank2gff3 writes phases
-    assert found.phases == (0,)
+    parts = (cds(1, 10, 1, attributes="ID=p;codon_start=1"), cds(21, 29, 1, attributes="ID=p;codon_start=1"))
+    (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
+    assert found.phases == (0, 2)
+    _, skipped = read(cds(1, 9, 2, attributes="ID=p;codon_start=2"))
+    assert skipped == [Skipped("c", "p", "not whole: phase 1 at its start")]
 
 
 def test_reading_ends_at_sequences():
@@ -143,9 +146,10 @@ def test_what_is_skipped_is_named(lines, reason):
     [
         (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
         (line(start=10), "found the span 10 to 9, expected a start from 1 to the end"),
+        (line(end="9" * 5000), "found the span '1' to '9999"),
         (line(start="x"), "found the span 'x' to '9', expected two whole numbers from 1"),
         (line(strand="."), "found the strand '.' of a CDS, expected '+' or '-'"),
-        (line(phase="3"), "found the phase 3 of a CDS, expected 0, 1, 2 or '.'"),
+        (line(phase="3"), "found the phase '3' of a CDS, expected 0, 1, 2 or '.'"),
         (line(phase="x"), "found the phase 'x' of a CDS, expected 0, 1, 2 or '.'"),
         (line(score="high"), "found the score 'high', expected a number or '.'"),
         ("c x CDS 1 9 . + 0 ID=p\n", "found 1 columns, expected 9 between tabs"),

@@ -16,7 +16,7 @@ from structune.formats.dot_bracket import (
 from structune.formats.fasta import read_fasta, write_fasta
 from structune.formats.genbank import read_genbank
 from structune.formats.gene_checks import CodingProblem, coding_problems, overlapping_genes
-from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.formats.gene_writers import write_coding_sequences, write_gff3, write_proteins
 from structune.formats.genomes import read_genomes
 from structune.formats.gff3 import GeneAnnotation, read_gff3
@@ -61,6 +61,7 @@ __all__ = [
     "read_proteins",
     "read_rna",
     "read_stockholm",
+    "skipped_text",
     "to_dot_bracket",
     "write_bpseq",
     "write_coding_sequences",

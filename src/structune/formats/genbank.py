@@ -19,7 +19,7 @@ from structune.formats._source import Lines, Source, shown
 from structune.formats.dna import check_dna
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 
-_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d+) bp")
+_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
 _STRANDS = {1: "+", -1: "-"}
 
 
@@ -47,14 +47,29 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     ------
     DataError
         Names the file and the first line of a record that is no GenBank, has no sequence, another length than
-        it says, or a gene outside its sequence; names the file without records.
+        it says, a gene outside its sequence, or the name of another one; names the file without records.
     """
     return parse_genbank(Lines(source, strip=False))
 
 
 def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
     """Read records of lines that are whole."""
-    first, number, n_records = 0, 0, 0
+    begun: dict[str, int] = {}
+    for number, text in _records(lines):
+        with lines.at(number):
+            found = _annotated(_parsed(text))
+            _check_length(found, text)
+            if found.name in begun:
+                raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
+        begun[found.name] = number
+        yield found
+    if not begun:
+        raise DataError(f"{lines.name}: found no records, expected some")
+
+
+def _records(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Number of the first line, and text, of each record."""
+    first, number = 0, 0
     texts: list[str] = []
     for number, text in lines:
         if not texts and not text.strip():
@@ -62,15 +77,10 @@ def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
         first = first if texts else number
         texts.append(text)
         if text.startswith("//"):
-            with lines.at(first):
-                found = _annotated(_parsed("".join(texts)))
-                _check_length(found, texts[0])
-            yield found
-            texts, n_records = [], n_records + 1
+            yield first, "".join(texts)
+            texts = []
     if texts:
         raise lines.refuse(number, "found the end of the file, expected '//' before it")
-    if not n_records:
-        raise DataError(f"{lines.name}: found no records, expected some")
 
 
 def _parsed(text: str) -> SeqRecord:
@@ -113,8 +123,8 @@ def _sequence(record: SeqRecord) -> str:
     return sequence
 
 
-def _check_length(found: AnnotatedSequence, locus: str) -> None:
-    said = _LENGTH.match(locus)
+def _check_length(found: AnnotatedSequence, text: str) -> None:
+    said = _LENGTH.match(text)
     if said and int(said[1]) != len(found.sequence):
         raise DataError(f"found {len(found.sequence)} bases, expected {said[1]} as the LOCUS line says")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -12,6 +13,8 @@ from Bio.Seq import reverse_complement, translate
 
 from structune.errors import DataError
 from structune.formats._source import shown
+
+_SHOWN = 3
 
 Exons = tuple[tuple[int, int], ...]
 
@@ -106,6 +109,19 @@ class Skipped(NamedTuple):
     contig: str
     name: str
     reason: str
+
+
+def skipped_text(skipped: Iterable[Skipped]) -> str:
+    """How many transcripts were skipped for each reason, with the first names: a text for warnings."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for one in skipped:
+        names[one.reason].append(one.name)
+    return "; ".join(f"{len(of)}: {reason} ({_some(of)})" for reason, of in names.items())
+
+
+def _some(names: list[str]) -> str:
+    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join(names[:_SHOWN] + more)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from structune.formats.gene_record import Skipped, Transcript, by_position
 
 _N_COLUMNS = 9
 _FASTA = "##FASTA"
+_NUMBER = re.compile("[0-9]{1,18}")
+_PHASES = {"0": 0, "1": 1, "2": 2, ".": None}
+_CODON_STARTS = {"1": None, "2": 1, "3": 2}  # bp_genbank2gff3 writes that of the gene as phase of all parts
 _PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
 _MARKS = {  # attributes of features that are no whole genes
     "pseudo": "a pseudogene",
@@ -54,7 +57,7 @@ class _Parent(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A line of a coding part."""
+    """A line: of a coding part, or of another feature."""
 
     line: int
     contig: str
@@ -142,28 +145,31 @@ def _add_line(found: _Features, number: int, text: str) -> None:
         columns.append("")  # the last one was empty, and the ends of lines are cut
     if len(columns) != _N_COLUMNS:
         raise DataError(f"found {len(columns)} columns, expected {_N_COLUMNS} between tabs")
-    kind, attributes = columns[2], _attributes(columns[8])
-    start, end = _span(columns[3], columns[4])
-    if kind == "CDS":
-        part = _Part(
-            number,
-            unquote(columns[0]),
-            start,
-            end,
-            columns[6],
-            _score(columns[5]),
-            _phase(columns[7], attributes),
-            attributes,
-        )
-        if part.strand not in ("+", "-"):
-            raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
-        found.parts.append(part)
+    attributes = _attributes(columns[8])
+    part = _part(number, columns, attributes)
+    if columns[2] == "CDS":
+        found.parts.append(_coding(part, columns[7]))
     elif name := attributes.get("ID"):
-        found.parents[name] = _Parent(attributes.get("Parent", ""), _score(columns[5]))
-        if kind in ("protein", "polypeptide"):
+        found.parents[name] = _Parent(attributes.get("Parent", ""), part.score)
+        if columns[2] in ("protein", "polypeptide"):
             found.proteins.add(name)
     if attributes.get("Is_circular", "").lower() == "true":
-        found.circular.add(unquote(columns[0]))
+        found.circular.add(part.contig)
+
+
+def _part(number: int, columns: list[str], attributes: dict[str, str]) -> _Part:
+    start, end = _span(columns[3], columns[4])
+    return _Part(number, unquote(columns[0]), start, end, columns[6], _score(columns[5]), None, attributes)
+
+
+def _coding(part: _Part, phase: str) -> _Part:
+    if part.strand not in ("+", "-"):
+        raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
+    if phase and phase == part.attributes.get("codon_start"):
+        return part._replace(phase=_CODON_STARTS.get(phase))
+    if phase not in _PHASES:
+        raise DataError(f"found the phase {shown(phase)} of a CDS, expected 0, 1, 2 or '.'")
+    return part._replace(phase=_PHASES[phase])
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -173,7 +179,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _span(start: str, end: str) -> tuple[int, int]:
-    if not (start.isdecimal() and end.isdecimal() and start.isascii() and end.isascii()):
+    if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
         raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
     a, b = int(start) - 1, int(end)
     if a < 0 or a >= b:
@@ -186,16 +192,6 @@ def _score(text: str) -> float | None:
         return None if text == "." else float(text)
     except ValueError:
         raise DataError(f"found the score {shown(text)}, expected a number or '.'") from None
-
-
-def _phase(text: str, attributes: dict[str, str]) -> int | None:
-    if text not in (".", "0", "1", "2", "3"):
-        raise DataError(f"found the phase {shown(text)} of a CDS, expected 0, 1, 2 or '.'")
-    if text == attributes.get("codon_start"):  # of bp_genbank2gff3.pl, which writes this one as phase
-        return int(text) - 1
-    if text == "3":
-        raise DataError("found the phase 3 of a CDS, expected 0, 1, 2 or '.'")
-    return None if text == "." else int(text)
 
 
 def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
