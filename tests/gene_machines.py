@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from hypothesis import strategies as st
@@ -130,7 +130,7 @@ class Definition:
         coding = [t for a, b in parts for t in range(a, b)]
         for k, t in enumerate(coding if sign == "+" else coding[::-1]):
             labels[t] = f"C{k % 3}"
-        for (_, a), (b, _) in zip(parts, parts[1:], strict=False):
+        for (_, a), (b, _) in pairwise(parts):
             before = sum(d - c for c, d in parts if (d <= a if sign == "+" else c >= b)) % 3
             labels[a:b] = ["I" if self.tied else f"I{before}"] * (b - a)
             self.row[self.index[f"edges: intron after {before}"]] += 1

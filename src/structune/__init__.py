@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Classifier": "structune.estimators.classifier",
+    "GeneFinder": "structune.estimators.gene_finder",
     "Protein": "structune.structures.proteins",
     "RNAFolder": "structune.estimators.folder",
     "Ranker": "structune.estimators.ranker",

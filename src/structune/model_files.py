@@ -23,6 +23,7 @@ _LOADERS = {
     "ranker": ("structune.estimators.ranker", "Ranker"),
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
+    "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
     "sequence-aligner": ("structune.estimators.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
 }

@@ -1,12 +1,13 @@
-"""Forward and backward over the paths of a sparse state machine, in the linear domain, some positions at a time.
+"""Forward and backward over the paths of a sparse state machine, in the linear domain, block by block.
 
 A path has a state at each position. An edge goes from the state of the position before to that of this one,
 if the letter here permits it; a gated edge also needs its gate open here. A jump leaves a state where its
 first gate is open, emits the positions from there on by a column of its own, and comes to another state where
 its second gate is open; one that has not ended after ``longest`` positions comes to a state that may stay.
 
-Row r of a block's tables belongs to position ``first + r - history``, where the ``history = longest + 1`` rows
-at the top are those of the positions before. Rows are scaled: a cell holds its value times ``exp(-logs[r])``.
+Row r of a block's tables belongs to position ``first + r - history``, where the ``history = longest + 1``
+rows at the top are those of the positions before. Rows are scaled where their sums become large or small: a
+cell holds its value times ``exp(-logs[r])``.
 """
 
 from typing import Any, NamedTuple
@@ -24,12 +25,12 @@ class Graph(NamedTuple):
     """A machine with S states, C columns, G gates, J jumps.
 
     ``column_first`` (C + 1,): where the states that emit by each column begin; ``label``, ``reads`` (C,): the
-    row of the table that a column looks up, and the strand. ``edge_first`` (6,): where the edges of each letter
-    begin in ``source`` and ``target``. ``gated_first`` (G + 1,): where those of each gate begin, which also have
-    a weight; ``gated_letters`` are bit masks. ``jump_first`` (J + 1,): where the lanes of a jump begin, each with
-    a source, a target for each letter (-1 for none), the state of the positions inside, and a weight;
-    ``lane_of`` (S,): that of such a state, or -1. ``begins``: the state before the first position; ``ends``: of
-    the last.
+    row of the table that a column looks up, and the strand. ``edge_first`` (6,): where the edges of each
+    letter begin in ``source`` and ``target``. ``gated_first`` (G + 1,): where those of each gate begin, which
+    also have a weight; ``gated_letters`` are bit masks. ``jump_first`` (J + 1,): where the lanes of a jump
+    begin, each with a source, a target for each letter (-1 for none), the state of the positions inside, and
+    a weight; ``lane_of`` (S,): that of such a state, or -1. ``begins``: the state before the first position;
+    ``ends``: of the last.
     """
 
     column_first: Any
@@ -59,8 +60,8 @@ class Graph(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, of gated edges and lanes by
-    weight; ``lengths`` (longest - shortest + 2,), of jumps, the last of long ones."""
+    """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, of gated edges and
+    lanes, by weight; ``lengths`` (longest - shortest + 2,), of jumps, the last of long ones."""
 
     table: Any
     logs: Any
@@ -69,9 +70,9 @@ class Factors(NamedTuple):
 
 
 class Letters(NamedTuple):
-    """A sequence of n: ``letter``, ``word``, ``reverse_word``, ``gates`` (a bit mask) of each position; ``sites``
-    (G, n): the factor of a gate where it is open; ``extra`` (n or 0, C): logs; ``openings``: the positions where
-    jumps may begin, those of jump j from ``opening_first[j]`` on."""
+    """A sequence of n: ``letter``, ``word``, ``reverse_word``, ``gates`` (a bit mask) of each position;
+    ``sites`` (G, n): the factor of a gate where it is open; ``extra`` (n or 0, C): logs of more factors of
+    columns; ``openings``: where jumps may begin, those of jump j from ``opening_first[j]`` on."""
 
     letter: Any
     word: Any
@@ -93,8 +94,8 @@ class Rows(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """What backward hands to the block before: ``cell`` (history, S), of its last rows; ``ending`` (history, J):
-    the mass of jumps that began after these rows; ``inside`` (J,): that of those going on."""
+    """What backward hands to the block before: ``cell`` (history, S), of its last rows; ``ending``
+    (history, J): the mass of jumps that began after these rows; ``inside`` (J,): that of those going on."""
 
     cell: Any
     ending: Any
@@ -102,8 +103,8 @@ class Handed(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How often each factor of `Factors` and `Letters` is used in the mean; ``columns`` (n or 0, C), if wanted,
-    how often each column is at each position."""
+    """How often each factor of `Factors` and `Letters` is used in the mean; ``columns`` (n or 0, C), if
+    wanted, how often each column is at each position."""
 
     table: Any
     edges: Any
@@ -235,7 +236,8 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
 def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
     """How often each factor is used in the block, added to ``counts``; False if any was lost on the way.
 
-    ``mass`` is how often all paths together count; ``handed`` is what the block after gives, and then what this one does.
+    ``mass`` is how often all paths together count; ``handed`` is what the block after gives, and then what
+    this one does.
     """
     history, cell, dtype = graph.longest + 1, rows.cell, rows.cell.dtype
     S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size

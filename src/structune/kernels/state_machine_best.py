@@ -12,7 +12,7 @@ def best(graph, f, letters, first, n_rows, rows, came_from):
 
     ``came_from`` (n_rows, S) becomes the state before, or, of what comes by a jump, S and the lane.
     """
-    history, S = graph.longest + 1, rows.cell.shape[1]
+    history = graph.longest + 1
     last = np.empty(graph.jump_open.size, np.int64)
     last_openings(graph, letters, first - 1, last)
     for r in range(history, history + n_rows):

@@ -27,7 +27,7 @@ def _times(a, b):
 @kernel
 def forward(graph, f, letters, first, n_rows, rows):
     """Fill the rows of a block from those before it."""
-    history, S = graph.longest + 1, rows.cell.shape[1]
+    history = graph.longest + 1
     last = np.empty(graph.jump_open.size, np.int64)
     last_openings(graph, letters, first - 1, last)
     for r in range(history, history + n_rows):

@@ -8,7 +8,7 @@ from structune.kernels.state_machine import count_emitted
 
 @kernel
 def words(letter, length, out, reverse):
-    """The word of ``length`` letters that ends at each position, and that of the other strand that ends there.
+    """The word of ``length`` letters that ends at each position, and that of the other strand that does.
 
     Words are numbers in base 4, the last letter last; where one has an N, or would begin before the sequence,
     it is ``4 ** length``.

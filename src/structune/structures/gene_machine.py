@@ -1,11 +1,13 @@
 """The state machine of eukaryotic genes (figure 5 of Chen et al. 2009), on one strand or both.
 
-A coding base is at position 0, 1 or 2 of its codon, an intron after 0, 1 or 2 bases of one. States also remember
-as much of a codon as tells a stop codon, through introns too, so that none can be in frame. Start and stop codons
-are not split by introns. Genes of the other strand are read from their ends.
+A coding base is at position 0, 1 or 2 of its codon, an intron after 0, 1 or 2 bases of one. States also
+remember as much of a codon as tells a stop codon, through introns too, so that none can be in frame. Start
+and stop codons are not split by introns. Genes of the other strand are read from their ends.
 """
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from structune.structures.machine import Edge, Gate, Jump, Lane, Machine, State
 
@@ -34,7 +36,7 @@ def gene_machine(
     tie_introns : bool
         Whether introns emit by the same weights after 0, 1 and 2 bases of a codon.
     """
-    parts = [_Forward(tie_introns)]
+    parts: list[_Strand] = [_Forward(tie_introns)]
     if strands == "both":
         parts.append(_Reverse(tie_introns))
     states = [State(INTERGENIC, INTERGENIC, "both" if strands == "both" else "+")]
@@ -56,16 +58,22 @@ def reverse_complement(word: str) -> str:
     return word.translate(_COMPLEMENT)[::-1]
 
 
-class _Strand:
+class _Strand(ABC):
     """States, edges and jumps of the genes of one strand."""
 
     sign: str
+    last: str
 
     def __init__(self, tie_introns: bool) -> None:
         self.tie_introns = tie_introns
         self.states: list[State] = []
         self.edges: list[Edge] = []
         self.jumps: list[Jump] = []
+
+    @staticmethod
+    @abstractmethod
+    def gates(donors: tuple[str, ...]) -> list[Gate]:
+        """Those of the strand; `donors` are the first two bases of introns."""
 
     def state(self, name: str, label: str) -> str:
         name = f"{name}{self.sign}"
@@ -148,7 +156,7 @@ class _Forward(_Strand):
 
 
 class _Reverse(_Strand):
-    """A codon is read backwards: as T, C or neither; then as the end of a stop codon or not; then it is whole."""
+    """A codon is read backwards: as T, C or neither; then as the end of a stop codon or not; then whole."""
 
     sign = "-"
 

@@ -22,8 +22,8 @@ def gene_path(machine: Machine, sequence: str, transcripts: Iterable[Transcript]
     Raises
     ------
     DataError
-        Transcripts that overlap, or of a strand that the machine does not have. What else is not a path of the
-        machine, such as introns without the right ends, `StateMachine.encode` refuses.
+        Transcripts that overlap, or of a strand that the machine does not have. What else is not a path of
+        the machine, such as introns without the right ends, `StateMachine.encode` refuses.
     """
     path = np.full(len(sequence), machine.state_id[INTERGENIC], np.int8)
     ordered = sorted(transcripts, key=lambda t: t.start)
@@ -46,7 +46,7 @@ def _gene_states(bases: str, transcript: Transcript) -> list[tuple[slice, str]]:
     sign, start = transcript.strand, transcript.start
     names = _coding_states([bases[p - start] for p in places], sign)
     found = [(slice(p, p + 1), f"{name}{sign}") for p, name in zip(places, names, strict=True)]
-    before = {p: name for p, name in zip(places, names, strict=True)}
+    before = dict(zip(places, names, strict=True))
     inside = [f"I{before[a - 1][1:]}{sign}" for a, _ in transcript.introns]
     if inside and sign == "-" and transcript.exons[-1][1] - transcript.exons[-1][0] == 3:
         inside[-1] = "IB-"  # a start codon alone comes after it
@@ -56,13 +56,10 @@ def _gene_states(bases: str, transcript: Transcript) -> list[tuple[slice, str]]:
 def _coding_states(bases: Sequence[str], sign: str) -> list[str]:
     """As the machine names them, without the strand; in the order of the contig."""
     inner = _forward_codon if sign == "+" else _reverse_codon
-    first, last = (("B0", "B1", "C2"), "E2") if sign == "+" else (("E2", "E1", "C0"), ("B2", "B1", "B0"))
+    first, last = (("B0", "B1", "C2"), ("E2",)) if sign == "+" else (("E2", "E1", "C0"), ("B2", "B1", "B0"))
     names = [name for k in range(0, len(bases), 3) for name in inner(bases[k : k + 3])]
-    names[:3] = first[: len(names)]
-    if sign == "+":
-        names[-1:] = [last]
-    else:
-        names[-3:] = last
+    names[:3] = first
+    names[-len(last) :] = last
     return names[: len(bases)]
 
 

@@ -27,8 +27,8 @@ class State:
 class Gate:
     """Where something may happen: before position t, if one of `motifs` begins at t + `at`.
 
-    The weights of a signal look at the words around the place t + p, for each (signal, p) of `signals`, on the
-    strand.
+    The weights of a signal look at the words around the place t + p, for each (signal, p) of `signals`, on
+    the strand.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Lane:
-    """One way through a jump: `targets` by the letter where it comes to, `inside` the state of its positions."""
+    """One way through a jump: `targets`, by the letters there, and `inside`, the state of its positions."""
 
     source: str
     inside: str

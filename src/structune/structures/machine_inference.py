@@ -136,6 +136,10 @@ class Paths:
         rows.cell[self.history - 1, self.graph.begins] = 0.0 if self.in_logs else 1.0
         return rows
 
+    def _history(self, rows: Rows) -> Rows:
+        """A copy of the last rows: what the next block begins with."""
+        return Rows(*(part[-self.history :].copy() for part in rows))
+
     def _rows_after(self, before: Rows, size: int) -> Rows:
         """The rows of a block, with those of the block before it as its history."""
         rows = self._empty_rows(size)
@@ -164,11 +168,10 @@ class Sums(Paths):
 
     def forward(self, sequence: Sequence) -> Forward | None:
         """None if a number left the range of a double."""
-        histories: list[Rows] = []
+        histories, rows = list[Rows](), self._first_rows(0)
         for first, end in self.blocks(sequence):
-            size = end - first
-            rows = self._rows_after(rows, size) if first else self._first_rows(size)
-            histories.append(Rows(*(part[: self.history].copy() for part in rows)))
+            histories.append(self._history(rows))
+            rows = self._rows_after(rows, end - first)
             block = self.block(sequence, first, end)
             if not self._fill(block, rows):
                 return None
@@ -264,12 +267,12 @@ class Best(Paths):
     in_logs = True
 
     def path(self, sequence: Sequence) -> tuple[NDArray[np.int8], float]:
-        """The states, shape (n,), and the score; its cells are worked out twice where there are several blocks."""
+        """The states, shape (n,), and the score; of several blocks all but the last are filled twice."""
         path, spans = np.empty(len(sequence), np.int8), self.blocks(sequence)
-        histories: list[Rows] = []
+        histories, rows = list[Rows](), self._first_rows(0)
         for first, end in spans:
-            rows = self._rows_after(rows, end - first) if first else self._first_rows(end - first)
-            histories.append(Rows(*(part[: self.history].copy() for part in rows)))
+            histories.append(self._history(rows))
+            rows = self._rows_after(rows, end - first)
             block = self.block(sequence, first, end)
             came_from = self._fill(block, rows)
         ends = rows.cell[-1, self.graph.ends]

@@ -22,7 +22,7 @@ class MachineShard(Shard):
         Positions of sequence s are ``starts[s]:starts[s + 1]``.
     letters : ndarray of int8, shape (n_positions,)
         Places in `machine.LETTERS`.
-    words, reverse_words : ndarray of int32, shape (n_positions,)
+    words, reverse_words : ndarray of int16, shape (n_positions,)
         As `kernels.state_machine_paths.words` numbers them.
     gates : ndarray of uint16, shape (n_positions,)
         Bit g: gate g is open.
@@ -33,8 +33,8 @@ class MachineShard(Shard):
 
     starts: IntArray
     letters: NDArray[np.int8]
-    words: NDArray[np.int32]
-    reverse_words: NDArray[np.int32]
+    words: NDArray[np.int16]
+    reverse_words: NDArray[np.int16]
     gates: NDArray[np.uint16]
     tracks: FloatArray
     paths: NDArray[np.int8]

@@ -64,7 +64,7 @@ class MachineWeights:
         return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
 
     def __len__(self) -> int:
-        return self._slices["tracks"].stop
+        return int(self._slices["tracks"].stop)
 
     def part(self, w: Array, name: str) -> Array:
         """A view of some weights."""

@@ -1,4 +1,4 @@
-"""Paths through a sparse state machine over nucleotides: what a conditional random field of genes is made of."""
+"""Paths through a sparse state machine over nucleotides, as a conditional random field of genes has them."""
 
 from __future__ import annotations
 
@@ -142,18 +142,27 @@ class StateMachine(Structure):
     ) -> Iterator[tuple[int, inference.Sequence]]:
         """Each sequence, with the scores of its tracks and costs."""
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
-            extra = self._extra(shard, s, w, cost)
-            arrays = (shard.letters, shard.words, shard.reverse_words, shard.gates, shard.tracks)
-            yield s, inference.Sequence(*(array[a:b] for array in arrays), extra)
+            part = slice(a, b)
+            yield (
+                s,
+                inference.Sequence(
+                    shard.letters[part],
+                    shard.words[part],
+                    shard.reverse_words[part],
+                    shard.gates[part],
+                    shard.tracks[part],
+                    self._extra(shard, s, w, cost),
+                ),
+            )
 
     def _extra(self, shard: MachineShard, s: int, w: Array | None, cost: FloatArray | None) -> Array:
         """Of tracks and costs, by position and column."""
         label, part = self.machine.graph.label, slice(shard.starts[s], shard.starts[s + 1])
-        tracked = w is not None and self.weights.n_tracks > 0
-        if not tracked and cost is None:
-            return np.zeros((0, label.size), np.float64 if w is None else w.dtype)
-        found = np.zeros((part.stop - part.start, label.size), np.float64 if w is None else w.dtype)
-        if tracked:
+        dtype = np.float64 if w is None else w.dtype
+        if (w is None or not self.weights.n_tracks) and cost is None:
+            return np.zeros((0, label.size), dtype)
+        found = np.zeros((part.stop - part.start, label.size), dtype)
+        if w is not None:
             found += shard.tracks[part] @ self.weights.part(w, "tracks")[label].T
         if cost is not None:
             found += cost[s] * (label != self._labels(shard.paths[part])[:, None])
@@ -161,7 +170,7 @@ class StateMachine(Structure):
 
     def _labels(self, path: Path) -> Array:
         """The label of each position."""
-        return self.machine.graph.label[self.machine.state_column[path]]
+        return np.asarray(self.machine.graph.label[self.machine.state_column[path]])
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -207,7 +216,7 @@ class StateMachine(Structure):
         tally = None if expected is None else self._tally(w.dtype)
         for s, sequence in self._sequences(shard, w):
             values[s] = inference.soundly(sums, sequence, tally, factors[s])
-        if expected is not None:
+        if tally is not None and expected is not None:
             tally.add_to(self.weights, expected)
         return values
 

@@ -1,0 +1,351 @@
+"""The gene finder: protein-coding genes by a conditional random field, with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from structune.errors import DataError, ModelFileError
+from structune.estimators.base import StructuredEstimator
+from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.gene_examples import cut_examples
+from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
+from structune.losses import Loss
+from structune.metrics.genes import gene_scores
+from structune.solvers.solution import TOLERANCE
+from structune.structures.base import FloatArray
+from structune.structures.gene_paths import gene_path, path_genes
+from structune.structures.gene_weights import gene_weights, intron_lengths
+from structune.structures.machine_shard import MachineShard
+from structune.structures.state_machine import StateMachine
+from structune.tuning.problem import Tuner
+
+
+class GeneFinder(StructuredEstimator):
+    """Eukaryotic genes by a conditional random field, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions; None fits with `penalty`.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (words of each length in coding, intron and
+        intergenic sequence, each signal, lengths of introns, ...), all, none, or by a function from a
+        weight's name to its group's.
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the genes; or losses of the number of bases with another label.
+    features : {"full", "paper"}
+        "paper": words of six bases by coding position, and no more than figure 5 of Chen et al. 2009 has.
+        "full": also shorter words, the bases around starts, stops and splice sites, and lengths of introns.
+    strands : {"both", "forward"}
+        Where genes may be.
+    donors : sequence of {"GT", "GC"}
+        First two bases of introns.
+    flank : int
+        How much of what is around a gene is learned from, in bases.
+    holdout, folds
+        Share of the genes that tuning holds out, or number of folds.
+    tolerance : float
+        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
+        own.
+    max_iterations : int
+        Of a fit without tuning.
+    max_seconds : float, optional
+        Stop after this time with the best model so far.
+    warm_start : bool
+        Start a fit without tuning at the weights of the fit before.
+    n_jobs : int, optional
+        Threads; -1 takes all cores. A sequence is the work of one thread.
+    random_state : int
+        Of held-out splits.
+    verbose : int
+        1 shows progress, 2 a line an iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_weights,)
+    penalty_ : ndarray, shape (n_groups,)
+    group_names_, group_sizes_ : of the groups
+    introns_ : (int, int)
+        The shortest intron, and the longest whose length has a weight, as learned from the training genes.
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
+    machine_ : StateMachine
+        The structure.
+    history_ : list of dict
+    status_ : str
+    passes_ : float
+
+    Notes
+    -----
+    The model is that of figure 5 of Chen, Chen, Brent & Tenney (2009): genes of one transcript, from ATG to
+    a stop codon with none before it in frame, introns from GT to AG. There are no untranslated exons, no
+    genes within genes, no alternative transcripts, and start and stop codons are not split by introns.
+    Sequences begin and end between genes.
+
+    Examples
+    --------
+    >>> from structune import GeneFinder
+    >>> from structune.formats import AnnotatedSequence, Transcript
+    >>> sequence = "CCTATATGGCAGGTAAGTCAGGCTAACCT"
+    >>> gene = Transcript("c", "+", ((5, 12), (21, 26)), "t", "g")
+    >>> finder = GeneFinder(penalty=0.01).fit([AnnotatedSequence("c", sequence, (gene,))])
+    >>> finder.predict([sequence])[0][0].exons
+    ((5, 12), (21, 26))
+    """
+
+    _kind = "gene-finder"
+    _natural_groups = "kind"
+    hessian = "complex-step"
+
+    def __init__(
+        self,
+        *,
+        penalty: float | Mapping[str, float] = 1.0,
+        tuning: str | Tuner | None = None,
+        groups: Any = "kind",
+        loss: str | Loss = "log",
+        features: str = "full",
+        strands: str = "both",
+        donors: Sequence[str] = ("GT",),
+        flank: int = 1000,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        tolerance: float = TOLERANCE,
+        max_iterations: int = 1000,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.tuning = tuning
+        self.groups = groups
+        self.loss = loss
+        self.features = features
+        self.strands = strands
+        self.donors = donors
+        self.flank = flank
+        self.holdout = holdout
+        self.folds = folds
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, tracks: Any = None
+    ) -> Self:
+        """Learn from annotated sequences.
+
+        Parameters
+        ----------
+        X : list of AnnotatedSequence, or of str
+            Nucleotides in upper or lower case; letters other than ACGT are bases of which nothing is known.
+        y : list of lists of Transcript, optional
+            The genes of each sequence, if X has none.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Genes of sequences of one group stay on one side of every held-out split.
+        tracks : list of ndarray of shape (n_bases, n_tracks), optional
+            Numbers that come with each base, such as conservation; predictions ask for them then.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that cannot be used; or no gene is left.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            Some genes cannot be learned from: see `skipped_`.
+        """
+        if not isinstance(self.flank, int | np.integer) or self.flank < 0:
+            raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
+        loss, annotated = self._make_loss(), _annotated(X, y)
+        strands = "+-" if self.strands == "both" else "+"
+        gene_weights(self.features, self.strands, self.donors)  # refuses wrong options
+        examples = cut_examples(annotated, self.flank, strands, self.donors)
+        examples.report()
+        introns = intron_lengths([b - a for t in examples.transcripts for a, b in t.introns])
+        values = _checked_tracks(tracks, annotated)
+        machine = self._machine(introns, 0 if values is None else values[0].shape[1])
+        inputs = (
+            examples.sequences
+            if values is None
+            else list(zip(examples.sequences, examples.parts(values), strict=True))
+        )
+        paths = [
+            gene_path(machine.machine, sequence, [t])
+            for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
+        ]
+        source = [s for s, _, _ in examples.spans]
+        weights = None if sample_weight is None else _of_each(sample_weight, annotated, "weights")[source]
+        kept = None if groups is None else _of_each(groups, annotated, "groups")[source]
+        shard = machine.encode(inputs, paths, weights)
+        self._learn(machine, loss, shard, self._start(machine), kept)
+        self.machine_, self.introns_, self.skipped_ = machine, introns, examples.skipped
+        return self
+
+    def _machine(self, introns: tuple[int, int], n_tracks: int) -> StateMachine:
+        introns = introns if self.features == "full" else (introns[0], introns[0])
+        return StateMachine(gene_weights(self.features, self.strands, self.donors, introns, n_tracks))
+
+    @property
+    def _structure(self) -> StateMachine:
+        return self.machine_
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, tracks: Any = None) -> list[tuple[Transcript, ...]]:
+        """The most probable genes of each sequence.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence
+        tracks : list of ndarray, optional
+            As in `fit`.
+
+        Returns
+        -------
+        list of tuples of Transcript
+            By start; the score of each is the mean probability of its bases being coding on its strand, None
+            with losses other than "log".
+        """
+        check_is_fitted(self, "coef_")
+        sequences = _annotated(X, None)
+        values = _checked_tracks(tracks, sequences)
+        inputs = [s.sequence for s in sequences]
+        shard = self.machine_.encode(inputs if values is None else list(zip(inputs, values, strict=True)))
+        found = self._each(shard, self._genes)
+        return [_named(s.name, genes) for s, genes in zip(sequences, found, strict=True)]
+
+    def _genes(self, shard: MachineShard) -> list[list[tuple[str, Exons, float | None]]]:
+        """Strand, coding parts and score of the genes of each sequence."""
+        paths, _ = self.machine_.best(self.coef_, shard)
+        coding = self._coding(shard) if self.has_probabilities else None
+        found = []
+        for a, b in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
+            genes = path_genes(self.machine_.machine, paths[a:b])
+            found.append([(strand, exons, _score(coding, strand, exons, a)) for strand, exons in genes])
+        return found
+
+    def _coding(self, shard: MachineShard) -> dict[str, FloatArray]:
+        """By strand, the probability of each base being coding."""
+        marginals, columns = self.machine_.marginals(self.coef_, shard), self.machine_.machine.columns
+        return {
+            sign: marginals[:, [label[0] == "C" and strand == sign for label, strand in columns]].sum(axis=1)
+            for sign in "+-"
+        }
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """F1 of exons, both ends of which must be right.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        """
+        annotated = _annotated(X, y)
+        true, found = {}, {}
+        for s, (sequence, genes) in enumerate(zip(annotated, self.predict(annotated), strict=True)):
+            true[str(s)], found[str(s)] = sequence.transcripts, genes
+        return gene_scores(true, found).exon.f1
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header = {
+            "features": self.features,
+            "strands": self.strands,
+            "donors": list(self.donors),
+            "introns": list(self.introns_),
+            "n_tracks": self.machine_.weights.n_tracks,
+        }
+        return {"genes": header}, pack_names("weight", self.machine_.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
+        names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        introns, n_tracks = tuple(kinds.pop("introns")), kinds.pop("n_tracks")
+        finder = cls(**kinds)
+        if not 0 <= n_tracks <= len(names) or introns[1] > 10**4:  # or its tables may not fit in memory
+            raise ModelFileError("the weights are those of another gene model")
+        machine = finder._machine(introns, n_tracks)
+        if machine.n_weights != len(names) or machine.weight_names() != names:
+            raise ModelFileError("the weights are those of another gene model")
+        unpack_fit(finder, machine.n_weights, header, arrays)
+        finder.set_params(**kinds)
+        finder.machine_, finder.introns_, finder.skipped_ = machine, introns, []
+        return finder
+
+
+def _annotated(X: Any, y: Any) -> list[AnnotatedSequence]:
+    """What was given, as annotated sequences."""
+    found = [
+        item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
+        for s, item in enumerate(X)
+    ]
+    if y is None:
+        return found
+    genes = list(y)
+    if len(genes) != len(found):
+        raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
+    return [
+        AnnotatedSequence(sequence.name, sequence.sequence, tuple(transcripts))
+        for sequence, transcripts in zip(found, genes, strict=True)
+    ]
+
+
+def _text(item: Any, s: int) -> str:
+    if not isinstance(item, str):
+        raise DataError(f"sequence {s}: found {type(item).__name__}, expected nucleotides")
+    return item
+
+
+def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
+    if tracks is None:
+        return None
+    values = [np.asarray(track, dtype=np.float64) for track in tracks]
+    if len(values) != len(sequences):
+        raise DataError(f"found tracks of {len(values)} sequences, expected those of {len(sequences)}")
+    for s, (track, sequence) in enumerate(zip(values, sequences, strict=True)):
+        if track.ndim != 2 or len(track) != len(sequence.sequence):
+            raise DataError(
+                f"sequence {s}: found tracks of shape {track.shape}, expected a row for each of its "
+                f"{len(sequence.sequence)} bases"
+            )
+    return values
+
+
+def _of_each(values: Any, sequences: Sequence[AnnotatedSequence], what: str) -> np.ndarray:
+    found = np.asarray(values)
+    if found.shape != (len(sequences),):
+        raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
+    return found
+
+
+def _score(coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int) -> float | None:
+    if coding is None:
+        return None
+    of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
+    return float(min(1.0, of_bases.mean()))
+
+
+def _named(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -> tuple[Transcript, ...]:
+    return tuple(
+        Transcript(contig, strand, exons, f"{contig}.g{k}.t1", f"{contig}.g{k}", score)
+        for k, (strand, exons, score) in enumerate(genes, 1)
+    )
