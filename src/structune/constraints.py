@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from structune.errors import DataError
@@ -52,9 +51,9 @@ def validation_constraints(
 
 def _partition(sizes: IntArray, n_sets: int, random_state: int) -> list[IntArray]:
     """Examples of each set: in random order, each goes to the set that has least."""
-    if not 1 <= n_sets <= sizes.size:
+    if not isinstance(n_sets, int | np.integer) or not 1 <= n_sets <= sizes.size:
         raise DataError(
-            f"found {sizes.size} examples for validation_sets={n_sets}, expected at least one set and one "
+            f"found {sizes.size} examples and validation_sets={n_sets!r}, expected at least one set, and an "
             "example for each: ask for fewer sets, or cut long examples into several"
         )
     set_of, filled = np.empty(sizes.size, np.int64), np.zeros(n_sets)

@@ -68,8 +68,9 @@ def minimize_saddle_point(
     """Minimise f(w) where h_j(w) <= gamma for all j (Chen et al. 2009, section 4).
 
     Minimises L = f + sum_j beta_j max(0, h_j - gamma) (equation 10) over w by L-BFGS, raises the multipliers
-    of what is violated, and so on, each time from where the last one ended. Above a threshold, which need not
-    be met exactly, the penalties are exact: the minimum of L meets the constraints.
+    of what is violated, and so on, each time from where the last one ended, or closer to zero if L is lower
+    there. Above a threshold, which need not be met exactly, the penalties are exact: the minimum of L meets
+    the constraints.
 
     Parameters
     ----------
@@ -107,8 +108,7 @@ def minimize_saddle_point(
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
-    if not 0 < gamma < np.inf:
-        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
+    check_gamma(gamma)
     monitor, w, n_rounds = monitor or Monitor(), start, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
@@ -116,9 +116,10 @@ def minimize_saddle_point(
     try:
         pull = float(np.linalg.norm(objective(np.zeros_like(start))[1]))
         for n_rounds in range(1, max_rounds + 1):
+            lagrangian = search.lagrangian(beta)
             fit = minimize_smooth(
-                search.penalised(beta),
-                w,
+                lagrangian,
+                _halved(lagrangian, w) if n_rounds > 1 else w,
                 scale=np.ones_like(start) if scale is None else scale,
                 gradient_tolerance=tolerance * pull,
                 least_gain=_LEAST_GAIN * tolerance,
@@ -146,6 +147,12 @@ def minimize_saddle_point(
             raise
         status = stop_status(stop)
     return search.solution(status, beta, n_rounds)
+
+
+def check_gamma(gamma: Any) -> None:
+    """Raise a `DataError` for a bound that is not a positive number."""
+    if isinstance(gamma, bool) or not isinstance(gamma, float | int | np.number) or not 0 < gamma < np.inf:
+        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
 
 
 def fit_constrained(
@@ -215,7 +222,7 @@ class _Search:
             self.best = iterate
         return iterate
 
-    def penalised(self, multipliers: FloatArray) -> Objective:
+    def lagrangian(self, multipliers: FloatArray) -> Objective:
         """L and its gradient (equations 10 and 11) at the multipliers."""
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
@@ -241,6 +248,17 @@ class _Search:
             constraint_values=best.values,
             n_rounds=n_rounds,
         )
+
+
+def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
+    """`w`, halved while that lowers L: off ridges of kinks, on which no quasi-Newton direction descends.
+
+    If L is convex and lower at w = 0, as where that meets the constraints, it falls along the way there.
+    """
+    value = lagrangian(w)[0]
+    while (lower := lagrangian(w / 2)[0]) < value:
+        w, value = w / 2, lower
+    return w
 
 
 def _doubling(multipliers: FloatArray, end: _Iterate, n_rounds: int) -> FloatArray:
