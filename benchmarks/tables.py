@@ -242,7 +242,9 @@ def alignment_center() -> str:
         for row in data["sizes"]
     ]
     header = ["training pairs", *(f"Q, prior {name}" for name in data["sizes"][0]["q"]), "difference"]
-    note = f"Means and deviations over {data['draws']} draws, on {data['test_pairs']} pairs of other families."
+    note = (
+        f"Means and deviations over {data['draws']} draws, on {data['test_pairs']} pairs of other families."
+    )
     return f"{table(header, rows)}\n\n{note} BLOSUM62 11/1 has {data['base']:.3f}."
 
 

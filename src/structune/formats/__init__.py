@@ -14,6 +14,7 @@ from structune.formats.dot_bracket import (
 )
 from structune.formats.fasta import read_fasta, write_fasta
 from structune.formats.letor import LetorData, read_letor, write_letor
+from structune.formats.prices import PriceTable, read_prices
 from structune.formats.protein_alignments import (
     ProteinAlignment,
     read_protein_alignments,
@@ -27,6 +28,7 @@ from structune.formats.stockholm import read_stockholm
 __all__ = [
     "ConllData",
     "LetorData",
+    "PriceTable",
     "ProteinAlignment",
     "RNARecord",
     "drop_pseudoknots",
@@ -39,6 +41,7 @@ __all__ = [
     "read_dot_bracket",
     "read_fasta",
     "read_letor",
+    "read_prices",
     "read_protein_alignments",
     "read_proteins",
     "read_rna",
