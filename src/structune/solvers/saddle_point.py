@@ -21,6 +21,7 @@ MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
 _FIRST_STEP = 1e-9  # c of equation 15
 _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
+_PROJECTIONS = 20
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -68,9 +69,12 @@ def minimize_saddle_point(
     """Minimise f(w) where h_j(w) <= gamma for all j (Chen et al. 2009, section 4).
 
     Minimises L = f + sum_j beta_j max(0, h_j - gamma) (equation 10) over w by L-BFGS, raises the multipliers
-    of what is violated, and so on, each time from where the last one ended, or closer to zero if L is lower
-    there. Above a threshold, which need not be met exactly, the penalties are exact: the minimum of L meets
-    the constraints.
+    of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
+    the minimum of L meets the constraints.
+
+    L-BFGS gets stuck at kinks. Each round therefore starts where the last one ended, after some projections
+    on planes of violated constraints and, where it lowers L, closer to zero. Where many kinks meet at the
+    minimum the search ends near it, not at it.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def minimize_saddle_point(
             lagrangian = search.lagrangian(beta)
             fit = minimize_smooth(
                 lagrangian,
-                _halved(lagrangian, w) if n_rounds > 1 else w,
+                _halved(lagrangian, search.projected(w)) if n_rounds > 1 else w,
                 scale=np.ones_like(start) if scale is None else scale,
                 gradient_tolerance=tolerance * pull,
                 least_gain=_LEAST_GAIN * tolerance,
@@ -180,7 +184,7 @@ def fit_constrained(
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
-    scale = curvature_scale(precision, risk.variance(start))
+    scale = curvature_scale(precision, risk.at_zero.variance)
     return minimize_saddle_point(
         penalised(risk, precision), constraints, start, scale=scale, tolerance=tolerance, **options
     )
@@ -233,6 +237,21 @@ class _Search:
 
         return function
 
+    def projected(self, w: FloatArray) -> FloatArray:
+        """`w` after some projections on the plane of the constraint that is violated most.
+
+        Off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that meets
+        convex constraints with half of gamma to spare, the objective unseen (Polyak 1969).
+        """
+        for _ in range(_PROJECTIONS):
+            found = self.evaluate(w)
+            j = int(np.argmax(found.excess))
+            slope = found.slopes[j]
+            if not found.violation or not slope.any():
+                break
+            w = w - (found.values[j] - 0.5 * self.gamma) / float(slope @ slope) * slope
+        return w
+
     def solution(self, status: str, multipliers: FloatArray, n_rounds: int) -> SaddlePoint:
         best = self.best
         assert best is not None
@@ -251,10 +270,7 @@ class _Search:
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
-    """`w`, halved while that lowers L: off ridges of kinks, on which no quasi-Newton direction descends.
-
-    If L is convex and lower at w = 0, as where that meets the constraints, it falls along the way there.
-    """
+    """`w`, halved while that lowers L, as it does where w = 0 meets the constraints and much has to shrink."""
     value = lagrangian(w)[0]
     while (lower := lagrangian(w / 2)[0]) < value:
         w, value = w / 2, lower
