@@ -270,7 +270,7 @@ class _Search:
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
-    """`w`, halved while that lowers L, as it does where w = 0 meets the constraints and much has to shrink."""
+    """`w`, halved while that lowers L, as where w = 0 meets the constraints and much has to shrink."""
     value = lagrangian(w)[0]
     while (lower := lagrangian(w / 2)[0]) < value:
         w, value = w / 2, lower
