@@ -215,12 +215,14 @@ class _Search:
         self.best: _Iterate | None = None
         self.n = 0
 
-    def evaluate(self, w: FloatArray) -> _Iterate:
-        value, gradient = self.objective(w)
+    def constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, slopes and excesses of the constraints."""
         found = [constraint.value_and_gradient(w) for constraint in self.constraints]
         values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
-        excess = np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
-        iterate = _Iterate(w, value, gradient, values, slopes, excess)
+        return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
+
+    def evaluate(self, w: FloatArray) -> _Iterate:
+        iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
         self.n += 1
         if iterate.better_than(self.best):
             self.best = iterate
@@ -244,12 +246,11 @@ class _Search:
         convex constraints with half of gamma to spare, the objective unseen (Polyak 1969).
         """
         for _ in range(_PROJECTIONS):
-            found = self.evaluate(w)
-            j = int(np.argmax(found.excess))
-            slope = found.slopes[j]
-            if not found.violation or not slope.any():
+            values, slopes, excess = self.constrain(w)
+            j = int(np.argmax(excess))
+            if not excess[j] or not slopes[j].any():
                 break
-            w = w - (found.values[j] - 0.5 * self.gamma) / float(slope @ slope) * slope
+            w = w - (values[j] - 0.5 * self.gamma) / float(slopes[j] @ slopes[j]) * slopes[j]
         return w
 
     def solution(self, status: str, multipliers: FloatArray, n_rounds: int) -> SaddlePoint:
@@ -284,6 +285,6 @@ def _doubling(multipliers: FloatArray, end: _Iterate, n_rounds: int) -> FloatArr
 
 def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray:
     """Twice the multipliers of what is violated, and at least a share of the `pull` of f."""
-    slope = np.maximum(np.linalg.norm(end.slopes, axis=1), np.finfo(float).tiny)
-    first = np.maximum(_FIRST_SHARE * pull / slope, _FIRST_STEP)
+    slope = np.linalg.norm(end.slopes, axis=1)
+    first = np.maximum(_FIRST_SHARE * pull / np.where(slope > 0, slope, np.inf), _FIRST_STEP)
     return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)
