@@ -22,6 +22,7 @@ _FIRST_STEP = 1e-9  # c of equation 15
 _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
 _PROJECTIONS = 20
+_MOST_STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -100,7 +101,8 @@ def minimize_saddle_point(
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of one round.
+        Of a round without penalties. With them L-BFGS takes 10 steps at a time, and goes on without raising
+        the multipliers once the constraints are met.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 
@@ -127,7 +129,7 @@ def minimize_saddle_point(
                 scale=np.ones_like(start) if scale is None else scale,
                 gradient_tolerance=tolerance * pull,
                 least_gain=_LEAST_GAIN * tolerance,
-                max_iterations=max_iterations,
+                max_iterations=min(max_iterations, _MOST_STEPS) if beta.any() else max_iterations,
                 monitor=monitor,
             )
             fit.check()
@@ -140,8 +142,10 @@ def minimize_saddle_point(
                 multipliers=beta.tolist(),
             )
             if not end.violation:
-                status = "converged"
-                break
+                if fit.status != "iterations":
+                    status = "converged"
+                    break
+                continue
             if np.all(beta[end.excess > 0] >= max_multiplier):
                 break
             raised = _balanced(beta, end, pull) if schedule == "balanced" else _doubling(beta, end, n_rounds)
