@@ -61,8 +61,9 @@ class SequenceTagger(StructuredEstimator):
         "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
         all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
         bounds the summed scores of the best labels minus those of the annotated ones by `gamma`. Where no
-        weights label a part right, this takes scores down until it holds. With `tuning`, precisions are
-        tuned first, without the constraints. Log loss and complete labels only.
+        weights label a part right, this takes scores down until it holds, and probabilities are close to
+        uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and complete
+        labels only.
     validation_sets : int
         Parts that the sequences are shared out to at random. All are training data too, and sequences stay
         whole: cut a single long one into several.
