@@ -193,7 +193,9 @@ def plot(result: dict[str, Any], path: Path) -> None:
     for method in METHODS:
         if method != "majority":  # far below
             accuracy = [100 * row["accuracy"][method] for row in bins]
-            axes.plot(accuracy, marker="o" if method in MODELS else "s", markersize=4, label=method)
+            style = {"marker": "o" if method in MODELS else "s", "markersize": 4}
+            style["linestyle"] = "--" if method == "constrained" else "-"  # it may lie on the unconstrained one
+            axes.plot(accuracy, label=method, **style)
     names = [f"{100 * row['low']:.0f} to {100 * row['high']:.0f}\n{row['tickers']} tickers" for row in bins]
     axes.set_xticks(range(len(bins)), names)
     axes.set(xlabel="accuracy of the unconstrained CRF, %", ylabel="mean accuracy, smoothed prices, %")
