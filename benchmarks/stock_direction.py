@@ -194,7 +194,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
         if method != "majority":  # far below
             accuracy = [100 * row["accuracy"][method] for row in bins]
             style = {"marker": "o" if method in MODELS else "s", "markersize": 4}
-            style["linestyle"] = "--" if method == "constrained" else "-"  # it may lie on the unconstrained one
+            style["linestyle"] = "--" if method == "constrained" else "-"  # the lines may coincide
             axes.plot(accuracy, label=method, **style)
     names = [f"{100 * row['low']:.0f} to {100 * row['high']:.0f}\n{row['tickers']} tickers" for row in bins]
     axes.set_xticks(range(len(bins)), names)
