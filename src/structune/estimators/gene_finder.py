@@ -279,6 +279,7 @@ class GeneFinder(StructuredEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
         names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        kinds["donors"] = tuple(kinds["donors"])
         introns, n_tracks = tuple(kinds.pop("introns")), kinds.pop("n_tracks")
         finder = cls(**kinds)
         if not 0 <= n_tracks <= len(names) or introns[1] > 10**4:  # or its tables may not fit in memory
