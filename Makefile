@@ -39,6 +39,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rna_ramp.py
 	$(BIN)/python benchmarks/tightness.py
+	$(BIN)/python benchmarks/stock_direction.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -501,6 +501,23 @@ def solvers() -> str:
     return table(["solver", *gaps], rows)
 
 
+def stock_direction() -> str:
+    data = result("stock_direction")["summary"]
+    shown = ("unconstrained", "constrained", "regularised", "persistence", "frequencies", "majority")
+
+    def row(name: str, accuracy: dict[str, float]) -> list[str]:
+        return [name, *(f"{100 * accuracy[method]:.1f}" for method in shown)]
+
+    rows = [
+        row(f"{100 * each['low']:.0f} to {100 * each['high']:.0f} ({each['tickers']})", each["accuracy"])
+        for each in data["bins"]
+        if each["tickers"]
+    ]
+    rows += [row(f"all ({data['tickers']}), {truth}", data["accuracy"][truth]) for truth in data["accuracy"]]
+    gains = "; ".join(f"{name} {interval(gain)}" for name, gain in data["constrained minus"].items())
+    return f"{table(['accuracy, % (tickers)', *shown], rows)}\n\nConstrained minus, points: {gains}."
+
+
 def main() -> None:
     text = README.read_text()
     makers = {
@@ -521,6 +538,7 @@ def main() -> None:
         "flat-groups": flat_groups,
         "noisy-classes": noisy_classes,
         "solvers": solvers,
+        "stock-direction": stock_direction,
     }
     for name, make in makers.items():
         if f"<!-- {name} -->" not in text:

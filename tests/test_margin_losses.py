@@ -12,7 +12,7 @@ from maxima import ENUMERATED, OUTER, SLOPE, enumerated, risk_of
 from structune import margin_losses as module
 from structune.errors import CapabilityError, DataError
 from structune.losses import LogLoss, SquaredLoss
-from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.margin_losses import EquivalentMarginLoss, MarginLoss, PerceptronLoss, RampLoss
 from structune.risk import Risk
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
@@ -68,6 +68,7 @@ def test_unknown_outer_functions():
     [
         (MarginLoss(), "margin", {"best", "cost"}, True),
         (MarginLoss("slack", "huber"), "margin", {"best", "cost", "rescaled"}, True),
+        (PerceptronLoss(), "perceptron", {"best"}, True),
         (RampLoss(), "ramp", {"best", "cost"}, False),
         (RampLoss("slack"), "ramp", {"best", "cost", "rescaled"}, False),
         (EquivalentMarginLoss(), "equivalent", {"best", "cost", "equivalent"}, False),

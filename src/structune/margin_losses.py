@@ -129,9 +129,11 @@ class MaximumLoss:
         rows = structure.feature_rows(shard, found.outputs) - own
         return sp.csr_array(rows.multiply(found.factor[:, None])), structure.cost(shard, found.outputs)
 
-    def maximum(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+    def maximum(
+        self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True
+    ) -> float:
         """Weighted sum of the outer function of the maximum; adds a subgradient."""
-        found = self.violations(structure, shard, w)
+        found = self.violations(structure, shard, w, augmented)
         value, slope = self.outer_value(found.value)
         if gradient is not None:
             self.add_features(structure, shard, found, shard.weights * slope, gradient)
@@ -165,6 +167,23 @@ class MarginLoss(MaximumLoss):
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         return self.maximum(structure, shard, w, gradient)
+
+
+class PerceptronLoss(MaximumLoss):
+    """max f - f(x, y): how far the example's own output is from the best; zero where it is the best.
+
+    Convex, and positively homogeneous in the weights. Collins 2002; the constraints of Chen et al. 2009
+    (equation 6) are sums of it, and the difference of features is a subgradient.
+    """
+
+    name = "perceptron"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs = frozenset({"best"})
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        return self.maximum(structure, shard, w, gradient, augmented=False)
 
 
 class DifferenceLoss(MaximumLoss):

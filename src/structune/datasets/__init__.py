@@ -7,6 +7,7 @@ from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.ohsumed import OhsumedData, load_ohsumed
 from structune.datasets.protein_alignments import load_protein_alignments
 from structune.datasets.rna import RNAData, load_rna
+from structune.datasets.stocks import load_stocks
 from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "load_ohsumed",
     "load_protein_alignments",
     "load_rna",
+    "load_stocks",
     "load_uci",
     "load_verified_genes",
     "simulate_hmm",

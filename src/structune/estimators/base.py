@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from structune.constraints import validation_constraints
 from structune.errors import CapabilityError, DataError
 from structune.estimators.base_file import Arrays, pack_fit
 from structune.executors import make_executor
@@ -20,8 +22,10 @@ from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
+from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
+from structune.solvers.saddle_point import check_gamma, fit_constrained
 from structune.structures.base import FloatArray, Groups, Shard, Structure, split_evenly
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
@@ -49,6 +53,9 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     holdout: float
     folds: int | None
     hessian: str
+    constraints: str | None = None
+    validation_sets: int = 3
+    gamma: float = 0.01
     tolerance: float
     max_iterations: int
     max_seconds: float | None
@@ -97,9 +104,11 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         if example_groups is not None and len(example_groups) != len(shard):
             raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
+        constraints = self._constraints(structure, loss, shard)
         with Monitor(self.verbose, self.max_seconds) as monitor, one_thread():
             if self.tuning is None:
-                result = self._fit_fixed(problem(splits=False), start, monitor)
+                built = problem(splits=False)
+                result = self._fit_fixed(built, start, monitor)
             else:
                 tuner = self._tuner(self.tuning)
                 options = {
@@ -109,7 +118,10 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     "strata": strata,
                     "random_state": self.random_state,
                 }
-                result = tuner.tune(problem(splits=tuner.needs_splits, **options), monitor)
+                built = problem(splits=tuner.needs_splits, **options)
+                result = tuner.tune(built, monitor)
+            if constraints:
+                result = self._fit_constrained(built, constraints, result, monitor)
         penalty = self._precisions(groups) if self.tuning is None else result.precision
         if origin is not None:
             result.w = result.w + origin
@@ -161,6 +173,68 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             end["lower_bound"] = fit.lower_bound
         monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
         return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
+
+    def _constraints(self, structure: Structure, loss: Loss, shard: Shard) -> list[Risk]:
+        """What `constraints` asks for, one function a validation set."""
+        if self.constraints is None:
+            return []
+        if self.constraints != "validation":
+            raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
+        if not isinstance(loss, LogLoss):
+            raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
+        check_gamma(self.gamma)
+        executor = make_executor(self.n_jobs)
+        return validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
+
+    def _fit_constrained(
+        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
+    ) -> TuningResult:
+        """Go on from a fit to one that meets the constraints, with the same precisions."""
+        stopped, risk = result.status in ("budget", "interrupted"), problem.full
+        before = risk.passes
+        fit = fit_constrained(
+            risk,
+            GroupedL2(problem.groups, result.log_precision).precision,
+            constraints,
+            result.w,
+            gamma=self.gamma,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
+        )
+        validation = sum(h.passes * h.n_parts for h in constraints) / risk.n_parts
+        monitor.record(
+            "constrained fit",
+            objective=fit.objective,
+            passes=risk.passes - before + validation,
+            constraint_values=fit.constraint_values.tolist(),
+            multipliers=fit.multipliers.tolist(),
+        )
+        return replace(
+            result,
+            w=fit.w,
+            status=result.status if stopped else fit.status,
+            passes=result.passes + risk.passes - before + validation,
+            history=monitor.history,
+        )
+
+    @property
+    def constraint_values_(self) -> FloatArray:
+        """How far each validation set's annotation scores below the best output, at the fitted weights."""
+        return np.array(self._constrained_record["constraint_values"])
+
+    @property
+    def multipliers_(self) -> FloatArray:
+        """Of each validation set's constraint; 0 where it never had to pull."""
+        return np.array(self._constrained_record["multipliers"])
+
+    @property
+    def _constrained_record(self) -> dict[str, Any]:
+        check_is_fitted(self, "history_")
+        for record in self.history_[-1:]:
+            if record["stage"] == "constrained fit":
+                return record
+        raise AttributeError("the model was fitted without constraints")
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = make_tuner(tuning)

@@ -57,6 +57,17 @@ class SequenceTagger(StructuredEstimator):
         Number of folds to hold out in turn instead.
     hessian : {"exact", "complex-step", "finite-difference"}
         How tuning makes the products with a Hessian that it needs.
+    constraints : None or "validation"
+        "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
+        all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
+        bounds the summed scores of the best labels minus those of the annotated ones by `gamma`. Where no
+        weights label a part right, this takes scores down until it holds, and probabilities are close to
+        uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and complete
+        labels only.
+    validation_sets : int
+        Parts that the sequences are shared out to at random. All are training data too, and sequences stay
+        whole: cut a single long one into several.
+    gamma : float
     tolerance : float
         A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
         losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
@@ -71,7 +82,7 @@ class SequenceTagger(StructuredEstimator):
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
     random_state : int
-        Of the held-out split.
+        Of the held-out split, and of the validation sets.
     verbose : int
         1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
@@ -86,9 +97,12 @@ class SequenceTagger(StructuredEstimator):
         Weights in each group.
     history_ : list of dict
     status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted".
+        "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
+        be met.
     passes_ : float
         Passes over the training data that the fit took.
+    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
+        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
     chain_ : Chain
     extra_ : dict
         What was saved with a loaded model.
@@ -119,6 +133,9 @@ class SequenceTagger(StructuredEstimator):
         holdout: float = 0.2,
         folds: int | None = None,
         hessian: str = "exact",
+        constraints: str | None = None,
+        validation_sets: int = 3,
+        gamma: float = 0.01,
         tolerance: float = TOLERANCE,
         max_iterations: int = 1000,
         max_seconds: float | None = None,
@@ -138,6 +155,9 @@ class SequenceTagger(StructuredEstimator):
         self.holdout = holdout
         self.folds = folds
         self.hessian = hessian
+        self.constraints = constraints
+        self.validation_sets = validation_sets
+        self.gamma = gamma
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds

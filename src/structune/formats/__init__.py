@@ -21,6 +21,7 @@ from structune.formats.gene_writers import write_coding_sequences, write_gff3, w
 from structune.formats.genomes import read_genomes
 from structune.formats.gff3 import GeneAnnotation, read_gff3
 from structune.formats.letor import LetorData, read_letor, write_letor
+from structune.formats.prices import PriceTable, read_prices
 from structune.formats.protein_alignments import (
     ProteinAlignment,
     read_protein_alignments,
@@ -37,6 +38,7 @@ __all__ = [
     "ConllData",
     "GeneAnnotation",
     "LetorData",
+    "PriceTable",
     "ProteinAlignment",
     "RNARecord",
     "Skipped",
@@ -57,6 +59,7 @@ __all__ = [
     "read_genomes",
     "read_gff3",
     "read_letor",
+    "read_prices",
     "read_protein_alignments",
     "read_proteins",
     "read_rna",

@@ -61,6 +61,17 @@ def part_of_kernel(function):
     return _compile(function, forceinline=True, no_cpython_wrapper=True)
 
 
+def bare_kernel(function):
+    """The same for what allocates nothing: references to arrays are then not counted, which takes longer than
+    the work itself where a loop reads many arrays."""
+    return _compile(function, _nrt=False)
+
+
+def part_of_bare_kernel(function):
+    """The same for what only bare kernels call."""
+    return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+
+
 def _compile(function, **options):
     # nothing calls kernels from C, and wrappers for tuples of arrays take long to compile
     options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}

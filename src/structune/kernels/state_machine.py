@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels._jit import bare_kernel, part_of_bare_kernel
 
 FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
 _SMALL = 1e-60  # sums of rows below this, or above its inverse, are scaled
@@ -93,13 +93,16 @@ class Rows(NamedTuple):
     prefix: Any
 
 
-class Handed(NamedTuple):
-    """What backward hands to the block before: ``cell`` (history, S), of its last rows; ``ending``
-    (history, J): the mass of jumps that began after these rows; ``inside`` (J,): that of those going on."""
+class Scratch(NamedTuple):
+    """Memory that kernels are lent: ``factor`` (C,), ``value`` (S,), ``last`` (J,) of int64; and for backward
+    ``to`` (history + B, S), what paths are worth from a row on, and ``ending`` (history + B, J), the mass of
+    the jumps that began after a row."""
 
-    cell: Any
+    factor: Any
+    value: Any
+    last: Any
+    to: Any
     ending: Any
-    inside: Any
 
 
 class Counts(NamedTuple):
@@ -113,7 +116,7 @@ class Counts(NamedTuple):
     columns: Any
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def emit(graph, table, letters, t, out):
     """The factor of each column at a position."""
     word, reverse = letters.word[t], letters.reverse_word[t]
@@ -126,7 +129,7 @@ def emit(graph, table, letters, t, out):
             out[c] *= np.exp(letters.extra[t, c])
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def emit_log(graph, logs, letters, t, c):
     """The log of what one column emits."""
     label, reads, reverse = graph.label[c], graph.reads[c], letters.reverse_word[t]
@@ -138,7 +141,7 @@ def emit_log(graph, logs, letters, t, c):
     return value
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def jump_factor(graph, f, letters, rows, j, r, t, length):
     """Of a jump that comes to row r, at position t, after ``length`` positions; not its last gate."""
     row, opening = r - length - 1, graph.jump_open[j]
@@ -146,22 +149,30 @@ def jump_factor(graph, f, letters, rows, j, r, t, length):
     return np.exp(log) * letters.sites[opening, t - length]
 
 
-@part_of_kernel
-def last_openings(graph, letters, t, out):
-    """Of each jump, the number of openings up to ``t - shortest``."""
-    for j in range(out.size):
-        a, b = letters.opening_first[j], letters.opening_first[j + 1]
-        out[j] = a + np.searchsorted(letters.openings[a:b], t - graph.shortest, side="right")
+@part_of_bare_kernel
+def jump_of(graph, lane):
+    j = 0
+    while graph.jump_first[j + 1] <= lane:
+        j += 1
+    return j
 
 
-@kernel
-def forward(graph, f, letters, first, n_rows, rows):
+@part_of_bare_kernel
+def pass_openings(graph, letters, j, t, last):
+    """Let ``last[j]`` be the number of openings that are not too near to t, from one that is not above it."""
+    end = letters.opening_first[j + 1]
+    while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
+        last[j] += 1
+
+
+@bare_kernel
+def forward(graph, f, letters, first, n_rows, rows, scratch):
     """Fill the rows of a block from those before it; False if a sum left the range of a double."""
     history, cell = graph.longest + 1, rows.cell
     S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
-    factor = np.empty(C, cell.dtype)
-    last = np.empty(J, np.int64)
-    last_openings(graph, letters, first - 1, last)
+    factor, last = scratch.factor, scratch.last
+    for j in range(J):
+        last[j] = letters.opening_first[j]
     for r in range(history, history + n_rows):
         t = first + r - history
         letter = letters.letter[t]
@@ -172,10 +183,7 @@ def forward(graph, f, letters, first, n_rows, rows):
         if letters.gates[t]:
             _through_gates(graph, f, letters, t, r, cell)
         for j in range(J):
-            end = letters.opening_first[j + 1]
-            while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
-                last[j] += 1
-            _jumps_to(graph, f, letters, rows, j, r, t, last[j])
+            _jumps_to(graph, f, letters, rows, j, r, t, last)
             log = emit_log(graph, f.logs, letters, t, graph.jump_column[j])
             rows.prefix[r, j] = rows.prefix[r - 1, j] + log
         emit(graph, f.table, letters, t, factor)
@@ -194,7 +202,7 @@ def forward(graph, f, letters, first, n_rows, rows):
     return True
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _through_gates(graph, f, letters, t, r, cell):
     gates, letter = letters.gates[t], letters.letter[t]
     for g in range(graph.gated_first.size - 1):
@@ -205,9 +213,9 @@ def _through_gates(graph, f, letters, t, r, cell):
                     cell[r, graph.gated_target[e]] += cell[r - 1, graph.gated_source[e]] * factor
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jumps_to(graph, f, letters, rows, j, r, t, last):
-    """Add the jumps that come to row r; ``last`` is the number of openings that are not too near."""
+    """Add the jumps that come to row r."""
     a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
@@ -218,7 +226,8 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
             cell[r, graph.lane_inside[k]] += cell[row, graph.lane_source[k]] * value
     if not letters.gates[t] >> close & 1:
         return
-    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+    pass_openings(graph, letters, j, t, last)
+    for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
@@ -232,22 +241,20 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
                 cell[r, target] += cell[row, graph.lane_source[k]] * value
 
 
-@kernel
-def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
+@bare_kernel
+def backward(graph, f, letters, first, n_rows, rows, mass, inside, counts, scratch):
     """How often each factor is used in the block, added to ``counts``; False if any was lost on the way.
 
-    ``mass`` is how often all paths together count; ``handed`` is what the block after gives, and then what
-    this one does.
+    ``mass`` is how often all paths together count. What the block after hands to this one is in the last
+    rows of ``scratch.to`` and ``scratch.ending``, and ``inside`` (J,), the mass of the jumps that go on; what
+    this block hands on is then in the first rows.
     """
-    history, cell, dtype = graph.longest + 1, rows.cell, rows.cell.dtype
-    S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
-    to = np.zeros((history + n_rows, S), dtype)
-    ending = np.zeros((history + n_rows, J), dtype)
-    to[n_rows:] = handed.cell
-    ending[n_rows:] = handed.ending
-    factor, value = np.empty(C, dtype), np.empty(S, dtype)
-    last, closed = np.empty(J, np.int64), True
-    last_openings(graph, letters, first + n_rows - 1, last)
+    history, cell = graph.longest + 1, rows.cell
+    C, J = graph.label.size, graph.jump_open.size
+    to, ending, factor, value, last = scratch.to, scratch.ending, scratch.factor, scratch.value, scratch.last
+    closed = True
+    for j in range(J):
+        last[j] = letters.opening_first[j + 1]
     for r in range(history + n_rows - 1, history - 1, -1):
         t = first + r - history
         letter = letters.letter[t]
@@ -264,9 +271,9 @@ def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
             found += used.real
             count_emitted(graph, letters, counts, c, t, used)
         for j in range(J):
-            handed.inside[j] -= ending[r, j]
-            found += handed.inside[j].real
-            count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
+            inside[j] -= ending[r, j]
+            found += inside[j].real
+            count_emitted(graph, letters, counts, graph.jump_column[j], t, inside[j])
         closed = closed and abs(found - mass) < _CLOSED * mass
 
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
@@ -274,16 +281,19 @@ def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
         if letters.gates[t]:
             _back_through_gates(graph, f, letters, t, r, cell, value, to, counts)
         for j in range(J):
-            start = letters.opening_first[j]
-            while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
-                last[j] -= 1
-            _jumps_from(graph, f, letters, rows, j, r, t, last[j], value, to, ending, handed.inside, counts)
-    handed.cell[:] = to[:history]
-    handed.ending[:] = ending[:history]
+            _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts)
     return closed
 
 
-@part_of_kernel
+@part_of_bare_kernel
+def repass_openings(graph, letters, j, t, last):
+    """The same as `pass_openings`, from a number that is not below it."""
+    start = letters.opening_first[j]
+    while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
+        last[j] -= 1
+
+
+@part_of_bare_kernel
 def count_emitted(graph, letters, counts, c, t, used):
     label, reads = graph.label[c], graph.reads[c]
     counts.table[label, letters.reverse_word[t] if reads == REVERSE else letters.word[t]] += used
@@ -293,7 +303,7 @@ def count_emitted(graph, letters, counts, c, t, used):
         counts.columns[t, c] += used
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _back_through_gates(graph, f, letters, t, r, cell, value, to, counts):
     gates, letter = letters.gates[t], letters.letter[t]
     for g in range(graph.gated_first.size - 1):
@@ -307,7 +317,7 @@ def _back_through_gates(graph, f, letters, t, r, cell, value, to, counts):
                     counts.sites[g, t] += cell[r - 1, a] * v
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts):
     """Hand the values of row r to where jumps to it began, and count them."""
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
@@ -323,7 +333,8 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         inside[j] += total
     if not letters.gates[t] >> close & 1:
         return
-    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+    repass_openings(graph, letters, j, t, last)
+    for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
@@ -341,7 +352,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         inside[j] += total
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _lane_from(graph, f, rows, k, row, value, to, counts):
     a, w = graph.lane_source[k], graph.lane_weight[k]
     v = f.edges[w] * value

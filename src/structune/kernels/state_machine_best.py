@@ -2,90 +2,92 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
-from structune.kernels.state_machine import emit_log, last_openings
+from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.state_machine import emit_log, jump_of, pass_openings
 
 
-@kernel
-def best(graph, f, letters, first, n_rows, rows, came_from):
+@bare_kernel
+def best(graph, f, letters, first, n_rows, rows, scratch, came_from):
     """Fill the rows of a block from those before, as `forward` does with sums; ``f`` and sites are logs.
 
     ``came_from`` (n_rows, S) becomes the state before, or, of what comes by a jump, S and the lane.
     """
-    history = graph.longest + 1
-    last = np.empty(graph.jump_open.size, np.int64)
-    last_openings(graph, letters, first - 1, last)
+    history, cell = graph.longest + 1, rows.cell
+    S, J = cell.shape[1], graph.jump_open.size
+    last = scratch.last
+    for j in range(J):
+        last[j] = letters.opening_first[j]
     for r in range(history, history + n_rows):
-        t = first + r - history
-        here, before, back = rows.cell[r], rows.cell[r - 1], came_from[r - history]
-        here[:] = -np.inf
+        t, out = first + r - history, r - history
         letter = letters.letter[t]
+        for s in range(S):
+            cell[r, s] = -np.inf
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             a, b = graph.source[e], graph.target[e]
-            if before[a] > here[b]:
-                here[b], back[b] = before[a], a
-        _through_gates(graph, f, letters, t, before, here, back)
-        for j in range(last.size):
-            end = letters.opening_first[j + 1]
-            while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
-                last[j] += 1
-            _jumps_to(graph, f, letters, rows, j, r, t, last[j], here, back)
-            c = graph.jump_column[j]
-            rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(graph, f.logs, letters, t, c)
+            if cell[r - 1, a] > cell[r, b]:
+                cell[r, b], came_from[out, b] = cell[r - 1, a], a
+        if letters.gates[t]:
+            _through_gates(graph, f, letters, t, r, cell, out, came_from)
+        for j in range(J):
+            _jumps_to(graph, f, letters, rows, j, r, t, last, out, came_from)
+            log = emit_log(graph, f.logs, letters, t, graph.jump_column[j])
+            rows.prefix[r, j] = rows.prefix[r - 1, j] + log
         for c in range(graph.label.size):
             log = emit_log(graph, f.logs, letters, t, c)
             for s in range(graph.column_first[c], graph.column_first[c + 1]):
-                here[s] += log
+                cell[r, s] += log
 
 
-@part_of_kernel
-def _through_gates(graph, f, letters, t, before, here, back):
+@part_of_bare_kernel
+def _through_gates(graph, f, letters, t, r, cell, out, came_from):
     gates, letter = letters.gates[t], letters.letter[t]
-    for g in range(graph.gated_first.size - 1 if gates else 0):
+    for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:
             for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                 if graph.gated_letters[e] >> letter & 1:
                     a, b = graph.gated_source[e], graph.gated_target[e]
-                    value = before[a] + (letters.sites[g, t] + f.edges[graph.gated_weight[e]])
-                    if value > here[b]:
-                        here[b], back[b] = value, a
+                    value = cell[r - 1, a] + (letters.sites[g, t] + f.edges[graph.gated_weight[e]])
+                    if value > cell[r, b]:
+                        cell[r, b], came_from[out, b] = value, a
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jump_log(graph, letters, rows, j, r, t, length):
     row, opening = r - length - 1, graph.jump_open[j]
     return rows.prefix[r - 1, j] - rows.prefix[row, j] + letters.sites[opening, t - length]
 
 
-@part_of_kernel
-def _jumps_to(graph, f, letters, rows, j, r, t, last, here, back):
-    lanes, S = range(graph.jump_first[j], graph.jump_first[j + 1]), here.size
-    u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
+@part_of_bare_kernel
+def _jumps_to(graph, f, letters, rows, j, r, t, last, out, came_from):
+    a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
+    u, letter, close, S = t - graph.longest, letters.letter[t], graph.jump_close[j], cell.shape[1]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
         log = f.lengths[f.lengths.size - 1] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
-        cell = rows.cell[r - graph.longest - 1]
-        for k in lanes:
-            value = cell[graph.lane_source[k]] + (f.edges[graph.lane_weight[k]] + log)
-            if value > here[graph.lane_inside[k]]:
-                here[graph.lane_inside[k]], back[graph.lane_inside[k]] = value, S + k
+        row = r - graph.longest - 1
+        for k in range(a, b):
+            target = graph.lane_inside[k]
+            value = cell[row, graph.lane_source[k]] + (f.edges[graph.lane_weight[k]] + log)
+            if value > cell[r, target]:
+                cell[r, target], came_from[out, target] = value, S + k
     if not letters.gates[t] >> close & 1:
         return
-    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+    pass_openings(graph, letters, j, t, last)
+    for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
         log = _jump_log(graph, letters, rows, j, r, t, length)
         log += f.lengths[length - graph.shortest] + letters.sites[close, t]
-        cell = rows.cell[r - length - 1]
-        for k in lanes:
+        row = r - length - 1
+        for k in range(a, b):
             target = graph.lane_target[k, letter]
             if target >= 0:
-                value = cell[graph.lane_source[k]] + (f.edges[graph.lane_weight[k]] + log)
-                if value > here[target]:
-                    here[target], back[target] = value, S + k
+                value = cell[row, graph.lane_source[k]] + (f.edges[graph.lane_weight[k]] + log)
+                if value > cell[r, target]:
+                    cell[r, target], came_from[out, target] = value, S + k
 
 
-@kernel
+@bare_kernel
 def trace(graph, f, letters, first, rows, came_from, state, t, path):
     """Follow the best path from ``state`` at position t to before the block; fills ``path`` on the way.
 
@@ -103,15 +105,16 @@ def trace(graph, f, letters, first, rows, came_from, state, t, path):
             inside = graph.lane_inside[lane]
             if state != inside:
                 length = _length_of(graph, f, letters, rows, lane, r, t)
-            path[t - length : t] = inside
+            for p in range(t - length, t):
+                path[p] = inside
             state, t = graph.lane_source[lane], t - length - 1
     return state, t
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _length_of(graph, f, letters, rows, lane, r, t):
     """How long the best jump is that comes to a state by a lane: found again from the scores."""
-    j = np.searchsorted(graph.jump_first, lane, side="right") - 1
+    j = jump_of(graph, lane)
     most, found = -np.inf, 0
     for o in range(letters.opening_first[j], letters.opening_first[j + 1]):
         length = t - letters.openings[o]

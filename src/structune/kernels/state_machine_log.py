@@ -5,11 +5,16 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
-from structune.kernels.state_machine import count_emitted, emit_log, last_openings
+from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.state_machine import (
+    count_emitted,
+    emit_log,
+    pass_openings,
+    repass_openings,
+)
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _plus(a, b):
     """log(exp(a) + exp(b)), of complex numbers too."""
     high, low = (a, b) if a.real >= b.real else (b, a)
@@ -18,18 +23,19 @@ def _plus(a, b):
     return high + np.log(1.0 + np.exp(low - high))
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _times(a, b):
     """The log of a product: what cannot be stays so."""
     return a if a.real == -np.inf else a + b
 
 
-@kernel
-def forward(graph, f, letters, first, n_rows, rows):
+@bare_kernel
+def forward(graph, f, letters, first, n_rows, rows, scratch):
     """Fill the rows of a block from those before it."""
     history = graph.longest + 1
-    last = np.empty(graph.jump_open.size, np.int64)
-    last_openings(graph, letters, first - 1, last)
+    last = scratch.last
+    for j in range(last.size):
+        last[j] = letters.opening_first[j]
     for r in range(history, history + n_rows):
         t = first + r - history
         here, before = rows.cell[r], rows.cell[r - 1]
@@ -46,10 +52,7 @@ def forward(graph, f, letters, first, n_rows, rows):
                         log = letters.sites[g, t] + f.edges[graph.gated_weight[e]]
                         here[b] = _plus(here[b], _times(before[a], log))
         for j in range(last.size):
-            end = letters.opening_first[j + 1]
-            while last[j] < end and letters.openings[last[j]] <= t - graph.shortest:
-                last[j] += 1
-            _jumps_to(graph, f, letters, rows, j, r, t, last[j], here)
+            _jumps_to(graph, f, letters, rows, j, r, t, last, here)
             c = graph.jump_column[j]
             rows.prefix[r, j] = rows.prefix[r - 1, j] + emit_log(graph, f.logs, letters, t, c)
         for c in range(graph.label.size):
@@ -59,13 +62,13 @@ def forward(graph, f, letters, first, n_rows, rows):
     return True
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jump_log(graph, letters, rows, j, r, t, length):
     row, opening = r - length - 1, graph.jump_open[j]
     return rows.prefix[r - 1, j] - rows.prefix[row, j] + letters.sites[opening, t - length]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
     lanes = range(graph.jump_first[j], graph.jump_first[j + 1])
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
@@ -77,7 +80,8 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
             here[graph.lane_inside[k]] = _plus(here[graph.lane_inside[k]], value)
     if not letters.gates[t] >> close & 1:
         return
-    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+    pass_openings(graph, letters, j, t, last)
+    for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
@@ -91,18 +95,13 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
                 here[target] = _plus(here[target], value)
 
 
-@kernel
-def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
+@bare_kernel
+def backward(graph, f, letters, first, n_rows, rows, mass, inside, counts, scratch):
     """How often each factor is used in the block, added to ``counts``."""
-    history, S, J = graph.longest + 1, rows.cell.shape[1], graph.jump_open.size
-    dtype = rows.cell.dtype
-    to = np.full((history + n_rows, S), -np.inf, dtype)
-    ending = np.zeros((history + n_rows, J), dtype)
-    to[n_rows:] = handed.cell
-    ending[n_rows:] = handed.ending
-    value = np.empty(S, dtype)
-    last = np.empty(J, np.int64)
-    last_openings(graph, letters, first + n_rows - 1, last)
+    history, J = graph.longest + 1, graph.jump_open.size
+    to, ending, value, last = scratch.to, scratch.ending, scratch.value, scratch.last
+    for j in range(J):
+        last[j] = letters.opening_first[j + 1]
     for r in range(history + n_rows - 1, history - 1, -1):
         t = first + r - history
         here, before, back = rows.cell[r], rows.cell[r - 1], to[r - 1]
@@ -113,8 +112,8 @@ def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
                 count_emitted(graph, letters, counts, c, t, _share(here[s], to[r, s]))
                 value[s] = _times(to[r, s], log)
         for j in range(J):
-            handed.inside[j] -= ending[r, j]
-            count_emitted(graph, letters, counts, graph.jump_column[j], t, handed.inside[j])
+            inside[j] -= ending[r, j]
+            count_emitted(graph, letters, counts, graph.jump_column[j], t, inside[j])
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             back[graph.source[e]] = _plus(back[graph.source[e]], value[graph.target[e]])
         for g in range(graph.gated_first.size - 1 if gates else 0):
@@ -127,22 +126,17 @@ def backward(graph, f, letters, first, n_rows, rows, mass, handed, counts):
                         counts.edges[w] += _share(before[a], v)
                         counts.sites[g, t] += _share(before[a], v)
         for j in range(J):
-            start = letters.opening_first[j]
-            while last[j] > start and letters.openings[last[j] - 1] > t - graph.shortest:
-                last[j] -= 1
-            _jumps_from(graph, f, letters, rows, j, r, t, last[j], value, to, ending, handed.inside, counts)
-    handed.cell[:] = to[:history]
-    handed.ending[:] = ending[:history]
+            _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts)
     return True
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _share(a, b):
     """The probability of what has these logs before and after."""
     return np.exp(a + b) if a.real > -np.inf and b.real > -np.inf else 0.0 * np.exp(0.0 * a.imag)
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, inside, counts):
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
@@ -157,7 +151,8 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         inside[j] += total
     if not letters.gates[t] >> close & 1:
         return
-    for o in range(last - 1, letters.opening_first[j] - 1, -1):
+    repass_openings(graph, letters, j, t, last)
+    for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
@@ -176,7 +171,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         inside[j] += total
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _lane_from(graph, f, rows, k, row, value, to, counts):
     a, w = graph.lane_source[k], graph.lane_weight[k]
     v = _times(value, f.edges[w])

@@ -1,12 +1,10 @@
 """Words and gates of sequences, scores of gates, and the features of given paths."""
 
-import numpy as np
-
-from structune.kernels._jit import kernel
-from structune.kernels.state_machine import count_emitted
+from structune.kernels._jit import bare_kernel
+from structune.kernels.state_machine import count_emitted, jump_of
 
 
-@kernel
+@bare_kernel
 def words(letter, length, out, reverse):
     """The word of ``length`` letters that ends at each position, and that of the other strand that does.
 
@@ -28,7 +26,7 @@ def words(letter, length, out, reverse):
         reverse[t] = none
 
 
-@kernel
+@bare_kernel
 def open_gates(letter, motif, at, bit, gates):
     """Set a bit where a motif begins ``at`` positions after."""
     n, m = letter.size, motif.size
@@ -40,7 +38,7 @@ def open_gates(letter, motif, at, bit, gates):
             gates[t] |= 1 << bit
 
 
-@kernel
+@bare_kernel
 def score_sites(gates, bit, place, reverse, word, none, first, window, start, out):
     """Add the scores of a gate from position ``start`` on, where it is open: sums over a window."""
     n, some = word.size, window.shape[1]
@@ -54,7 +52,7 @@ def score_sites(gates, bit, place, reverse, word, none, first, window, start, ou
             out[t - start] += total
 
 
-@kernel
+@bare_kernel
 def count_sites(gates, bit, place, reverse, word, none, first, used, start, window):
     """Add how often a gate was used at each position from ``start`` on to the counts of its window."""
     n, some = word.size, window.shape[1]
@@ -66,7 +64,7 @@ def count_sites(gates, bit, place, reverse, word, none, first, used, start, wind
                     window[k, word[p] % some] += used[t - start]
 
 
-@kernel
+@bare_kernel
 def count_path(graph, column, letters, path, weight, counts):
     """Add the features of a path to counts; returns the first position that it cannot come to, or -1.
 
@@ -78,7 +76,7 @@ def count_path(graph, column, letters, path, weight, counts):
         lane = graph.lane_of[state]
         length = 1
         if lane >= 0 and state != before:  # a jump, unless it is long
-            j = _jump_of(graph, lane)
+            j = jump_of(graph, lane)
             while length <= graph.longest and t + length < n and path[t + length] == state:
                 length += 1
             opening = graph.jump_open[j]
@@ -109,12 +107,7 @@ def count_path(graph, column, letters, path, weight, counts):
     return n
 
 
-@kernel
-def _jump_of(graph, lane):
-    return np.searchsorted(graph.jump_first, lane, side="right") - 1
-
-
-@kernel
+@bare_kernel
 def _count_edge(graph, letters, t, source, target, weight, counts):
     """Whether there is an edge."""
     letter, gates = letters.letter[t], letters.gates[t]

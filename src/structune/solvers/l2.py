@@ -13,7 +13,7 @@ from structune.solvers.bundle import minimize_bundle
 from structune.solvers.cccp import minimize_cccp
 from structune.solvers.lbfgs import minimize_smooth
 from structune.solvers.newton import minimize_newton
-from structune.solvers.solution import TOLERANCE, Solution
+from structune.solvers.solution import TOLERANCE, Objective, Solution
 from structune.structures.base import FloatArray
 
 _GAP = 10.0
@@ -58,12 +58,7 @@ def fit_l2(
     if not risk.smooth:
         return _fit_kinks(risk, precision, start, tolerance=_GAP * tolerance, **ends)
 
-    def objective(w: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = risk.value_and_gradient(w)
-        pull = precision * w
-        gradient += pull
-        return value + 0.5 * float(pull @ w), gradient
-
+    objective = penalised(risk, precision)
     w = np.zeros(risk.n_weights) if start is None else start
     gradient_tolerance = tolerance * risk.at_zero.gradient_norm
     if risk.dense or risk.quadratic:
@@ -72,8 +67,26 @@ def fit_l2(
             return fit
         start = w = fit.w  # where curvatures vanish, gradients still lead on
     variance = risk.at_zero.variance if start is None else risk.variance(start)
-    diagonal = np.where(precision + variance > 0, precision + variance, 1.0)  # a weight that nothing moves
-    return minimize_smooth(objective, w, scale=diagonal**-0.25, gradient_tolerance=gradient_tolerance, **ends)
+    scale = curvature_scale(precision, variance)
+    return minimize_smooth(objective, w, scale=scale, gradient_tolerance=gradient_tolerance, **ends)
+
+
+def penalised(risk: Risk, precision: FloatArray) -> Objective:
+    """w -> risk(w) + 1/2 sum_i precision_i w_i^2 and its gradient."""
+
+    def objective(w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = risk.value_and_gradient(w)
+        pull = precision * w
+        gradient += pull
+        return value + 0.5 * float(pull @ w), gradient
+
+    return objective
+
+
+def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
+    """What `minimize_smooth` divides variables by; 1 for a weight that nothing moves."""
+    diagonal = np.where(precision + variance > 0, precision + variance, 1.0)
+    return np.asarray(diagonal**-0.25)
 
 
 def _fit_kinks(risk: Risk, precision: FloatArray, start: FloatArray | None, **ends: Any) -> Solution:

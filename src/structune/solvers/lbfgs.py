@@ -60,6 +60,7 @@ def minimize_smooth(
     *,
     scale: FloatArray,
     gradient_tolerance: float,
+    least_gain: float = 0.0,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
@@ -72,6 +73,9 @@ def minimize_smooth(
     start, scale : ndarray, shape (n_weights,)
     gradient_tolerance : float
         Ends when the Euclidean norm of the gradient is at most this.
+    least_gain : float
+        Ends, as "stalled", when a step gains no more than this, relative to the objective: for functions with
+        kinks, whose gradients do not vanish at the minimum.
     max_iterations : int
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
@@ -82,7 +86,7 @@ def minimize_smooth(
         "maxcor": memory,
         "maxiter": max_iterations,
         "maxfun": 10**9,
-        "ftol": 0.0,
+        "ftol": least_gain,
         "gtol": 0.0,
         "maxls": 30,
     }

@@ -13,7 +13,7 @@ from structune.errors import DataError
 from structune.kernels import state_machine as linear
 from structune.kernels import state_machine_best as viterbi
 from structune.kernels import state_machine_log as log_domain
-from structune.kernels.state_machine import Counts, Factors, Handed, Letters, Rows
+from structune.kernels.state_machine import Counts, Factors, Letters, Rows, Scratch
 from structune.kernels.state_machine_paths import count_path, count_sites, score_sites
 from structune.structures.base import Array, FloatArray
 from structune.structures.machine_tally import Tally
@@ -136,6 +136,14 @@ class Paths:
         rows.cell[self.history - 1, self.graph.begins] = 0.0 if self.in_logs else 1.0
         return rows
 
+    def _lent(self, size: int) -> Scratch:
+        """What kernels are lent; for backward, of a block of a size."""
+        dtype, n_jumps = self.w.dtype, self.graph.jump_open.size
+        to = self._empty_rows(size).cell
+        ending = np.zeros((len(to), n_jumps), dtype)
+        factor, value = np.empty(self.graph.label.size, dtype), np.empty(to.shape[1], dtype)
+        return Scratch(factor, value, np.empty(n_jumps, np.int64), to, ending)
+
     def _history(self, rows: Rows) -> Rows:
         """A copy of the last rows: what the next block begins with."""
         return Rows(*(part[-self.history :].copy() for part in rows))
@@ -162,7 +170,7 @@ class Sums(Paths):
     """The log partition function and expected features, in the linear domain."""
 
     @cached_property
-    def scratch(self) -> Tally:
+    def counted(self) -> Tally:
         """Of one sequence."""
         return Tally.empty(self.weights, self.w.dtype)
 
@@ -182,7 +190,7 @@ class Sums(Paths):
 
     def _fill(self, block: Block, rows: Rows) -> bool:
         arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
-        return bool(self.kernels.forward(*arguments))
+        return bool(self.kernels.forward(*arguments, self._lent(0)))
 
     def _log_sum(self, ends: Array) -> Any:
         return np.log(ends.sum())
@@ -196,36 +204,45 @@ class Sums(Paths):
         """
         if factor == 0.0:
             return True
-        self.scratch.clear()
-        handed, rows, block = self._handed(done, factor), done.rows, done.block
+        self.counted.clear()
+        rows, block, lent, inside = done.rows, done.block, self._ends(done, factor), self._no_jumps()
         spans = self.blocks(sequence)
         for (first, end), history in zip(reversed(spans), reversed(done.histories), strict=True):
             if end != len(sequence):
                 block, rows = self.block(sequence, first, end), self._rows_after(history, end - first)
                 self._fill(block, rows)
+                lent = self._lent_before(lent, end - first)
             n = end - block.low
-            counts = self.scratch.at_positions(n, 0 if columns is None and not self.weights.n_tracks else n)
-            arguments = self.graph, self.factors, block.letters, block.local, block.size
-            if not self.kernels.backward(*arguments, rows, factor, handed, counts):
+            counts = self.counted.at_positions(n, 0 if columns is None and not self.weights.n_tracks else n)
+            arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
+            if not self.kernels.backward(*arguments, factor, inside, counts, lent):
                 return False
             self._count_positions(sequence, counts, block.low)
             if columns is not None:
                 columns[first:end] = counts.columns[block.local :].real
-        return tally.add(self.scratch)
+        return tally.add(self.counted)
 
-    def _handed(self, done: Forward, factor: float) -> Handed:
-        """What the last block is handed: the share of each state that a path may end in, times ``factor``."""
-        jumps, dtype = self.graph.jump_open.size, self.w.dtype
-        cell = self._empty_rows(0).cell
-        cell[-1, self.graph.ends] = self._share(done, factor)
-        return Handed(cell, np.zeros((self.history, jumps), dtype), np.zeros(jumps, dtype))
+    def _no_jumps(self) -> Array:
+        return np.zeros(self.graph.jump_open.size, self.w.dtype)
+
+    def _ends(self, done: Forward, factor: float) -> Scratch:
+        """What backward is lent for the last block: the share of the states that a path may end in."""
+        lent = self._lent(done.block.size)
+        lent.to[-1, self.graph.ends] = self._share(done, factor)
+        return lent
+
+    def _lent_before(self, after: Scratch, size: int) -> Scratch:
+        """What backward is lent for a block before one that is done."""
+        lent = self._lent(size)
+        lent.to[size:], lent.ending[size:] = after.to[: self.history], after.ending[: self.history]
+        return lent
 
     def _share(self, done: Forward, factor: float) -> Any:
         return factor / done.rows.cell[-1, self.graph.ends].sum()
 
     def _count_positions(self, sequence: Sequence, counts: Counts, low: int) -> None:
         """Count the features of what is at positions, from `low` on."""
-        weights, parts = self.weights, self.scratch.parts
+        weights, parts = self.weights, self.counted.parts
         for g, gate in enumerate(weights.machine.gates):
             for signal, place in gate.signals:
                 if signal in weights.windows:
@@ -238,12 +255,12 @@ class Sums(Paths):
     def add_path(self, sequence: Sequence, path: NDArray[np.int8], tally: Tally, factor: float) -> int:
         """Add ``factor`` times a path's features; the first position that it cannot come to, or -1."""
         n, machine = len(sequence), self.weights.machine
-        self.scratch.clear()
-        counts = self.scratch.at_positions(n, n if self.weights.n_tracks else 0)
+        self.counted.clear()
+        counts = self.counted.at_positions(n, n if self.weights.n_tracks else 0)
         letters = self.block(sequence, 0, n).letters
         wrong = int(count_path(self.graph, machine.state_column, letters, path, factor, counts))
         self._count_positions(sequence, counts, 0)
-        tally.add(self.scratch)
+        tally.add(self.counted)
         return wrong
 
 
@@ -291,7 +308,7 @@ class Best(Paths):
     def _fill(self, block: Block, rows: Rows) -> NDArray[np.int16]:
         came_from = np.zeros((block.size, len(self.weights.machine.states)), np.int16)
         arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
-        viterbi.best(*arguments, came_from)
+        viterbi.best(*arguments, self._lent(0), came_from)
         return came_from
 
 

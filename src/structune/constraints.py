@@ -1,0 +1,63 @@
+"""Constraints that hold a model to validation sets while it trains (Chen et al. 2009, section 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.executors import ThreadExecutor
+from structune.margin_losses import PerceptronLoss
+from structune.risk import Risk
+from structune.structures.base import IntArray, Shard, Structure
+
+
+def validation_constraints(
+    structure: Structure,
+    shard: Shard,
+    n_sets: int = 3,
+    random_state: int = 0,
+    executor: ThreadExecutor | None = None,
+) -> list[Risk]:
+    """One function a validation set: the best score minus that of the annotated output, summed over it.
+
+    h_j of equation 6, for `structune.solvers.saddle_point`. It is convex, zero at w = 0 and where all of the
+    set is predicted right, and grows in proportion to w elsewhere; the difference of features is its exact
+    subgradient.
+
+    The sets are drawn from the training data, which all stay training data ("single training, multiple
+    validation", section 3.1): a random partition of the examples, into sets of about the same length.
+    Examples stay whole; a long sequence has to be cut into several by the caller.
+
+    Parameters
+    ----------
+    structure : Structure
+        With the capability "best".
+    shard : Shard
+        All training examples.
+    n_sets : int
+    random_state : int
+    executor : ThreadExecutor, optional
+
+    Raises
+    ------
+    DataError
+        Fewer examples than sets, or outputs that are known in part only.
+    """
+    if shard.partial:
+        raise DataError("found outputs known in part, expected complete ones: constraints need their scores")
+    parts = _partition(shard.sizes(), n_sets, random_state)
+    return [Risk.over(structure, PerceptronLoss(), shard.take(part), executor) for part in parts]
+
+
+def _partition(sizes: IntArray, n_sets: int, random_state: int) -> list[IntArray]:
+    """Examples of each set: in random order, each goes to the set that has least."""
+    if not isinstance(n_sets, int | np.integer) or not 1 <= n_sets <= sizes.size:
+        raise DataError(
+            f"found {sizes.size} examples and validation_sets={n_sets!r}, expected at least one set, and an "
+            "example for each: ask for fewer sets, or cut long examples into several"
+        )
+    set_of, filled = np.empty(sizes.size, np.int64), np.zeros(n_sets)
+    for i in np.random.default_rng(random_state).permutation(sizes.size):
+        set_of[i] = np.argmin(filled)
+        filled[set_of[i]] += sizes[i]
+    return [np.flatnonzero(set_of == j) for j in range(n_sets)]
