@@ -12,6 +12,9 @@ from simulated_genes import flip
 from structune.errors import DataError
 from structune.estimators.gene_examples import SkippedGenesWarning, cut_examples
 from structune.formats import AnnotatedSequence, Skipped, Transcript, coding_problems
+from structune.structures.gene_paths import gene_path
+from structune.structures.gene_weights import gene_weights
+from structune.structures.state_machine import StateMachine
 
 CODING = "ATGGCCTAA"
 
@@ -89,6 +92,21 @@ def test_the_longest_transcript_that_makes_sense():
     assert cut([AnnotatedSequence("c", text2, (shorter, whole))]).transcripts[0].name == "whole"
     found = cut([AnnotatedSequence("c", text, (longer,))])
     assert found.skipped == [Skipped("c", "g", "length no multiple of three")]
+
+
+@given(st.integers(0, 10**6))
+def test_examples_have_paths(seed):
+    """Of the genes with introns near their ends those that split no codon there are learned from."""
+    sequence = simulated.annotated(np.random.default_rng(seed), most_introns=20, whole=1)
+    found = cut([sequence])
+    machine = gene_weights("full", "both").machine
+    paths = [
+        gene_path(machine, text, [t]) for text, t in zip(found.sequences, found.transcripts, strict=True)
+    ]
+    StateMachine(gene_weights("full", "both")).encode(found.sequences, paths)  # refuses what is no path
+    names = [t.gene for t in sequence.transcripts if min(b - a for a, b in (t.exons[0], t.exons[-1])) < 3]
+    reason = "a start or stop codon split by an intron"
+    assert found.skipped == [Skipped("c", name, reason) for name in names]
 
 
 def test_strands_and_what_files_left_out():
