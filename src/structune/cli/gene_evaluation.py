@@ -39,7 +39,10 @@ class Evaluation:
         record = [
             ("sensitivity", "share of what is annotated that was found"),
             ("precision", "share of what was predicted that is annotated so"),
-            ("exon", "its coding part, by both ends; a transcript by all of them; a gene by one transcript"),
+            ("nucleotide", "a coding base"),
+            ("exon", "a coding part, right if both its ends are"),
+            ("transcript", "right if all its coding parts are"),
+            ("gene", "right if one of its transcripts is"),
         ]
         print_tables(
             numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
