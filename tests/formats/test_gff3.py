@@ -144,6 +144,10 @@ def test_what_is_skipped_is_named(lines, reason):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            cds(1, 9, attributes='gene_id "g"; transcript_id "t";'),
+            'found \'gene_id "g"; transcript_id "t";\', which is GTF',
+        ),
         (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
         (line(start=10), "found the span 10 to 9, expected a start from 1 to the end"),
         (line(end="9" * 5000), "found the span '1' to '9999"),

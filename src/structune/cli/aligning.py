@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import typer
 
@@ -19,6 +17,7 @@ from structune.cli.align_data import check_gamma, open_aligner
 from structune.cli.batches import Progress, batches
 from structune.cli.file_names import drawing_paths
 from structune.cli.reports import INTERRUPTED, check_targets
+from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import ProteinAlignment, read_proteins
@@ -73,7 +72,7 @@ def run(request: Request) -> int:
     path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
-            _opened(request.output) as out,
+            open_text(request.output) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
         ):
             for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
@@ -88,16 +87,6 @@ def run(request: Request) -> int:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
     return 0
-
-
-@contextmanager
-def _opened(output: str) -> Iterator[IO[str]]:
-    if output == "-":
-        yield sys.stdout
-    else:
-        opened: Any = gzip.open if output.endswith(".gz") else open
-        with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
-            yield file
 
 
 def _pairs(request: Request) -> tuple[Iterator[Named], int]:

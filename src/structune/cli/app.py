@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 import structune
-from structune.cli import align_commands, rank_commands, rna_commands, tagger_commands
+from structune.cli import align_commands, gene_commands, rank_commands, rna_commands, tagger_commands
 from structune.cli.groups import SETTINGS, Commands, kinds
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `align` to align proteins from alignments; `tagger`, a word that may be left out, to label
-sequences from a column file. Each has its own options: see `structune train rna --help` and the like.
+LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3; `tagger`,
+a word that may be left out, to label sequences from a column file. Each has its own options: see
+`structune train rna --help` and the like.
 
 \b
 Example:
@@ -22,12 +23,14 @@ Example:
   structune train rna train.dbn --model rna.structune --penalty 0.5
   structune train rank queries.txt --model ranker.structune --penalty 2
   structune train align families/ --model aligner.structune --penalty 5
+  structune train genes genes.gb --model genes.structune
 """
 _TUNE = """Learn a model, and its regularisation with it.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `align` to align proteins from alignments; `tagger`, a word that may be left out, to label
-sequences from a column file. Each has its own options: see `structune tune rna --help` and the like.
+LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3; `tagger`,
+a word that may be left out, to label sequences from a column file. Each has its own options: see
+`structune tune rna --help` and the like.
 
 \b
 Example:
@@ -35,12 +38,13 @@ Example:
   structune tune rna train.dbn --model rna.structune --families families.tsv
   structune tune rank queries.txt --model ranker.structune
   structune tune align families/ --model aligner.structune
+  structune tune genes genes.gff3 --sequences genome.fa --model genes.structune
 """
 _EVALUATE = """Compare predictions with what is known to be right.
 
 `rna` compares the base pairs of RNA structures; `rank` rankings with relevances, by NDCG; `align` the matches
-of alignments; `tagger`, a word that may be left out, the labels of a column file. Each has its own options:
-see `structune evaluate rna --help` and the like.
+of alignments; `genes` genes with an annotation; `tagger`, a word that may be left out, the labels of a column
+file. Each has its own options: see `structune evaluate rna --help` and the like.
 
 \b
 Example:
@@ -48,6 +52,7 @@ Example:
   structune evaluate rna pretrained test.dbn --curve
   structune evaluate rank ranker.structune test.txt
   structune evaluate align aligner.structune test.fa
+  structune evaluate genes genes.structune test.gb
 """
 
 app = typer.Typer(cls=Commands, **SETTINGS)
@@ -65,13 +70,13 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Sequence taggers (CRFs), RNA structures, rankings, protein alignments: models that tune themselves.
+    """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that tune themselves.
 
     `tune` learns a model and its regularisation from examples, `train` with a regularisation that you give;
     `evaluate` says how good it is. Each is for taggers, or with the word `rna` for RNA, `rank` for rankings,
-    `align` for alignments. `predict` labels new text with a tagger, `fold` gives the structures of RNA
-    sequences, with the model that comes with structune or with your own, `rank` sorts the documents of
-    queries, and `align` aligns proteins two by two.
+    `align` for alignments, `genes` for genes. `predict` labels new text with a tagger, `fold` gives the
+    structures of RNA sequences, with the model that comes with structune or with your own, `rank` sorts the
+    documents of queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome.
 
     Results go to standard output, progress and errors to standard error.
 
@@ -85,7 +90,13 @@ def root(
 def _add(name: str, help: str) -> None:
     """A group with the command of each kind of model."""
     group = kinds(help)
-    homes = {"tagger": tagger_commands, "rna": rna_commands, "rank": rank_commands, "align": align_commands}
+    homes = {
+        "tagger": tagger_commands,
+        "rna": rna_commands,
+        "rank": rank_commands,
+        "align": align_commands,
+        "genes": gene_commands,
+    }
     for kind, home in homes.items():
         group.command(kind)(getattr(home, name))
     app.add_typer(group, name=name)
@@ -98,3 +109,4 @@ app.command()(tagger_commands.predict)
 app.command()(rna_commands.fold)
 app.command()(rank_commands.rank)
 app.command()(align_commands.align)
+app.command()(gene_commands.genes)

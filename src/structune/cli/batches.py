@@ -37,12 +37,20 @@ class Progress:
         Number of items.
     stage, unit : str
         What is done, and to what.
+    digits : int
+        Of the count, behind the point.
     """
 
     def __init__(
-        self, shown: bool, total: int | None = None, *, stage: str = "fold", unit: str = "sequences"
+        self,
+        shown: bool,
+        total: int | None = None,
+        *,
+        stage: str = "fold",
+        unit: str = "sequences",
+        digits: int = 0,
     ) -> None:
-        self.count, self._total, self._stage, self._unit = 0, total, stage, unit
+        self.count, self._total, self._stage, self._unit, self._digits = 0.0, total, stage, unit, digits
         self._bars = Bars() if shown else None
         self._start = time.perf_counter()
 
@@ -54,10 +62,11 @@ class Progress:
         if self._bars is not None:
             self._bars.stop()
 
-    def advance(self, count: int) -> None:
+    def advance(self, count: float) -> None:
         """So many more are done."""
         self.count += count
         if self._bars is not None:
             rate = self.count / max(time.perf_counter() - self._start, 1e-9)
             done = None if self._total is None else self.count / self._total
-            self._bars.show_whole(self._stage, done, f"{self.count:,} {self._unit}, {rate:,.1f} a second")
+            line = f"{self.count:,.{self._digits}f} {self._unit}, {rate:,.{max(1, self._digits)}f} a second"
+            self._bars.show_whole(self._stage, done, line)

@@ -16,7 +16,7 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-_ORDER = ("train", "tune", "predict", "fold", "rank", "align", "evaluate")
+_ORDER = ("train", "tune", "predict", "fold", "rank", "align", "genes", "evaluate")
 _DEFAULT = "tagger"
 
 
@@ -54,7 +54,9 @@ class TaggerByDefault(TyperGroup):
 
 def kinds(help: str) -> typer.Typer:
     """A group with a command for each kind of model."""
-    app = typer.Typer(cls=TaggerByDefault, subcommand_metavar="[tagger | rna | rank | align] ...", **SETTINGS)
+    app = typer.Typer(
+        cls=TaggerByDefault, subcommand_metavar="[tagger | rna | rank | align | genes] ...", **SETTINGS
+    )
     app.callback(help=help)(_nothing)
     return app
 

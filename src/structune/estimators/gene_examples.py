@@ -15,6 +15,8 @@ from structune.formats.gene_checks import coding_problems
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 from structune.structures.base import FloatArray
 
+_CODON = 3
+
 
 class SkippedGenesWarning(UserWarning):
     """Some training genes are such that the model cannot learn from them."""
@@ -59,8 +61,8 @@ def cut_examples(
 ) -> GeneExamples:
     """An example for each gene: the gene, and up to `flank` bases, at most half of the way to the next one.
 
-    Of several transcripts of a gene the longest is taken of those that make sense. Left out are genes without
-    one, those that overlap or touch others, and those of strands that the model does not have.
+    Of several transcripts of a gene the longest is taken of those that make sense to the model. Left out are
+    genes without one, those that overlap or touch others, and those of strands that the model does not have.
     """
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
@@ -102,6 +104,8 @@ def _chosen(
     problem = ""
     for t in sorted(gene, key=lambda t: -t.length):
         problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]
+        if min(b - a for a, b in (t.exons[0], t.exons[-1])) < _CODON:
+            problems.append("a start or stop codon split by an intron")
         if t.strand not in strands:
             problems.append(f"on the strand {t.strand}")
         if not problems:

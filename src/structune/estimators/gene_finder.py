@@ -20,7 +20,7 @@ from structune.structures.base import FloatArray
 from structune.structures.gene_paths import gene_path, path_genes
 from structune.structures.gene_weights import gene_weights, intron_lengths
 from structune.structures.machine_shard import MachineShard
-from structune.structures.state_machine import StateMachine
+from structune.structures.state_machine import StateMachine, encode_letters
 from structune.tuning.problem import Tuner
 
 
@@ -250,17 +250,17 @@ class GeneFinder(StructuredEstimator):
             for sign in "+-"
         }
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """F1 of exons, both ends of which must be right.
 
         Parameters
         ----------
-        X, y
+        X, y, tracks
             As in `fit`.
         """
         annotated = _annotated(X, y)
         true, found = {}, {}
-        for s, (sequence, genes) in enumerate(zip(annotated, self.predict(annotated), strict=True)):
+        for s, (sequence, genes) in enumerate(zip(annotated, self.predict(annotated, tracks), strict=True)):
             true[str(s)], found[str(s)] = sequence.transcripts, genes
         return gene_scores(true, found).exon.f1
 
@@ -279,6 +279,7 @@ class GeneFinder(StructuredEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
         names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        kinds["donors"] = tuple(kinds["donors"])
         introns, n_tracks = tuple(kinds.pop("introns")), kinds.pop("n_tracks")
         finder = cls(**kinds)
         if not 0 <= n_tracks <= len(names) or introns[1] > 10**4:  # or its tables may not fit in memory
@@ -293,19 +294,23 @@ class GeneFinder(StructuredEstimator):
 
 
 def _annotated(X: Any, y: Any) -> list[AnnotatedSequence]:
-    """What was given, as annotated sequences."""
+    """What was given, as annotated sequences of nucleotides."""
+    if isinstance(X, str | AnnotatedSequence):
+        raise DataError(f"found one {type(X).__name__}, expected a list of sequences")
     found = [
         item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
         for s, item in enumerate(X)
     ]
+    for sequence in found:
+        encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide
     if y is None:
         return found
     genes = list(y)
     if len(genes) != len(found):
         raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
     return [
-        AnnotatedSequence(sequence.name, sequence.sequence, tuple(transcripts))
-        for sequence, transcripts in zip(found, genes, strict=True)
+        AnnotatedSequence(sequence.name, sequence.sequence, _transcripts(of, sequence.name))
+        for sequence, of in zip(found, genes, strict=True)
     ]
 
 
@@ -315,18 +320,26 @@ def _text(item: Any, s: int) -> str:
     return item
 
 
+def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
+    found = tuple(given)
+    for t in found:
+        if not isinstance(t, Transcript):
+            raise DataError(f"{name}: found {type(t).__name__}, expected a Transcript")
+    return found
+
+
 def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
     if tracks is None:
         return None
     values = [np.asarray(track, dtype=np.float64) for track in tracks]
     if len(values) != len(sequences):
         raise DataError(f"found tracks of {len(values)} sequences, expected those of {len(sequences)}")
-    for s, (track, sequence) in enumerate(zip(values, sequences, strict=True)):
-        if track.ndim != 2 or len(track) != len(sequence.sequence):
-            raise DataError(
-                f"sequence {s}: found tracks of shape {track.shape}, expected a row for each of its "
-                f"{len(sequence.sequence)} bases"
-            )
+    for track, sequence in zip(values, sequences, strict=True):
+        expected = len(sequence.sequence), values[0].shape[-1] if values[0].ndim else 0
+        if track.shape != expected:
+            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
+        if not np.isfinite(track).all():
+            raise DataError(f"{sequence.name}: found a track that is not finite")
     return values
 
 

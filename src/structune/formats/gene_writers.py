@@ -15,6 +15,7 @@ _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits
 _IN_NAME = _IN_CONTIG + "/()[]{}<>'\"#~"
 _SOURCE = "structune"
 _WIDTH = 60
+GFF3_HEAD = "##gff-version 3\n"
 
 
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
@@ -36,6 +37,11 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     DataError
         Names the transcript whose name is taken, and the gene on two contigs or strands.
     """
+    save(target, GFF3_HEAD + gff3_text(transcripts))
+
+
+def gff3_text(transcripts: Iterable[Transcript]) -> str:
+    """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
     genes: dict[str, list[Transcript]] = defaultdict(list)
     names = set[str]()
     for t in transcripts:
@@ -43,7 +49,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
             raise DataError(f"transcript {shown(t.name)}: found the name again, expected another one")
         names.add(t.name)
         genes[t.gene].append(t)
-    save(target, "##gff-version 3\n" + "".join(_gene_text(gene, of) for gene, of in genes.items()))
+    return "".join(_gene_text(gene, of) for gene, of in genes.items())
 
 
 def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
@@ -62,7 +68,11 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
     DataError
         There is no such genetic code.
     """
-    save(target, "".join(_fasta(t, t.protein(g.sequence, code)) for g in genomes for t in g.transcripts))
+    save(target, "".join(proteins_text(genome, code) for genome in genomes))
+
+
+def proteins_text(genome: AnnotatedSequence, code: int = 1) -> str:
+    return "".join(_fasta(t, t.protein(genome.sequence, code)) for t in genome.transcripts)
 
 
 def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence]) -> None:

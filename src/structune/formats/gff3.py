@@ -20,6 +20,7 @@ _FASTA = "##FASTA"
 _NUMBER = re.compile("[0-9]{1,18}")
 _PHASES = {"0": 0, "1": 1, "2": 2, ".": None}
 _CODON_STARTS = {"1": None, "2": 1, "3": 2}  # bp_genbank2gff3 writes that of the gene as phase of all parts
+_GTF = re.compile(r'(gene|transcript)_id "')
 _PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
 _MARKS = {  # attributes of features that are no whole genes
     "pseudo": "a pseudogene",
@@ -121,7 +122,7 @@ def read_gff3(source: Source) -> GeneAnnotation:
     ------
     DataError
         Names the file and line that is malformed: less than nine columns, a start beyond its end, a strand,
-        score or phase that is none, a part that is there twice.
+        score or phase that is none, a part that is there twice, attributes of GTF.
     """
     return parse_gff3(Lines(source))
 
@@ -148,6 +149,8 @@ def _add_line(found: _Features, number: int, text: str) -> None:
     attributes = _attributes(columns[8])
     part = _part(number, columns, attributes)
     if columns[2] == "CDS":
+        if _GTF.match(columns[8]):  # each part would be a gene
+            raise DataError(f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value")
         found.parts.append(_coding(part, columns[7]))
     elif name := attributes.get("ID"):
         found.parents[name] = _Parent(attributes.get("Parent", ""), part.score)

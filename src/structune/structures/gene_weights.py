@@ -57,13 +57,14 @@ def gene_weights(
 def length_bins(shortest: int, longest: int) -> tuple[int, ...]:
     """Where bins of lengths begin: at lengths that rise by a factor, apart by one at least."""
     edges = np.geomspace(shortest, longest + 1, _N_BINS + 1)[:-1]
-    return tuple(np.unique(edges.round().astype(int)).tolist())
+    starts = np.unique(edges.round().astype(int))
+    return tuple(starts[starts <= longest].tolist())
 
 
 def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
     """The shortest intron and the longest whose length has a weight, from those of training genes.
 
-    A little shorter than the shortest of them; and up to where two of three are, or 400.
+    A little shorter than the shortest of them; and twice as long as the shorter three of five, at most 400.
     """
     found = np.asarray(lengths)
     if not found.size:

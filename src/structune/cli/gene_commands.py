@@ -1,0 +1,180 @@
+"""The commands of genes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli import gene_options as gene_opt
+from structune.cli import options as opt
+from structune.cli.rna_options import Groups
+
+
+def train(
+    train: gene_opt.TrainFiles,
+    model: opt.ModelOption,
+    sequences: gene_opt.Sequences = None,
+    penalty: Annotated[
+        float,
+        typer.Option(
+            help="Precision of the Gaussian prior of all weights. Losses other than log want larger ones."
+        ),
+    ] = 1.0,
+    loss: opt.LossOption = opt.Loss.log,
+    features: gene_opt.Features = gene_opt.FeatureSet.full,
+    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
+    donors: gene_opt.Donors = ["GT"],  # noqa: B006
+    flank: gene_opt.Flank = 1000,
+    test: gene_opt.TestFiles = None,
+    test_sequences: gene_opt.TestSequences = None,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to find genes, with a regularisation that you give.
+
+    Genes that overlap others, or that lack a start or stop codon, splice sites, or whole codons, are left
+    out, and named.
+
+    Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune train genes genes.gb --model genes.structune --penalty 5
+      structune train genes genes.gff3.gz --sequences genome.fa.gz --model genes.structune
+    """
+    from structune.cli.gene_training import Request, run
+
+    settings = {
+        "tuning": None,
+        "penalty": penalty,
+        **_model(loss, features, strands, donors, flank),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), settings))
+
+
+def tune(
+    train: gene_opt.TrainFiles,
+    model: opt.ModelOption,
+    sequences: gene_opt.Sequences = None,
+    method: opt.MethodOption = opt.Method.implicit,
+    loss: opt.TunedLoss = opt.Loss.log,
+    features: gene_opt.Features = gene_opt.FeatureSet.full,
+    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
+    donors: gene_opt.Donors = ["GT"],  # noqa: B006
+    flank: gene_opt.Flank = 1000,
+    groups: Annotated[
+        Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+    ] = Groups.kind,
+    holdout: opt.Holdout = 0.2,
+    folds: opt.Folds = None,
+    test: gene_opt.TestFiles = None,
+    test_sequences: gene_opt.TestSequences = None,
+    plot: opt.TuningPlot = None,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = -1,
+    max_seconds: opt.MaxSeconds = None,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to find genes, and the regularisation with it.
+
+    What is held out are genes, with what is around them. Which cannot be learned from: see train genes.
+
+    Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune tune genes genes.gb --model genes.structune --plot tuning.png
+    """
+    from structune.cli.gene_training import Request, run
+
+    settings = {
+        "tuning": method.value,
+        "groups": groups.value,
+        "holdout": holdout,
+        "folds": folds,
+        "random_state": seed,
+        **_model(loss, features, strands, donors, flank),
+        **opt.fitting(jobs, max_seconds, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), settings))
+
+
+def evaluate(
+    model: gene_opt.ModelOrPrediction,
+    annotations: gene_opt.Annotations,
+    sequences: gene_opt.Sequences = None,
+    margin: gene_opt.Margin = None,
+    jobs: opt.Jobs = -1,
+    json: opt.Json = False,
+) -> None:
+    """Compare predicted genes with annotated ones.
+
+    Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons,
+    transcripts and genes, all sequences together. The genes are those that a model predicts, or those of a
+    GFF3 file.
+
+    \b
+    Example:
+      structune evaluate genes genes.structune test.gb --margin 500
+      structune evaluate genes predicted.gff3 known.gff3
+    """
+    from structune.cli.gene_evaluation import run
+
+    run(model, annotations, sequences, margin, jobs, json)
+
+
+def genes(
+    file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")],
+    model: gene_opt.ModelOption,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write, compressed if named .gz; standard output by default.",
+            show_default=False,
+        ),
+    ] = None,
+    proteins: Annotated[
+        Path | None,
+        typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
+    ] = None,
+    jobs: opt.Jobs = -1,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Find the genes of DNA sequences.
+
+    Soft-masked bases, in lower case, count as others do. The score of a gene is the mean probability of its
+    bases being coding. Genes come in the order of FASTA, which is never held in memory as a whole. What was
+    found before Ctrl-C has been written; the exit code is then 130.
+
+    \b
+    Example:
+      structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3
+    """
+    from structune.cli.gene_finding import Request, run
+
+    raise typer.Exit(run(Request(model, file, output, proteins, jobs, quiet)))
+
+
+def _model(
+    loss: opt.Loss,
+    features: gene_opt.FeatureSet,
+    strands: gene_opt.Strands,
+    donors: list[str],
+    flank: int,
+) -> dict[str, Any]:
+    """Settings of `GeneFinder` that train and tune share."""
+    return {
+        "loss": loss.value,
+        "features": features.value,
+        "strands": strands.value,
+        "donors": tuple(donor for some in donors for donor in some.split(",")),
+        "flank": flank,
+    }

@@ -1,0 +1,54 @@
+"""Annotated sequences and models as the gene commands read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import typer
+
+from structune.cli.batches import batches
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.estimators.gene_finder import GeneFinder
+from structune.formats import AnnotatedSequence, Skipped, read_genomes, skipped_text
+from structune.model_files import load
+
+_MOST_BASES, _MOST_SEQUENCES = 1_000_000, 64
+
+
+def read_annotated(
+    annotations: Sequence[Path], sequences: Sequence[Path] | None
+) -> Iterator[AnnotatedSequence]:
+    """The sequences of all files, one at a time."""
+    if sequences and len(sequences) != len(annotations):
+        raise DataError(
+            f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
+        )
+    for k, annotation in enumerate(annotations):
+        yield from read_genomes(annotation, sequences[k] if sequences else None)
+
+
+def some_at_a_time(sequences: Iterable[AnnotatedSequence]) -> Iterator[list[AnnotatedSequence]]:
+    """Short sequences together, which threads share; long ones alone."""
+    return batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+
+
+def open_finder(path: Path, n_jobs: int) -> GeneFinder:
+    """A model that train or tune saved."""
+    finder = load(path)
+    if not isinstance(finder, GeneFinder):
+        raise ModelFileError(
+            f"{path}: found a model of class {type(finder).__name__}, expected a gene finder"
+        )
+    if finder.machine_.weights.n_tracks:
+        raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
+    finder.set_params(n_jobs=n_jobs)
+    return finder
+
+
+def tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
+    """Say on standard error what of a file was left out."""
+    if skipped:
+        typer.echo(
+            f"structune: {name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}", err=True
+        )

@@ -1,0 +1,141 @@
+"""``structune evaluate genes``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from structune.cli.gene_data import open_finder, read_annotated, some_at_a_time, tell_skipped
+from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.errors import DataError
+from structune.estimators.gene_finder import GeneFinder
+from structune.formats import AnnotatedSequence, Skipped, Transcript, read_gff3
+from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_regions, gene_scores
+
+Genes = dict[str, tuple[Transcript, ...]]
+_ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found of what is annotated."""
+
+    scores: GeneScores
+
+    def show(self) -> None:
+        """Print it as tables."""
+        rows = [
+            (
+                f"{level} ({row['annotated']:,} annotated, {row['predicted']:,} predicted)",
+                list(row.values())[2:],
+            )
+            for level, row in self.as_dict().items()
+        ]
+        record = [
+            ("sensitivity", "share of what is annotated that was found"),
+            ("precision", "share of what was predicted that is annotated so"),
+            ("nucleotide", "a coding base"),
+            ("exon", "a coding part, right if both its ends are"),
+            ("transcript", "right if all its coding parts are"),
+            ("gene", "right if one of its transcripts is"),
+        ]
+        print_tables(
+            numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
+            record_table("What was compared", record),
+        )
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """As JSON shows it."""
+        found = {}
+        for k, level in enumerate(GENE_LEVELS):
+            annotated, predicted = self.scores.counts[:, k, :2].sum(axis=0).tolist()
+            found[level] = {
+                "annotated": annotated,
+                "predicted": predicted,
+                **self.scores.pooled(level)._asdict(),
+            }
+        return found
+
+
+def run(
+    model: Path,
+    annotations: list[Path],
+    sequences: list[Path] | None,
+    margin: int | None,
+    n_jobs: int,
+    as_json: bool,
+) -> None:
+    """Show how well a model, or another program, finds annotated genes."""
+    if _is_gff3(model):
+        evaluation = _evaluate_file(model, annotations, sequences, margin)
+    else:
+        evaluation = evaluate(open_finder(model, n_jobs), read_annotated(annotations, sequences), margin)
+    if as_json:
+        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
+    else:
+        evaluation.show()
+
+
+def evaluate(finder: GeneFinder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
+    """Compare predicted with annotated genes. Sequences of several files may have the same name."""
+    true, found, skipped = Genes(), Genes(), list[Skipped]()
+    for batch in some_at_a_time(data):
+        for each, genes in zip(batch, finder.predict(batch), strict=True):
+            key = f"{len(true)} {each.name}"
+            true[key], found[key] = each.transcripts, genes
+            skipped += each.skipped
+    tell_skipped("annotation", skipped)
+    return _compared(true, found, margin)
+
+
+def _evaluate_file(
+    prediction: Path, annotations: Sequence[Path], sequences: Sequence[Path] | None, margin: int | None
+) -> Evaluation:
+    predicted = read_gff3(prediction)
+    tell_skipped(str(prediction), predicted.skipped)
+    true = _annotated(annotations, sequences)
+    found = predicted.transcripts
+    beyond = [contig for contig in found if contig not in true]
+    if beyond:
+        n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
+        message = f"{prediction}: found {n} transcripts on sequences that the annotation lacks, {first}"
+        if len(beyond) == len(found):
+            raise DataError(f"{message}; expected its names, such as {next(iter(true), '')!r}")
+        typer.echo(f"structune: {message}", err=True)
+    return _compared(true, found, margin)
+
+
+def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
+    """Genes by the names of their sequences, which must differ."""
+    found, skipped = Genes(), list[Skipped]()
+    for k, path in enumerate(annotations):
+        if sequences is None and _is_gff3(path):
+            annotation = read_gff3(path)
+            of_file = list(annotation.transcripts.items())
+            skipped += annotation.skipped
+        else:
+            whole = list(read_annotated([path], None if sequences is None else sequences[k : k + 1]))
+            of_file = [(each.name, each.transcripts) for each in whole]
+            skipped += [one for each in whole for one in each.skipped]
+        for contig, transcripts in of_file:
+            if contig in found:
+                raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
+            found[contig] = transcripts
+    tell_skipped("annotation", skipped)
+    return found
+
+
+def _compared(
+    true: Mapping[str, Sequence[Transcript]], found: Mapping[str, Sequence[Transcript]], margin: int | None
+) -> Evaluation:
+    regions = None if margin is None else gene_regions(true, margin)
+    return Evaluation(gene_scores(true, found, regions))
+
+
+def _is_gff3(path: Path) -> bool:
+    return path.name.lower().endswith(_ENDINGS)

@@ -1,0 +1,68 @@
+"""``structune genes``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from structune.cli.batches import Progress
+from structune.cli.gene_data import open_finder, some_at_a_time
+from structune.cli.reports import INTERRUPTED, check_targets
+from structune.cli.streams import open_text
+from structune.errors import DataError
+from structune.formats import AnnotatedSequence, read_dna
+from structune.formats.gene_writers import GFF3_HEAD, gff3_text, proteins_text
+
+
+@dataclass(frozen=True)
+class Request:
+    """Where to find genes, and where to write them."""
+
+    model: Path
+    source: str
+    output: Path | None
+    proteins: Path | None
+    n_jobs: int
+    quiet: bool
+
+
+def run(request: Request) -> int:
+    """Find genes, and write them as soon as they are known; returns the exit code."""
+    check_targets([request.output, request.proteins], [])
+    finder = open_finder(request.model, request.n_jobs)
+    proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
+    try:
+        with (
+            open_text("-" if request.output is None else str(request.output)) as out,
+            proteins as fasta,
+            Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
+        ):
+            head = GFF3_HEAD
+            for batch in some_at_a_time(_sequences(request.source)):
+                for each, genes in zip(batch, finder.predict(batch), strict=True):
+                    out.write(head + gff3_text(genes))
+                    if fasta is not None:
+                        fasta.write(proteins_text(AnnotatedSequence(each.name, each.sequence, genes)))
+                    head = ""
+                out.flush()
+                progress.advance(sum(len(each.sequence) for each in batch) / 1e6)
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _sequences(source: str) -> Iterator[AnnotatedSequence]:
+    """The sequences of a file, one at a time."""
+    file: Any = sys.stdin.buffer if source == "-" else Path(source)
+    for name, sequence in read_dna(file):
+        try:
+            yield AnnotatedSequence(name, sequence)
+        except DataError as error:
+            raise DataError(f"{source}: {error}") from error

@@ -1,0 +1,87 @@
+"""Options of the gene commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class FeatureSet(StrEnum):
+    """Which features a model has."""
+
+    full = "full"
+    paper = "paper"
+
+
+class Strands(StrEnum):
+    """Where genes may be."""
+
+    both = "both"
+    forward = "forward"
+
+
+_SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
+
+TrainFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ANNOTATION",
+        help="Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 with "
+        "--sequences; also .gz.",
+    ),
+]
+Sequences = Annotated[
+    list[Path] | None,
+    typer.Option("--sequences", "-s", metavar="FASTA", help=_SEQUENCES, show_default=False),
+]
+TestFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--test", help="Annotation to evaluate the model on; may be repeated.", show_default=False),
+]
+TestSequences = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FASTA", help="Those of --test, as --sequences.", show_default=False),
+]
+ModelOption = Annotated[
+    Path, typer.Option("--model", "-m", help="A file that train genes or tune genes wrote.")
+]
+ModelOrPrediction = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="A file that train genes or tune genes wrote; or genes that any program predicted, in a file "
+        "named .gff3 or .gff, also .gz.",
+    ),
+]
+Annotations = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ANNOTATION",
+        help="Genes on their sequences, as in train genes; beside predicted ones, GFF3 without "
+        "sequences will do.",
+    ),
+]
+Features = Annotated[
+    FeatureSet,
+    typer.Option(
+        help="paper: words of six bases by coding position and by phase in introns (Chen et al. 2009). full: "
+        "also shorter words, the bases around starts, stops and splice sites, and lengths of introns."
+    ),
+]
+StrandsOption = Annotated[Strands, typer.Option(help="Where genes may be.")]
+Donors = Annotated[
+    list[str],
+    typer.Option(help="The first two bases of introns: GT or GC; several with commas, or repeated."),
+]
+Flank = Annotated[
+    int, typer.Option(min=0, help="How many bases around a gene are learned from, with the gene.")
+]
+Margin = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Compare only within so many bases of annotated genes, where other genes would be known.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,20 @@
+"""Text that is written as it comes."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+
+@contextmanager
+def open_text(output: str) -> Iterator[IO[str]]:
+    """Standard output for ``-``, or a file, compressed by gzip where its name ends in ``.gz``."""
+    if output == "-":
+        yield sys.stdout
+    else:
+        opened: Any = gzip.open if output.endswith(".gz") else open
+        with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
+            yield file
