@@ -3,9 +3,9 @@
     python benchmarks/gene_speed.py            about three minutes
     python benchmarks/gene_speed.py --quick    1 Mb, to a temporary folder
 
-Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). The long sequence is made of
-the fly windows, again and again, and the model is fitted to 40 of them, in a few steps. Memory is that of a
-process of its own, less what it has before it decodes.
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). The long sequence is made
+of the fly windows, again and again, and the model is fitted to 40 of them, in a few steps. Memory is that of
+a process of its own, less what it has before it decodes.
 """
 
 from __future__ import annotations

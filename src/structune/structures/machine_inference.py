@@ -156,6 +156,14 @@ class Paths:
         return rows
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Probabilities of sets of columns, `which` (n_sets, C), at each position: they go to `out`."""
+
+    which: NDArray[np.bool_]
+    out: FloatArray
+
+
 @dataclass
 class Forward:
     """What is kept of a forward pass: its value; the rows before each block, and those of the last one."""
@@ -196,11 +204,11 @@ class Sums(Paths):
         return np.log(ends.sum())
 
     def expected(
-        self, sequence: Sequence, done: Forward, tally: Tally, factor: float, columns: Array | None = None
+        self, sequence: Sequence, done: Forward, tally: Tally, factor: float, wanted: Wanted | None = None
     ) -> bool:
         """Add ``factor`` times the expected features to `tally`; False, and nothing, if digits were lost.
 
-        `columns` (n, C), if given, becomes the probability of each column at each position, times ``factor``.
+        What is `wanted`, too, is times ``factor``.
         """
         if factor == 0.0:
             return True
@@ -213,13 +221,13 @@ class Sums(Paths):
                 self._fill(block, rows)
                 lent = self._lent_before(lent, end - first)
             n = end - block.low
-            counts = self.counted.at_positions(n, 0 if columns is None and not self.weights.n_tracks else n)
+            counts = self.counted.at_positions(n, 0 if wanted is None and not self.weights.n_tracks else n)
             arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
             if not self.kernels.backward(*arguments, factor, inside, counts, lent):
                 return False
             self._count_positions(sequence, counts, block.low)
-            if columns is not None:
-                columns[first:end] = counts.columns[block.local :].real
+            if wanted is not None:
+                wanted.out[first:end] = counts.columns[block.local :].real @ wanted.which.T
         return tally.add(self.counted)
 
     def _no_jumps(self) -> Array:
@@ -317,16 +325,16 @@ def soundly(
     sequence: Sequence,
     tally: Tally | None = None,
     factor: float = 1.0,
-    columns: Array | None = None,
+    wanted: Wanted | None = None,
 ) -> Any:
     """The log partition function, in the log domain where digits were lost in the linear one.
 
-    Adds to `tally`, and fills `columns`, as `Sums.expected` does.
+    Adds to `tally`, and finds what is `wanted`, as `Sums.expected` does.
     """
     done = sums.forward(sequence)
-    if done is None or not (tally is None or sums.expected(sequence, done, tally, factor, columns)):
+    if done is None or not (tally is None or sums.expected(sequence, done, tally, factor, wanted)):
         slow = LogSums(sums.weights, sums.w)
         done = slow.forward(sequence)
-        if done is None or not (tally is None or slow.expected(sequence, done, tally, factor, columns)):
+        if done is None or not (tally is None or slow.expected(sequence, done, tally, factor, wanted)):
             raise DataError("the weights of the machine are not finite")
     return done.value

@@ -226,12 +226,18 @@ class StateMachine(Structure):
         self.log_partition(w, shard, expected)
         return expected
 
-    def marginals(self, w: FloatArray, shard: MachineShard) -> FloatArray:
-        """The probability of each column of the machine at each position, shape (n_positions, n_columns)."""
-        found, sums = np.empty((shard.n_parts, len(self.machine.columns))), inference.Sums(self.weights, w)
+    def marginals(self, w: FloatArray, shard: MachineShard, which: NDArray[np.bool_]) -> FloatArray:
+        """The probability that a position is emitted by one of some columns, shape (n_positions, n_sets).
+
+        Parameters
+        ----------
+        which : ndarray of bool, shape (n_sets, n_columns)
+            The columns of the machine that belong to each set.
+        """
+        found, sums = np.empty((shard.n_parts, len(which))), inference.Sums(self.weights, w)
         for s, sequence in self._sequences(shard, w):
             part = found[shard.starts[s] : shard.starts[s + 1]]
-            inference.soundly(sums, sequence, self._tally(), 1.0, part)
+            inference.soundly(sums, sequence, self._tally(), 1.0, inference.Wanted(which, part))
         return found
 
     # --- decoding -----------------------------------------------------------------------------------------
