@@ -62,13 +62,16 @@ def part_of_kernel(function):
 
 
 def bare_kernel(function):
-    """The same for what allocates nothing: references to arrays are then not counted, which takes longer than
-    the work itself where a loop reads many arrays."""
+    """The same for what makes no array and returns none: references to arrays are not counted.
+
+    Counting takes longer than the work itself where a loop reads many arrays. An array that such a kernel
+    returned would be freed too early.
+    """
     return _compile(function, _nrt=False)
 
 
 def part_of_bare_kernel(function):
-    """The same for what only bare kernels call."""
+    """The same in line, for what only kernels call; kernels of any kind."""
     return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels._jit import kernel, part_of_bare_kernel, part_of_kernel
 
 _LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
 
@@ -89,7 +89,7 @@ def window(side, low, high):
     )
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def extend(rows, r, high, to, nothing):
     """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
     for j in range(high + 1, to + 1):
@@ -98,7 +98,7 @@ def extend(rows, r, high, to, nothing):
             rows.gap_x[r, k, j] = nothing
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _finished(gap_x, a, closes, out):
     """Gaps in x that end here, from cell a on: the sum over their lengths."""
     row = gap_x[0, a : a + out.size]
@@ -112,7 +112,7 @@ def _finished(gap_x, a, closes, out):
         out[j] *= closes
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _scaled(factor, log):
     """factor exp(log); 0 stays 0, however large the other."""
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
@@ -153,7 +153,7 @@ def forward(match, first, f, cells, rows, ends):
         ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _gaps_in_x(f, y, i, scale, match, above, out, a):
     """Gaps that reach this row, from the row above; from cell a on."""
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1] * scale, a + y.site.size
@@ -169,7 +169,7 @@ def _gaps_in_x(f, y, i, scale, match, above, out, a):
         row[j] += before[j] * factor * y.site[j]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _gaps_in_y(f, y, i, match, done, out, a):
     """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, width, t, both, site = out.shape[0], match.size - 1, f.steps, f.both[0], f.x.site[i]
@@ -188,7 +188,7 @@ def _gaps_in_y(f, y, i, match, done, out, a):
         row[j] = last
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _start(f, y, begins, is_first, match, done, gap_y, a, out):
     """What a match may follow, from cell a on."""
     corner = begins * f.both[1]
@@ -203,7 +203,7 @@ def _start(f, y, begins, is_first, match, done, gap_y, a, out):
             out[j] += gap[j] * y.closes[j]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _end(f, y, i, is_last, match):
     """What ends with a match in this row."""
     width, value = match.size - 1, 0.0 * match[0]
@@ -217,7 +217,7 @@ def _end(f, y, i, is_last, match):
     return (value + last) * f.x.ends[i]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _after_gaps_in_y(start, y, t, site, out):
     """Backward values of the states of a gap in y, from the right."""
     L, width = out.shape[0], start.size - 1
@@ -294,7 +294,7 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
         _drop(rows.start[r - 1, a:b], to[a:b])
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _drop(reached, out):
     """What is as good as out of reach could be followed by more than a double holds."""
     for j in range(out.size):
@@ -302,7 +302,7 @@ def _drop(reached, out):
             out[j] = 0.0
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _count_begins(f, y, used, i, begins, is_first, start):
     total, corner = 0.0 * start[0], begins * f.both[1]
     for j in range(1 if is_first else 0, start.size):
@@ -313,7 +313,7 @@ def _count_begins(f, y, used, i, begins, is_first, start):
         used.x.begins[i] += begins * y.begins[0] * start[0]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _count_finished(used, i, both, done, start, opened):
     """Uses of the ends of gaps in x, and of gaps in y that follow them."""
     total = total_both = 0.0 * start[0]
@@ -324,7 +324,7 @@ def _count_finished(used, i, both, done, start, opened):
     used.both[0] += total_both
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
     """Backward values of matches, but for gaps in x."""
     width, total = out.size - 1, 0.0 * start[0]
@@ -341,7 +341,7 @@ def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
         used.both[1] += total
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
     """Gaps in x that begin below a match."""
     factor, total = f.steps[0] * f.x.residue[i] * f.x.opens[i], 0.0 * here[0]
@@ -355,7 +355,7 @@ def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
     used.steps[0] += total
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, first, after):
     """Uses of gaps in y: ``gap``, from a cell on, has forward and ``after`` backward values of states."""
     L, width, both, zero = gap.shape[0], start.size - 1, f.both[0], 0.0 * start[0]
@@ -383,7 +383,7 @@ def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, firs
         used.steps[k] += total * (f.x.site[i] * f.steps[k])
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _gaps_in_x_above(f, y, used, counts, i, scale, gap, first, start, opened, sums, down, column):
     """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels._jit import kernel, part_of_bare_kernel
 from structune.kernels.alignment import extend, window
 
 BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
@@ -35,7 +35,7 @@ def best_rows(match, first, f, cells, rows, ends):
         ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)[0]
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _gaps_in_x(f, y, i, match, above, out, a):
     """Gaps that reach this row, from the row above; from cell a on."""
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1], a + y.site.size
@@ -51,7 +51,7 @@ def _gaps_in_x(f, y, i, match, above, out, a):
         row[j] = max(row[j], before[j] + (step + y.site[j]))
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _finished(gap, a, closes, out):
     """Gaps in x that end here, from cell a on: the best of their lengths."""
     row = gap[0, a : a + out.size]
@@ -63,7 +63,7 @@ def _finished(gap, a, closes, out):
             out[j] = max(out[j], row[j] + closes)
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _gaps_in_y(f, y, i, match, done, out, a):
     """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, t, m = out.shape[0], f.steps, match.size - 1
@@ -82,7 +82,7 @@ def _gaps_in_y(f, y, i, match, done, out, a):
         row[j] = last
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _start(f, y, i, is_first, match, done, gap_y, a, out):
     """What a match may follow, from cell a on."""
     begins = f.x.begins[i] + f.both[1]
@@ -97,7 +97,7 @@ def _start(f, y, i, is_first, match, done, gap_y, a, out):
             out[j] = max(out[j], gap[j] + y.closes[j])
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _end(f, y, i, is_last, match):
     """The best that ends with a match in this row, and the cell where it does."""
     m, best, cell = match.size - 1, -np.inf, 0
@@ -141,7 +141,7 @@ def trace(state, i, j, first, f, cells, rows, partner):
     return state, i, j
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _before_match(f, rows, r, i, j, c):
     L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
     if i and j:
@@ -159,7 +159,7 @@ def _before_match(f, rows, r, i, j, c):
     return state
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _before_gap_x(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
@@ -170,7 +170,7 @@ def _before_gap_x(f, rows, k, r, i, j, c):
     return _GAP + k if stays else state
 
 
-@part_of_kernel
+@part_of_bare_kernel
 def _before_gap_y(f, rows, k, r, i, j, c):
     L, t = rows.gap_x.shape[1], f.steps
     if k:
