@@ -123,10 +123,10 @@ def test_genes(files, tmp_path):
 
 
 def test_contigs_come_one_after_the_other(files, monkeypatch):
-    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", "--quiet"]
     out = succeed(*args)
     monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
-    assert succeed(*args) == out
+    assert succeed(*args, "--jobs", 1) == succeed(*args, "--jobs", 2) == out
 
 
 def test_proteins(files, tmp_path):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
+from threading import Event
 
 import typer
 
 from structune.cli.batches import batches
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.gene_finder import GeneFinder
-from structune.formats import AnnotatedSequence, Skipped, read_genomes, skipped_text
+from structune.executors import make_executor
+from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
 from structune.model_files import load
 
-_MOST_BASES, _MOST_SEQUENCES = 1_000_000, 64
+_MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
+Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
 def read_annotated(
@@ -28,9 +32,21 @@ def read_annotated(
         yield from read_genomes(annotation, sequences[k] if sequences else None)
 
 
-def some_at_a_time(sequences: Iterable[AnnotatedSequence]) -> Iterator[list[AnnotatedSequence]]:
-    """Short sequences together, which threads share; long ones alone."""
-    return batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+def predicted(finder: GeneFinder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
+    """Sequences and their genes, some at a time and in their order.
+
+    Work that has begun is finished in any case, but no more is begun once the iterator is closed.
+    """
+    alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
+
+    def predict(some: list[AnnotatedSequence]) -> Found:
+        return [] if stopped.is_set() else list(zip(some, alone.predict(some), strict=True))
+
+    shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+    try:
+        yield from make_executor(finder.n_jobs).map(predict, shared)
+    finally:
+        stopped.set()
 
 
 def open_finder(path: Path, n_jobs: int) -> GeneFinder:

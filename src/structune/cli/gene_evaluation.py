@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from structune.cli.gene_data import open_finder, read_annotated, some_at_a_time, tell_skipped
+from structune.cli.gene_data import open_finder, predicted, read_annotated, tell_skipped
 from structune.cli.tables import numbers_table, print_tables, record_table
 from structune.errors import DataError
 from structune.estimators.gene_finder import GeneFinder
@@ -84,11 +85,10 @@ def run(
 def evaluate(finder: GeneFinder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
     """Compare predicted with annotated genes. Sequences of several files may have the same name."""
     true, found, skipped = Genes(), Genes(), list[Skipped]()
-    for batch in some_at_a_time(data):
-        for each, genes in zip(batch, finder.predict(batch), strict=True):
-            key = f"{len(true)} {each.name}"
-            true[key], found[key] = each.transcripts, genes
-            skipped += each.skipped
+    for each, genes in chain.from_iterable(predicted(finder, data)):
+        key = f"{len(true)} {each.name}"
+        true[key], found[key] = each.transcripts, genes
+        skipped += each.skipped
     tell_skipped("annotation", skipped)
     return _compared(true, found, margin)
 
@@ -96,10 +96,9 @@ def evaluate(finder: GeneFinder, data: Iterable[AnnotatedSequence], margin: int 
 def _evaluate_file(
     prediction: Path, annotations: Sequence[Path], sequences: Sequence[Path] | None, margin: int | None
 ) -> Evaluation:
-    predicted = read_gff3(prediction)
-    tell_skipped(str(prediction), predicted.skipped)
-    true = _annotated(annotations, sequences)
-    found = predicted.transcripts
+    of_file = read_gff3(prediction)
+    tell_skipped(str(prediction), of_file.skipped)
+    true, found = _annotated(annotations, sequences), of_file.transcripts
     beyond = [contig for contig in found if contig not in true]
     if beyond:
         n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from structune.cli.batches import Progress
-from structune.cli.gene_data import open_finder, some_at_a_time
+from structune.cli.gene_data import open_finder, predicted
 from structune.cli.reports import INTERRUPTED, check_targets
 from structune.cli.streams import open_text
 from structune.errors import DataError
@@ -41,17 +41,18 @@ def run(request: Request) -> int:
         with (
             open_text("-" if request.output is None else str(request.output)) as out,
             proteins as fasta,
+            closing(predicted(finder, _sequences(request.source))) as found,
             Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
         ):
             head = GFF3_HEAD
-            for batch in some_at_a_time(_sequences(request.source)):
-                for each, genes in zip(batch, finder.predict(batch), strict=True):
+            for some in found:
+                for each, genes in some:
                     out.write(head + gff3_text(genes))
                     if fasta is not None:
                         fasta.write(proteins_text(AnnotatedSequence(each.name, each.sequence, genes)))
                     head = ""
                 out.flush()
-                progress.advance(sum(len(each.sequence) for each in batch) / 1e6)
+                progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED

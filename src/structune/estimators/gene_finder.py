@@ -198,11 +198,6 @@ class GeneFinder(StructuredEstimator):
         introns = intron_lengths([b - a for t in examples.transcripts for a, b in t.introns])
         values = _checked_tracks(tracks, annotated)
         machine = self._machine(introns, 0 if values is None else values[0].shape[1])
-        inputs = (
-            examples.sequences
-            if values is None
-            else list(zip(examples.sequences, examples.parts(values), strict=True))
-        )
         paths = [
             gene_path(machine.machine, sequence, [t])
             for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
@@ -210,7 +205,8 @@ class GeneFinder(StructuredEstimator):
         source = [s for s, _, _ in examples.spans]
         weights = None if sample_weight is None else _of_each(sample_weight, annotated, "weights")[source]
         kept = None if groups is None else _of_each(groups, annotated, "groups")[source]
-        shard = machine.encode(inputs, paths, weights)
+        parts = None if values is None else examples.parts(values)
+        shard = machine.encode(_inputs(examples.sequences, parts), paths, weights)
         self._learn(machine, loss, shard, self._start(machine), kept)
         self.machine_, self.introns_, self.skipped_ = machine, introns, examples.skipped
         return self
@@ -243,8 +239,7 @@ class GeneFinder(StructuredEstimator):
         check_is_fitted(self, "coef_")
         sequences = _annotated(X, None)
         values = _checked_tracks(tracks, sequences)
-        inputs = [s.sequence for s in sequences]
-        shard = self.machine_.encode(inputs if values is None else list(zip(inputs, values, strict=True)))
+        shard = self.machine_.encode(_inputs([s.sequence for s in sequences], values))
         found = self._each(shard, self._genes)
         return [_named(s.name, genes) for s, genes in zip(sequences, found, strict=True)]
 
@@ -356,6 +351,11 @@ def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list
         if not np.isfinite(track).all():
             raise DataError(f"{sequence.name}: found a track that is not finite")
     return values
+
+
+def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
+    """As `StateMachine.encode` wants them."""
+    return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
 
 
 def _of_each(values: Any, sequences: Sequence[AnnotatedSequence], what: str) -> np.ndarray:

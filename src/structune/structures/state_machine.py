@@ -269,4 +269,4 @@ def encode_letters(text: str, name: str) -> Path:
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:
-    return np.concatenate([*parts, np.empty(0)]).astype(dtype)
+    return np.concatenate([*parts, np.empty(0, dtype)], dtype=dtype, casting="unsafe")
