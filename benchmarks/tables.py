@@ -518,6 +518,56 @@ def stock_direction() -> str:
     return f"{table(['accuracy, % (tickers)', *shown], rows)}\n\nConstrained minus, points: {gains}."
 
 
+_GENE_SETS = {"fly": "fly", "a_thaliana": "A. thaliana, 1 %", "c_elegans": "C. elegans, 1 %"}
+
+
+def gene_prediction() -> str:
+    data, rows = result("gene_prediction"), []
+    gene_levels = ("nucleotide", "exon", "gene")
+
+    def accuracy(found: dict[str, list[float]]) -> list[str]:
+        return [f"{100 * found[level][0]:.1f} / {100 * found[level][1]:.1f}" for level in gene_levels]
+
+    for name, found in data["summary"].items():
+        for features in ("paper", "full"):
+            for method, row in found[features].items():
+                parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
+                label = f"{_GENE_SETS[name]} ({found['splits']}), {features}, {method}"
+                rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}"])
+    notes = "; ".join(
+        f"{_GENE_SETS[name]}, {features}, {pair}, {level}: {interval(row)}"
+        for name, found in data["summary"].items()
+        for features in ("paper", "full")
+        for pair, differences in found[f"{features}, differences"].items()
+        for level, row in differences.items()
+    )
+    reference = ", ".join(
+        f"{level} {100 * a:.0f} / {100 * b:.0f}" for level, (a, b) in data["augustus"].items()
+    )
+    header = ["sensitivity / precision, % (splits)", *(f"{level}, windows" for level in gene_levels)]
+    header += [*(f"{level}, at the gene" for level in gene_levels), "passes", "s"]
+    return (
+        f"{table(header, rows)}\n\nAUGUSTUS, retrained on the fly's 392 genes, on the 100: {reference}. "
+        f"Differences in F1 at the gene, points: {notes}."
+    )
+
+
+def gene_speed() -> str:
+    rows = [
+        [
+            name,
+            str(row["states"]),
+            f"{row['weights']:,}",
+            *(f"{row['nanoseconds'][what]:.0f}" for what in ("sum", "gradient", "best path")),
+            f"{row['long']['mb_per_second']:.2f}" if "long" in row else "",
+            f"{row['long']['memory_mb']:.0f}" if "long" in row else "",
+        ]
+        for name, row in result("gene_speed")["models"].items()
+    ]
+    header = ["model", "states", "weights", "sum, ns a base", "gradient, ns", "best path, ns"]
+    return table([*header, "10 Mb, genes and probabilities, Mb/s", "memory, MB"], rows)
+
+
 def main() -> None:
     text = README.read_text()
     makers = {
@@ -539,6 +589,8 @@ def main() -> None:
         "noisy-classes": noisy_classes,
         "solvers": solvers,
         "stock-direction": stock_direction,
+        "gene-prediction": gene_prediction,
+        "gene-speed": gene_speed,
     }
     for name, make in makers.items():
         if f"<!-- {name} -->" not in text:
