@@ -321,20 +321,16 @@ class Best(Paths):
 
 
 def soundly(
-    sums: Sums,
-    sequence: Sequence,
-    tally: Tally | None = None,
-    factor: float = 1.0,
-    wanted: Wanted | None = None,
+    sums: Sums, sequence: Sequence, tally: Tally, factor: float = 1.0, wanted: Wanted | None = None
 ) -> Any:
     """The log partition function, in the log domain where digits were lost in the linear one.
 
-    Adds to `tally`, and finds what is `wanted`, as `Sums.expected` does.
+    Adds to `tally`, and finds what is `wanted`, as `Sums.expected` does: only that shows what was lost.
     """
     done = sums.forward(sequence)
-    if done is None or not (tally is None or sums.expected(sequence, done, tally, factor, wanted)):
+    if done is None or not sums.expected(sequence, done, tally, factor, wanted):
         slow = LogSums(sums.weights, sums.w)
         done = slow.forward(sequence)
-        if done is None or not (tally is None or slow.expected(sequence, done, tally, factor, wanted)):
+        if done is None or not slow.expected(sequence, done, tally, factor, wanted):
             raise DataError("the weights of the machine are not finite")
     return done.value

@@ -213,10 +213,10 @@ class StateMachine(Structure):
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
         values, sums = np.empty(len(shard), w.dtype), inference.Sums(self.weights, w)
-        tally = None if expected is None else self._tally(w.dtype)
+        tally = self._tally(w.dtype)
         for s, sequence in self._sequences(shard, w):
             values[s] = inference.soundly(sums, sequence, tally, factors[s])
-        if tally is not None and expected is not None:
+        if expected is not None:
             tally.add_to(self.weights, expected)
         return values
 
