@@ -174,28 +174,37 @@ def levels(found: GeneScores) -> Iterator[tuple[str, Any]]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of each method that all splits have: pooled accuracies, and differences in F1."""
-    found: dict[str, Any] = {"splits": len(rows)}
+    """Of the splits that have a method: pooled accuracies, and differences in F1 to others that they have."""
+    found: dict[str, Any] = {}
     for features in FEATURES:
-        methods = [m for m in REGULARISATION if all(m in row[features] for row in rows)]
-        of = {m: [row[features][m] for row in rows] for m in methods}
-        found[features] = {
-            m: {
-                "seconds": float(np.mean([r["seconds"] for r in of[m]])),
-                "passes": float(np.mean([r["passes"] for r in of[m]])),
-                **{w: {lv: list(p) for lv, p in levels(scores(of[m], w))} for w in ("windows", "margin")},
-            }
-            for m in methods
-        }
+        of = {m: [row[features][m] for row in rows if m in row[features]] for m in REGULARISATION}
+        found[features] = {m: of_method(done) for m, done in of.items() if done}
         found[f"{features}, differences"] = {
-            f"{a} minus {b}": {
-                level: vars(gene_difference(scores(of[b], "margin"), scores(of[a], "margin"), level, "f1"))
-                for level in ("exon", "gene")
-            }
+            f"{a} minus {b}": differences(
+                [row[features] for row in rows if {a, b} <= row[features].keys()], a, b
+            )
             for a, b in COMPARED
-            if {a, b} <= of.keys()
+            if any({a, b} <= row[features].keys() for row in rows)
         }
     return found
+
+
+def of_method(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "splits": len(rows),
+        "seconds": float(np.mean([row["seconds"] for row in rows])),
+        "passes": float(np.mean([row["passes"] for row in rows])),
+        **{
+            what: {level: list(p) for level, p in levels(scores(rows, what))}
+            for what in ("windows", "margin")
+        },
+    }
+
+
+def differences(rows: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
+    """In F1 at the gene, of method a to b."""
+    left, right = (scores([row[name] for row in rows], "margin") for name in (b, a))
+    return {level: vars(gene_difference(left, right, level, "f1")) for level in ("exon", "gene")}
 
 
 def main() -> None:

@@ -47,7 +47,6 @@ def seconds_of(finder: GeneFinder) -> dict[str, float]:
     shard, out = structure.encode(windows), np.zeros_like(w)
     found = alternately(
         {
-            "sum": lambda: structure.log_partition(w, shard),
             "gradient": lambda: structure.log_partition(w, shard, out),
             "best path": lambda: structure.best(w, shard),
         },

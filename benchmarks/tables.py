@@ -532,7 +532,7 @@ def gene_prediction() -> str:
         for features in ("paper", "full"):
             for method, row in found[features].items():
                 parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
-                label = f"{_GENE_SETS[name]} ({found['splits']}), {features}, {method}"
+                label = f"{_GENE_SETS[name]} ({row['splits']}), {features}, {method}"
                 rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}"])
     notes = "; ".join(
         f"{_GENE_SETS[name]}, {features}, {pair}, {level}: {interval(row)}"
@@ -558,13 +558,13 @@ def gene_speed() -> str:
             name,
             str(row["states"]),
             f"{row['weights']:,}",
-            *(f"{row['nanoseconds'][what]:.0f}" for what in ("sum", "gradient", "best path")),
+            *(f"{row['nanoseconds'][what]:.0f}" for what in ("gradient", "best path")),
             f"{row['long']['mb_per_second']:.2f}" if "long" in row else "",
             f"{row['long']['memory_mb']:.0f}" if "long" in row else "",
         ]
         for name, row in result("gene_speed")["models"].items()
     ]
-    header = ["model", "states", "weights", "sum, ns a base", "gradient, ns", "best path, ns"]
+    header = ["model", "states", "weights", "gradient, ns a base", "best path, ns a base"]
     return table([*header, "10 Mb, genes and probabilities, Mb/s", "memory, MB"], rows)
 
 
