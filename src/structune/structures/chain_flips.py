@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structune.structures.attribute_weights import find_keys
 from structune.structures.base import Array, FloatArray, IntArray
 from structune.structures.chain_posterior import MoveScores
 
@@ -95,26 +94,26 @@ class BackPointers:
             Of `tally`; `tallied` are the scores of its moves.
         """
         now, n_labels = self.later, self.tau.shape[1]
-        each, y, old = np.arange(now.size), self.labels[now], self.labels[now - 1]
-        loss = _below(self.tau[now - 1] + self._moves.transition[:, y].T, old)
-        gain = -_below(tally[now - 1] + tallied.transition[:, y].T, old)
-        before, rises = np.tile(np.arange(n_labels), (now.size, 1)), np.ones(loss.shape, bool)
+        each, after, old = np.arange(now.size), self.labels[now], self.labels[now - 1]
+        loss = _below(self.tau[now - 1] + self._moves.transition[:, after].T, old)
+        gain = -_below(tally[now - 1] + tallied.transition[:, after].T, old)
+        before = np.tile(np.arange(n_labels), (now.size, 1))
         # where the weight of the move that was taken falls, the label that scores next wins
         loss[each, old] = np.inf
         second = loss.argmin(axis=1)
         for values in (loss, gain, before):
             values[each, old] = values[each, second]
-        rises[each, old] = False
-        weights = find_keys(transitions, (np.arange(n_labels) * n_labels + y[:, None]).reshape(-1))
-        # at a tie it takes no change at all, and there is nothing to divide by
-        possible = np.flatnonzero((weights >= 0) & np.isfinite(loss.reshape(-1)) & (loss.reshape(-1) > 0))
-        nearest = possible[np.lexsort((loss.reshape(-1)[possible], weights[possible]))]
-        found, first = np.unique(weights[nearest], return_index=True)
-        chosen = nearest[first]
-        changes = np.where(rises, loss, -loss).reshape(-1)[chosen]
-        return Flips(
-            found, changes, now[chosen // n_labels], before.reshape(-1)[chosen], gain.reshape(-1)[chosen]
-        )
+        loss[loss <= 0] = np.inf  # a tie takes no change at all, and there is nothing to divide by
+        smallest, at = np.full((n_labels, n_labels), np.inf), np.zeros((n_labels, n_labels), np.int64)
+        for y in np.unique(after):
+            rows = np.flatnonzero(after == y)
+            smallest[:, y], at[:, y] = loss[rows].min(axis=0), rows[loss[rows].argmin(axis=0)]
+        x, y = np.divmod(transitions, n_labels)
+        found = np.flatnonzero(np.isfinite(smallest[x, y]))
+        x, y = x[found], y[found]
+        row = at[x, y]
+        changes = np.where(old[row] == x, -1.0, 1.0) * smallest[x, y]
+        return Flips(found, changes, now[row], before[row, x], gain[row, x])
 
 
 def _below(values: FloatArray, column: IntArray) -> Array:
