@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structures.base import FloatArray, IntArray
 from structune.structures.chain_posterior import MoveScores
 
 
@@ -48,39 +48,36 @@ class BackPointers:
     """
 
     def __init__(self, offsets: IntArray, scores: FloatArray, moves: MoveScores) -> None:
-        self._firsts, self._sizes, self._moves = offsets[:-1], np.diff(offsets), moves
+        self._firsts, self._moves, sizes = offsets[:-1], moves, np.diff(offsets)
+        # the second tokens of all sequences, the third ones, and so on
+        self._steps = [self._firsts[sizes > t] + t for t in range(1, int(sizes.max(initial=0)))]
         self.later = np.setdiff1d(np.arange(offsets[-1]), self._firsts)
         self.tau, self.pointers = scores.copy(), np.zeros(scores.shape, np.int64)
         self.tau[self._firsts] += moves.start
-        for now in self._steps():
+        for now in self._steps:
             candidates = self.tau[now - 1][:, :, None] + moves.transition
             self.pointers[now] = candidates.argmax(axis=1)
             self.tau[now] += candidates.max(axis=1)
         self.labels = self._best(offsets[1:] - 1)
 
-    def _steps(self) -> list[IntArray]:
-        """The second tokens of all sequences, the third ones, and so on."""
-        longest = int(self._sizes.max(initial=0))
-        return [self._firsts[self._sizes > t] + t for t in range(1, longest)]
-
     def _best(self, lasts: IntArray) -> IntArray:
         labels = np.zeros(len(self.tau), np.int64)
         labels[lasts] = (self.tau[lasts] + self._moves.end).argmax(axis=1)
-        for now in reversed(self._steps()):
+        for now in reversed(self._steps):
             labels[now - 1] = self.pointers[now, labels[now]]
         return labels
 
     def tally(self, scores: FloatArray, moves: MoveScores) -> FloatArray:
-        """Scores under other weights of the labels that pointers lead back through, from each (t, y) on.
+        """Scores under other weights of the labels that the pointers lead back through from each (t, y).
 
-        This is the backtracking from every token and label at once: no forward pass, the pointers stay.
+        That backtracks from all tokens and labels at once. No maximum is taken again: the pointers stay.
         """
         out = scores.copy()
         out[self._firsts] += moves.start
         every = np.arange(out.shape[1])
-        for now in self._steps():
+        for now in self._steps:
             back = self.pointers[now]
-            out[now] += np.take_along_axis(out[now - 1], back, axis=1) + moves.transition[back, every]
+            out[now] += out[now[:, None] - 1, back] + moves.transition[back, every]
         return out
 
     def flips(self, transitions: IntArray, tally: FloatArray, tallied: MoveScores) -> Flips:
@@ -104,10 +101,7 @@ class BackPointers:
         for values in (loss, gain, before):
             values[each, old] = values[each, second]
         loss[loss <= 0] = np.inf  # a tie takes no change at all, and there is nothing to divide by
-        smallest, at = np.full((n_labels, n_labels), np.inf), np.zeros((n_labels, n_labels), np.int64)
-        for y in np.unique(after):
-            rows = np.flatnonzero(after == y)
-            smallest[:, y], at[:, y] = loss[rows].min(axis=0), rows[loss[rows].argmin(axis=0)]
+        smallest, at = _smallest(loss, after)
         x, y = np.divmod(transitions, n_labels)
         found = np.flatnonzero(np.isfinite(smallest[x, y]))
         x, y = x[found], y[found]
@@ -116,6 +110,16 @@ class BackPointers:
         return Flips(found, changes, now[row], before[row, x], gain[row, x])
 
 
-def _below(values: FloatArray, column: IntArray) -> Array:
+def _smallest(loss: FloatArray, after: IntArray) -> tuple[FloatArray, IntArray]:
+    """For labels x, y: the smallest ``loss[i, x]`` over tokens i labelled y, inf if there are none; and i."""
+    n_labels = loss.shape[1]
+    smallest, at = np.full((n_labels, n_labels), np.inf), np.zeros((n_labels, n_labels), np.int64)
+    for y in np.unique(after):
+        rows = np.flatnonzero(after == y)
+        smallest[:, y], at[:, y] = loss[rows].min(axis=0), rows[loss[rows].argmin(axis=0)]
+    return smallest, at
+
+
+def _below(values: FloatArray, column: IntArray) -> FloatArray:
     """How far each value is below that of its row's given column."""
     return values[np.arange(column.size), column][:, None] - values
