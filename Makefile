@@ -40,6 +40,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/rna_ramp.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/stock_direction.py
+	$(BIN)/python benchmarks/constraint_gradients.py
 	$(BIN)/python benchmarks/gene_speed.py
 	$(BIN)/python benchmarks/gene_prediction.py
 	$(BIN)/python benchmarks/tables.py

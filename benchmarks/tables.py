@@ -518,6 +518,31 @@ def stock_direction() -> str:
     return f"{table(['accuracy, % (tickers)', *shown], rows)}\n\nConstrained minus, points: {gains}."
 
 
+def constraint_gradients() -> str:
+    rows = []
+    for task, found in result("constraint_gradients")["summary"].items():
+        free = found["exact"]
+        alone = [f"{free['free_objective']:.2f}", "", "", f"{100 * free['free_accuracy']:.1f}", "", ""]
+        rows.append([f"**{task}**, no constraints", "", "", *alone])
+        for name, row in found.items():
+            same = name == "exact"
+            rows.append(
+                [
+                    name,
+                    f"{row['rounds']:.1f}",
+                    f"{row['passes']:.0f}",
+                    f"{row['objective']:.2f}",
+                    "" if same else interval(row["objective_over_exact"]),
+                    f"{row['most_violation']:.0e}",
+                    f"{100 * row['accuracy']:.1f}",
+                    "" if same else interval(row["accuracy_minus_exact"], digits=1),
+                    f"{row['seconds']:.2f}",
+                ]
+            )
+    header = ["gradient", "rounds", "passes", "objective", "above exact, %", "most violation", "accuracy, %"]
+    return table([*header, "minus exact, points", "s"], rows)
+
+
 _GENE_SETS = {"fly": "fly", "a_thaliana": "A. thaliana, 1 %", "c_elegans": "C. elegans, 1 %"}
 
 
@@ -589,6 +614,7 @@ def main() -> None:
         "noisy-classes": noisy_classes,
         "solvers": solvers,
         "stock-direction": stock_direction,
+        "constraint-gradients": constraint_gradients,
         "gene-prediction": gene_prediction,
         "gene-speed": gene_speed,
     }

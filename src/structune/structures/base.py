@@ -119,7 +119,7 @@ class Structure(ABC):
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
     ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
     ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
-    matrix), ``squared_error`` (of outputs that are numbers).
+    matrix), ``squared_error`` (of outputs that are numbers), ``flips`` (of Viterbi's back pointers).
     """
 
     capabilities: frozenset[str]

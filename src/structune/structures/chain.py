@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -32,6 +33,7 @@ from structune.structures.base import (
     Structure,
     check_weights,
 )
+from structune.structures.chain_flips import BackPointers, Flips
 from structune.structures.chain_labels import Labelling, encode_labels
 from structune.structures.chain_posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
@@ -65,7 +67,10 @@ class Chain(Structure):
 
     kind = "chain"
     capabilities = frozenset(
-        {"log_partition", "hessian", "best", "cost", "rescaled", "within", "complex", "n_best", "marginals"}
+        {
+            *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
+            *("complex", "n_best", "marginals", "flips"),
+        }
     )
 
     def __init__(
@@ -562,6 +567,25 @@ class Chain(Structure):
             kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
             results.append((labels[best > -np.inf], best[best > -np.inf]))
         return results
+
+    def flips(self, w: FloatArray, shard: ChainShard, counted: FloatArray) -> Flips:
+        """The smallest change of each transition weight that flips a back pointer of a best labelling.
+
+        Forward scores are those at `w`. The labels that a flip leads to are the best ones from its token on,
+        and before it those that the back pointers give.
+
+        Parameters
+        ----------
+        counted : ndarray, shape (n_weights,)
+            What a feature counts in the gains: ones for the number of features, `w` for the score.
+        """
+        (scores, moves), (counts, counted_moves) = (
+            (self.pairs.scores(self.pairs.open(v), shard.rows, 0, shard.n_parts), self._move_scores(v, fill))
+            for v, fill in ((w, -np.inf), (counted, 0.0))
+        )
+        back = BackPointers(shard.offsets, scores, moves)
+        found = back.flips(self.transitions, back.tally(counts, counted_moves), counted_moves)
+        return replace(found, weights=found.weights + self._transitions.start)
 
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
