@@ -216,8 +216,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     folder = folder_for(NAME, arguments.quick)
-    quick = Run(folder / f"{NAME}.json", 40 if arguments.quick else None)
-    quick.all(arguments.sets, arguments.methods, 1 if arguments.quick else SPLITS)
+    whole = Run(folder / f"{NAME}.json", 40 if arguments.quick else None)
+    whole.all(arguments.sets, arguments.methods, 1 if arguments.quick else SPLITS)
     print(f"written to {folder}")
 
 

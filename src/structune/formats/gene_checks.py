@@ -6,9 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 
-from Bio.Seq import reverse_complement
-
-from structune.formats.gene_record import Transcript, genetic_code
+from structune.formats.gene_record import Transcript, along_strand, genetic_code
 
 
 class CodingProblem(StrEnum):
@@ -53,7 +51,7 @@ def coding_problems(
     """
     coding = transcript.coding_sequence(sequence).upper()
     stops = genetic_code(code).stop_codons
-    introns = [_along_strand(sequence[a:b], transcript.strand) for a, b in transcript.introns]
+    introns = [along_strand(sequence[a:b], transcript.strand).upper() for a, b in transcript.introns]
     found = {
         CodingProblem.LENGTH: len(coding) % 3 != 0,
         CodingProblem.START: coding[:3] not in starts,
@@ -95,8 +93,3 @@ def _overlaps(genes: list[tuple[int, int, str]]) -> list[tuple[str, str]]:
         pairs += [(other, gene) for _, other in reaching]
         reaching.append((end, gene))
     return pairs
-
-
-def _along_strand(bases: str, strand: str) -> str:
-    along: str = bases if strand == "+" else reverse_complement(bases)
-    return along.upper()

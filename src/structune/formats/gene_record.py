@@ -80,7 +80,7 @@ class Transcript:
     def coding_sequence(self, sequence: str) -> str:
         """The coding parts of `sequence`, that of the contig, joined and read along the strand."""
         joined = "".join(sequence[a:b] for a, b in self.exons)
-        return joined if self.strand == "+" else reverse_complement(joined)
+        return along_strand(joined, self.strand)
 
     def protein(self, sequence: str, code: int = 1) -> str:
         """Translation, without the stop codon at the end; a start codon at the beginning gives M.
@@ -158,6 +158,12 @@ def check_name(text: str) -> None:
     """Refuse a name that is empty, or holds what is no text."""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
+
+
+def along_strand(bases: str, strand: str) -> str:
+    """Bases of a contig, read along a strand."""
+    along: str = bases if strand == "+" else reverse_complement(bases)
+    return along
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:

@@ -142,11 +142,22 @@ def emit_log(graph, logs, letters, t, c):
 
 
 @part_of_bare_kernel
-def jump_factor(graph, f, letters, rows, j, r, t, length):
+def jump_log(rows, j, r, length):
+    """What a jump that comes to row r emits on its way, as a log, relative to the scales of both its ends."""
+    row = r - length - 1
+    return rows.prefix[r - 1, j] - rows.prefix[row, j] + (rows.logs[row] - rows.logs[r - 1])
+
+
+@part_of_bare_kernel
+def opened_log(graph, letters, rows, j, r, t, length):
+    """The same as `jump_factor`, where sites are logs."""
+    return jump_log(rows, j, r, length) + letters.sites[graph.jump_open[j], t - length]
+
+
+@part_of_bare_kernel
+def jump_factor(graph, letters, rows, j, r, t, length):
     """Of a jump that comes to row r, at position t, after ``length`` positions; not its last gate."""
-    row, opening = r - length - 1, graph.jump_open[j]
-    log = rows.prefix[r - 1, j] - rows.prefix[row, j] + (rows.logs[row] - rows.logs[r - 1])
-    return np.exp(log) * letters.sites[opening, t - length]
+    return np.exp(jump_log(rows, j, r, length)) * letters.sites[graph.jump_open[j], t - length]
 
 
 @part_of_bare_kernel
@@ -219,7 +230,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
     a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
-        factor = f.lengths[f.lengths.size - 1] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
+        factor = f.lengths[f.lengths.size - 1] * jump_factor(graph, letters, rows, j, r, t, graph.longest)
         row = r - graph.longest - 1
         for k in range(a, b):
             value = f.edges[graph.lane_weight[k]] * factor
@@ -231,7 +242,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        factor = jump_factor(graph, f, letters, rows, j, r, t, length)
+        factor = jump_factor(graph, letters, rows, j, r, t, length)
         factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
         row = r - length - 1
         for k in range(a, b):
@@ -323,7 +334,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
         end, row = f.lengths.size - 1, r - graph.longest - 1
-        factor = f.lengths[end] * jump_factor(graph, f, letters, rows, j, r, t, graph.longest)
+        factor = f.lengths[end] * jump_factor(graph, letters, rows, j, r, t, graph.longest)
         total = 0.0 * factor
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
             total += _lane_from(graph, f, rows, k, row, factor * value[graph.lane_inside[k]], to, counts)
@@ -338,7 +349,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        factor, row = jump_factor(graph, f, letters, rows, j, r, t, length), r - length - 1
+        factor, row = jump_factor(graph, letters, rows, j, r, t, length), r - length - 1
         factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
         total = 0.0 * factor
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):

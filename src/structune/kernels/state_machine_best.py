@@ -3,7 +3,7 @@
 import numpy as np
 
 from structune.kernels._jit import bare_kernel, part_of_bare_kernel
-from structune.kernels.state_machine import emit_log, jump_of, pass_openings
+from structune.kernels.state_machine import emit_log, jump_of, opened_log, pass_openings
 
 
 @bare_kernel
@@ -52,17 +52,11 @@ def _through_gates(graph, f, letters, t, r, cell, out, came_from):
 
 
 @part_of_bare_kernel
-def _jump_log(graph, letters, rows, j, r, t, length):
-    row, opening = r - length - 1, graph.jump_open[j]
-    return rows.prefix[r - 1, j] - rows.prefix[row, j] + letters.sites[opening, t - length]
-
-
-@part_of_bare_kernel
 def _jumps_to(graph, f, letters, rows, j, r, t, last, out, came_from):
     a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
     u, letter, close, S = t - graph.longest, letters.letter[t], graph.jump_close[j], cell.shape[1]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
-        log = f.lengths[f.lengths.size - 1] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
+        log = f.lengths[f.lengths.size - 1] + opened_log(graph, letters, rows, j, r, t, graph.longest)
         row = r - graph.longest - 1
         for k in range(a, b):
             target = graph.lane_inside[k]
@@ -76,7 +70,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, out, came_from):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        log = _jump_log(graph, letters, rows, j, r, t, length)
+        log = opened_log(graph, letters, rows, j, r, t, length)
         log += f.lengths[length - graph.shortest] + letters.sites[close, t]
         row = r - length - 1
         for k in range(a, b):
@@ -119,7 +113,7 @@ def _length_of(graph, f, letters, rows, lane, r, t):
     for o in range(letters.opening_first[j], letters.opening_first[j + 1]):
         length = t - letters.openings[o]
         if graph.shortest <= length <= graph.longest:
-            log = _jump_log(graph, letters, rows, j, r, t, length) + f.lengths[length - graph.shortest]
+            log = opened_log(graph, letters, rows, j, r, t, length) + f.lengths[length - graph.shortest]
             value = rows.cell[r - length - 1, graph.lane_source[lane]] + log
             if value > most:
                 most, found = value, length

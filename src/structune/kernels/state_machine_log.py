@@ -9,6 +9,7 @@ from structune.kernels._jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.state_machine import (
     count_emitted,
     emit_log,
+    opened_log,
     pass_openings,
     repass_openings,
 )
@@ -63,17 +64,11 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
 
 
 @part_of_bare_kernel
-def _jump_log(graph, letters, rows, j, r, t, length):
-    row, opening = r - length - 1, graph.jump_open[j]
-    return rows.prefix[r - 1, j] - rows.prefix[row, j] + letters.sites[opening, t - length]
-
-
-@part_of_bare_kernel
 def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
     lanes = range(graph.jump_first[j], graph.jump_first[j + 1])
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
-        log = f.lengths[f.lengths.size - 1] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
+        log = f.lengths[f.lengths.size - 1] + opened_log(graph, letters, rows, j, r, t, graph.longest)
         cell = rows.cell[r - graph.longest - 1]
         for k in lanes:
             value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
@@ -85,7 +80,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        log = _jump_log(graph, letters, rows, j, r, t, length)
+        log = opened_log(graph, letters, rows, j, r, t, length)
         log += f.lengths[length - graph.shortest] + letters.sites[close, t]
         cell = rows.cell[r - length - 1]
         for k in lanes:
@@ -141,7 +136,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
         end, row = f.lengths.size - 1, r - graph.longest - 1
-        log = f.lengths[end] + _jump_log(graph, letters, rows, j, r, t, graph.longest)
+        log = f.lengths[end] + opened_log(graph, letters, rows, j, r, t, graph.longest)
         total = 0.0 * log
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
             total += _lane_from(graph, f, rows, k, row, _times(value[graph.lane_inside[k]], log), to, counts)
@@ -157,7 +152,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         if length > graph.longest:
             break
         row = r - length - 1
-        log = _jump_log(graph, letters, rows, j, r, t, length)
+        log = opened_log(graph, letters, rows, j, r, t, length)
         log += f.lengths[length - graph.shortest] + letters.sites[close, t]
         total = 0.0 * log
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from Bio.Seq import reverse_complement
+
 from structune.structures.machine import Edge, Gate, Jump, Lane, Machine, State
 
 START, STOPS, ACCEPTOR = "ATG", ("TAA", "TAG", "TGA"), "AG"
 INTERGENIC = "NC"
-_COMPLEMENT = str.maketrans("ACGT", "TGCA")
 _NOT_T, _NOT_TC, _NOT_A, _NOT_AG = "ACGN", "AGN", "CGTN", "CTN"
 
 
@@ -52,10 +53,6 @@ def gene_machine(
         ends=(INTERGENIC, *(part.last for part in parts)),
         lengths=introns,
     )
-
-
-def reverse_complement(word: str) -> str:
-    return word.translate(_COMPLEMENT)[::-1]
 
 
 class _Strand(ABC):

@@ -87,23 +87,22 @@ class Paths:
     def block(self, sequence: Sequence, first: int, end: int) -> Block:
         """Some positions with the scores of their gates."""
         low = max(0, first - self.history)
-        some, graph = slice(low, end), self.graph
-        gates = sequence.gates[some]
-        openings = [np.flatnonzero(gates >> int(bit) & 1) for bit in graph.jump_open]
         return Block(
-            first,
-            end,
-            low,
-            Letters(
-                sequence.letter[some],
-                sequence.word[some],
-                sequence.reverse_word[some],
-                gates,
-                self._sites(sequence, low, end),
-                sequence.extra[some],
-                np.concatenate([*openings, np.empty(0, np.int64)]),
-                np.cumsum([0] + [o.size for o in openings]),
-            ),
+            first, end, low, self._letters(sequence, slice(low, end), self._sites(sequence, low, end))
+        )
+
+    def _letters(self, sequence: Sequence, some: slice, sites: Array) -> Letters:
+        gates = sequence.gates[some]
+        openings = [np.flatnonzero(gates >> int(bit) & 1) for bit in self.graph.jump_open]
+        return Letters(
+            sequence.letter[some],
+            sequence.word[some],
+            sequence.reverse_word[some],
+            gates,
+            sites,
+            sequence.extra[some],
+            np.concatenate([*openings, np.empty(0, np.int64)]),
+            np.cumsum([0] + [o.size for o in openings]),
         )
 
     def _sites(self, sequence: Sequence, low: int, end: int) -> Array:
@@ -265,7 +264,7 @@ class Sums(Paths):
         n, machine = len(sequence), self.weights.machine
         self.counted.clear()
         counts = self.counted.at_positions(n, n if self.weights.n_tracks else 0)
-        letters = self.block(sequence, 0, n).letters
+        letters = self._letters(sequence, slice(0, n), counts.sites)  # to count takes no scores
         wrong = int(count_path(self.graph, machine.state_column, letters, path, factor, counts))
         self._count_positions(sequence, counts, 0)
         tally.add(self.counted)
