@@ -90,10 +90,18 @@ def test_states_by_name():
     ]
 
 
+def test_uracil_is_thymine():
+    gene = Transcript("c", "+", ((0, 12),), "t", "t")
+    dna = gene_path(BOTH, "ATGTATTGGTAA", [gene])
+    assert_array_equal(gene_path(BOTH, "AUGuauUGGUAA", [gene]), dna)
+
+
 def test_genes_that_have_no_path():
     a, b = (Transcript("c", "+", (part,), name, name) for name, part in (("a", (0, 9)), ("b", (9, 18))))
     with pytest.raises(DataError, match="transcripts a and b overlap or touch"):
         gene_path(BOTH, "ATGGCCTAA" * 2, [b, a])
+    with pytest.raises(DataError, match="transcript a ends at 9, beyond the sequence of 8"):
+        gene_path(BOTH, "ATGGCCTA", [a])
     reverse = Transcript("c", "-", ((0, 9),), "r", "r")
     with pytest.raises(DataError, match="transcript r is on the strand '-', which the model does not have"):
         gene_path(gene_machine("forward"), "TTAGGCCAT", [reverse])

@@ -22,8 +22,9 @@ def gene_path(machine: Machine, sequence: str, transcripts: Iterable[Transcript]
     Raises
     ------
     DataError
-        Transcripts that overlap, or of a strand that the machine does not have. What else is not a path of
-        the machine, such as introns without the right ends, `StateMachine.encode` refuses.
+        Transcripts that overlap, reach beyond the sequence, or are of a strand that the machine does not
+        have. What else is not a path of the machine, such as introns without the right ends,
+        `StateMachine.encode` refuses.
     """
     path = np.full(len(sequence), machine.state_id[INTERGENIC], np.int8)
     ordered = sorted(transcripts, key=lambda t: t.start)
@@ -31,7 +32,10 @@ def gene_path(machine: Machine, sequence: str, transcripts: Iterable[Transcript]
         if b.start <= a.end:
             raise DataError(f"transcripts {a.name} and {b.name} overlap or touch")
     for t in ordered:
-        for place, name in _gene_states(sequence[t.start : t.end].upper(), t):
+        if t.end > path.size:
+            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {path.size}")
+        bases = sequence[t.start : t.end].upper().replace("U", "T")
+        for place, name in _gene_states(bases, t):
             if name not in machine.state_id:
                 raise DataError(
                     f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
