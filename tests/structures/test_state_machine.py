@@ -65,6 +65,57 @@ def in_logs(problem):
     return values, expected
 
 
+@pytest.mark.parametrize("edge", [-740.0, -746.0, -800.0])
+@pytest.mark.parametrize("before", [0, 50, 137])
+@pytest.mark.parametrize("factor", [1.0, 0.0])
+def test_what_underflows_and_matters_later(before, edge, factor):
+    """A gene's first edge leaves few digits or none, beside rows as large as they get; its bases make up."""
+    structure = StateMachine(genes.machine_weights("forward", None, True, (0,), False))
+    some = {"edges: gene": edge, "NC 1-mer: NC C": 1.0} | {f"C 1-mer: C{k} G": 15.0 for k in range(3)}
+    w = np.array([some.get(name, 0.0) for name in structure.weight_names()])
+    shard = structure.encode(["C" * before + "ATG" + "GGA" * 30 + "TAA" + "CC"])
+    _, score = structure.best(w, shard)  # all others together are less by e^60
+    values = structure.log_partition(w, shard, weights=np.array([factor]))
+    assert_allclose(values, score, rtol=1e-9)
+
+
+def test_ordinary_weights_stay_in_the_linear_domain(monkeypatch):
+    """The log domain would hide what is wrong there, but for the time that it takes."""
+    structure = StateMachine(genes.machine_weights("both", (4, 9), True, (0, 2), True))
+    rng = np.random.default_rng(0)
+    shard = structure.encode([genes.gene_text(rng, 3000), "N" * 3000, "C" * 3000])
+    monkeypatch.setattr(inference, "LogSums", None)
+    monkeypatch.setattr(inference, "BLOCK", 1000)
+    for scale in (0.0, 0.3, 1.0):
+        assert np.isfinite(structure.log_partition(scale * rng.normal(size=structure.n_weights), shard)).all()
+
+
+def test_example_weights_may_be_negative():
+    problem = rich_problem(0, SHAPES[0][1])
+    weights = np.array([2.0, 0.0, -1.5, 1e-320])
+    found = np.zeros_like(problem.w)
+    problem.structure.log_partition(problem.w, problem.shard, found, weights)
+    assert_allclose(found, problem.expected(weights), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_variance(seed):
+    """Sums over positions of the mean squares of what is there; tracks may be negative."""
+    rng = np.random.default_rng(seed)
+    structure = StateMachine(genes.machine_weights("forward", None, True, (0,), False, 2))
+    tracks = rng.normal(size=(30, 2))
+    text, w = genes.gene_text(rng, 30), rng.normal(size=structure.n_weights)
+    shard = structure.encode([(text, tracks)])
+    found, expected = structure.variance(w, shard), np.zeros(structure.n_weights)
+    structure.log_partition(w, shard, expected)
+    words, part = ("order 0", "edges"), structure.weights.part
+    for name in words:
+        assert_allclose(part(found, name), part(expected, name), rtol=1e-12)
+    label = structure.machine.graph.label
+    columns = structure.marginals(w, shard, label == np.arange(len(structure.machine.labels))[:, None])
+    assert_allclose(part(found, "tracks"), columns.T @ tracks**2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("block", [1, 7])
 @pytest.mark.parametrize(("seed", "shape"), SHAPES)
 def test_blocks(monkeypatch, seed, shape, block):

@@ -17,8 +17,10 @@ import numpy as np
 from structune.kernels._jit import bare_kernel, part_of_bare_kernel
 
 FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
-_SMALL = 1e-60  # sums of rows below this, or above its inverse, are scaled
-_CLOSED = 1e-6  # of the mass of paths at a position that may be missing
+# Sums of rows outside are scaled. What underflows is then so small beside them that, were it to matter later,
+# `backward` would multiply it by more than a double holds. A higher end lets lost digits pass unseen.
+_LEAST, _MOST = 1e-60, 1e4
+_CLOSED = 1e-6  # what may be missing of the probability of all paths at a position
 
 
 class Graph(NamedTuple):
@@ -95,8 +97,8 @@ class Rows(NamedTuple):
 
 class Scratch(NamedTuple):
     """Memory that kernels are lent: ``factor`` (C,), ``value`` (S,), ``last`` (J,) of int64; and for backward
-    ``to`` (history + B, S), what paths are worth from a row on, and ``ending`` (history + B, J), the mass of
-    the jumps that began after a row."""
+    ``to`` (history + B, S), what paths are worth from a row on, and ``ending`` (history + B, J), the
+    probability of the jumps that began after a row."""
 
     factor: Any
     value: Any
@@ -204,7 +206,7 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
                 cell[r, s] *= factor[c]
                 total += cell[r, s].real
         rows.logs[r] = rows.logs[r - 1]
-        if not _SMALL < total < 1.0 / _SMALL:
+        if not _LEAST < total < _MOST:
             if not 0.0 < total < np.inf:
                 return False
             for s in range(S):
@@ -253,12 +255,12 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last):
 
 
 @bare_kernel
-def backward(graph, f, letters, first, n_rows, rows, mass, inside, counts, scratch):
+def backward(graph, f, letters, first, n_rows, rows, inside, counts, scratch):
     """How often each factor is used in the block, added to ``counts``; False if any was lost on the way.
 
-    ``mass`` is how often all paths together count. What the block after hands to this one is in the last
-    rows of ``scratch.to`` and ``scratch.ending``, and ``inside`` (J,), the mass of the jumps that go on; what
-    this block hands on is then in the first rows.
+    What the block after hands to this one is in the last rows of ``scratch.to`` and ``scratch.ending``, and
+    ``inside`` (J,), the probability of the jumps that go on; what this block hands on is then in the first
+    rows.
     """
     history, cell = graph.longest + 1, rows.cell
     C, J = graph.label.size, graph.jump_open.size
@@ -285,7 +287,7 @@ def backward(graph, f, letters, first, n_rows, rows, mass, inside, counts, scrat
             inside[j] -= ending[r, j]
             found += inside[j].real
             count_emitted(graph, letters, counts, graph.jump_column[j], t, inside[j])
-        closed = closed and abs(found - mass) < _CLOSED * mass
+        closed = closed and abs(found - 1.0) < _CLOSED
 
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             to[r - 1, graph.source[e]] += value[graph.target[e]]

@@ -91,7 +91,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
 
 
 @bare_kernel
-def backward(graph, f, letters, first, n_rows, rows, mass, inside, counts, scratch):
+def backward(graph, f, letters, first, n_rows, rows, inside, counts, scratch):
     """How often each factor is used in the block, added to ``counts``."""
     history, J = graph.longest + 1, graph.jump_open.size
     to, ending, value, last = scratch.to, scratch.ending, scratch.value, scratch.last

@@ -205,14 +205,9 @@ class Sums(Paths):
     def expected(
         self, sequence: Sequence, done: Forward, tally: Tally, factor: float, wanted: Wanted | None = None
     ) -> bool:
-        """Add ``factor`` times the expected features to `tally`; False, and nothing, if digits were lost.
-
-        What is `wanted`, too, is times ``factor``.
-        """
-        if factor == 0.0:
-            return True
+        """Add ``factor`` times the expected features to `tally`; False, and nothing, if digits were lost."""
         self.counted.clear()
-        rows, block, lent, inside = done.rows, done.block, self._ends(done, factor), self._no_jumps()
+        rows, block, lent, inside = done.rows, done.block, self._ends(done), self._no_jumps()
         spans = self.blocks(sequence)
         for (first, end), history in zip(reversed(spans), reversed(done.histories), strict=True):
             if end != len(sequence):
@@ -222,20 +217,21 @@ class Sums(Paths):
             n = end - block.low
             counts = self.counted.at_positions(n, 0 if wanted is None and not self.weights.n_tracks else n)
             arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
-            if not self.kernels.backward(*arguments, factor, inside, counts, lent):
+            if not self.kernels.backward(*arguments, inside, counts, lent):
                 return False
             self._count_positions(sequence, counts, block.low)
             if wanted is not None:
                 wanted.out[first:end] = counts.columns[block.local :].real @ wanted.which.T
-        return tally.add(self.counted)
+        return tally.add(self.counted, factor)
 
     def _no_jumps(self) -> Array:
         return np.zeros(self.graph.jump_open.size, self.w.dtype)
 
-    def _ends(self, done: Forward, factor: float) -> Scratch:
+    def _ends(self, done: Forward) -> Scratch:
         """What backward is lent for the last block: the share of the states that a path may end in."""
         lent = self._lent(done.block.size)
-        lent.to[-1, self.graph.ends] = self._share(done, factor)
+        with np.errstate(all="ignore"):
+            lent.to[-1, self.graph.ends] = self._share(done)
         return lent
 
     def _lent_before(self, after: Scratch, size: int) -> Scratch:
@@ -244,8 +240,8 @@ class Sums(Paths):
         lent.to[size:], lent.ending[size:] = after.to[: self.history], after.ending[: self.history]
         return lent
 
-    def _share(self, done: Forward, factor: float) -> Any:
-        return factor / done.rows.cell[-1, self.graph.ends].sum()
+    def _share(self, done: Forward) -> Any:
+        return 1.0 / done.rows.cell[-1, self.graph.ends].sum()
 
     def _count_positions(self, sequence: Sequence, counts: Counts, low: int) -> None:
         """Count the features of what is at positions, from `low` on."""
@@ -281,8 +277,8 @@ class LogSums(Sums):
         highest = ends[np.argmax(ends.real)]
         return highest + np.log(np.exp(ends - highest).sum())
 
-    def _share(self, done: Forward, factor: float) -> Any:
-        return np.log(factor) - done.value
+    def _share(self, done: Forward) -> Any:
+        return -done.value
 
 
 class Best(Paths):

@@ -39,12 +39,12 @@ class Tally:
         for array in self._arrays():
             array[:] = 0.0
 
-    def add(self, other: Tally) -> bool:
-        """Add another's counts if all are finite; whether they are."""
+    def add(self, other: Tally, factor: float = 1.0) -> bool:
+        """Add ``factor`` times another's counts if all are finite; whether they are."""
         if not all(np.isfinite(array).all() for array in other._arrays()):
             return False
         for array, more in zip(self._arrays(), other._arrays(), strict=True):
-            array += more
+            array += factor * more
         return True
 
     def at_positions(self, n: int, n_columns: int) -> Counts:
