@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ import gene_machines as genes
 from laws import hold
 from structune.errors import DataError
 from structune.structures import machine_inference as inference
+from structune.structures.gene_paths import gene_path
 from structune.structures.machine_tally import Tally
 from structune.structures.state_machine import StateMachine
 
@@ -167,6 +170,46 @@ def test_bad_input(inputs, outputs, message):
     structure = StateMachine(genes.machine_weights("forward", None, True, (0,), False))
     with pytest.raises(DataError, match=message):
         structure.encode(inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    ("strands", "introns", "tied"), list(product(["forward", "both"], [None, (6, 8)], [True, False]))
+)
+def test_paths_of_the_machine_and_no_others(strands, introns, tied):
+    """Against enumeration: paths of other sequences, with other introns, and some that end too early."""
+    structure = StateMachine(genes.machine_weights(strands, introns, tied, (0,), False))
+    insides, shortest = set(structure.machine.graph.lane_inside.tolist()), structure.machine.lengths[0]
+    for text in ("CATGGTCAAGTAGCTAACC", "GTTAGCTTAGACTCCATG", "ATGGTACAGAGTTGTAAG"):
+        known = paths_of(text, structure, strands, ("GT",), shortest)
+        near = known | paths_of(text, structure, strands, PAIRS, 3)
+        for k, letter in product(range(len(text)), "ACGT"):
+            near |= paths_of(text[:k] + letter + text[k + 1 :], structure, strands, ("GT",), shortest)
+        for path, inside in product(known, insides):
+            near.add(tuple(inside if state in insides else state for state in path))
+        assert {path for path in near if takes(structure, text, path)} == known
+        start = text[:-4]
+        known = paths_of(start, structure, strands, ("GT",), shortest)
+        assert {path[:-4] for path in near if takes(structure, start, path[:-4])} <= known
+
+
+PAIRS = tuple(map("".join, product("ACGT", repeat=2)))
+
+
+def paths_of(text, structure, strands, donors, shortest):
+    """All paths by the definition of a gene."""
+    found = genes.genes_of(text, strands, donors, shortest)
+    return {
+        tuple(gene_path(structure.machine, text, genes.transcripts(some)).tolist())
+        for some in genes.structures_of(found)
+    }
+
+
+def takes(structure, text, path):
+    try:
+        structure.encode([text], [np.array(path)])
+    except DataError:
+        return False
+    return True
 
 
 def test_empty():
