@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -53,6 +54,35 @@ def test_log_domain(seed, shape, scale):
     values = problem.structure.log_partition(problem.w, problem.shard, found, np.ones(len(problem.shard)))
     assert_allclose(values, problem.log_partition(), rtol=1e-10)
     assert_allclose(found, truth, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("emitted", [-740.0, -744.0, -750.0])
+@pytest.mark.parametrize("lane", [0.0, 400.0, 600.0])
+def test_jumps_that_underflow(emitted, lane):
+    """What an intron emits leaves few digits or none, the weight of its lane makes up in the same step."""
+    structure = StateMachine(genes.machine_weights("forward", (4, 9), True, (0,), False))
+    some = {f"I 1-mer: I {base}": emitted / 8 for base in "ACGT"} | {"edges: intron after 0": lane}
+    some |= {f"C 1-mer: C{k} G": 15.0 for k in range(3)}
+    w = np.array([some.get(name, 0.0) for name in structure.weight_names()])
+    shard = structure.encode(["ATG" + "GTATAAAG" + "GGA" * 15 + "TAA"])
+    assert_allclose(structure.log_partition(w, shard), structure.best(w, shard)[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 37, 40, 45, 46, 61, 110])
+def test_weights_that_overflow_in_places(monkeypatch, seed):
+    """What one factor loses others may make up for, in the same step or later; complex steps lose more."""
+    monkeypatch.setattr(inference, "BLOCK", (3, 1 << 14)[seed % 2])
+    problem, rng = rich_problem(seed, SHAPES[seed % 8][1]), np.random.default_rng(seed)
+    n = problem.w.size
+    wild = np.where(rng.random(n) < 0.9, problem.w, rng.choice([-1e3, 1e3, -740.0, -370.0, 300.0], n))
+    for w in (wild, rng.uniform(-60.0, 20.0, n), -np.abs(problem.w) * 10.0 ** rng.uniform(0.0, 3.0)):
+        given, v = replace(problem, w=w), rng.normal(size=n)
+        found, stepped = np.zeros(n), np.zeros(n, complex)
+        values = given.structure.log_partition(w, given.shard, found)
+        given.structure.log_partition(w + 1e-20j * v, given.shard, stepped)
+        assert_allclose(values, given.log_partition(), rtol=1e-10)
+        assert_allclose(found, given.expected(given.shard.weights), rtol=1e-8, atol=1e-8)
+        assert_allclose(stepped.imag / 1e-20, given.covariance(v), rtol=1e-6, atol=1e-6)
 
 
 def in_logs(problem):

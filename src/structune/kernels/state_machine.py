@@ -20,6 +20,7 @@ FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
 # Sums of rows outside are scaled. What underflows is then so small beside them that, were it to matter later,
 # `backward` would multiply it by more than a double holds. A higher end lets lost digits pass unseen.
 _LEAST, _MOST = 1e-60, 1e4
+_FAR = -640.0  # logs of jumps below are lost digits: weights of lanes may make up for them unseen
 _CLOSED = 1e-6  # what may be missing of the probability of all paths at a position
 
 
@@ -63,7 +64,7 @@ class Graph(NamedTuple):
 
 class Factors(NamedTuple):
     """``table`` (labels, words + 1), the last for no word, and its ``logs``; ``edges``, of gated edges and
-    lanes, by weight; ``lengths`` (longest - shortest + 2,), of jumps, the last of long ones."""
+    lanes, by weight; ``lengths`` (longest - shortest + 2,), logs, of jumps, the last of long ones."""
 
     table: Any
     logs: Any
@@ -73,8 +74,8 @@ class Factors(NamedTuple):
 
 class Letters(NamedTuple):
     """A sequence of n: ``letter``, ``word``, ``reverse_word``, ``gates`` (a bit mask) of each position;
-    ``sites`` (G, n): the factor of a gate where it is open; ``extra`` (n or 0, C): logs of more factors of
-    columns; ``openings``: where jumps may begin, those of jump j from ``opening_first[j]`` on."""
+    ``sites`` (G, n): logs of the factors of gates where they are open; ``extra`` (n or 0, C): logs of more
+    factors of columns; ``openings``: where jumps may begin, those of jump j from ``opening_first[j]`` on."""
 
     letter: Any
     word: Any
@@ -152,14 +153,8 @@ def jump_log(rows, j, r, length):
 
 @part_of_bare_kernel
 def opened_log(graph, letters, rows, j, r, t, length):
-    """The same as `jump_factor`, where sites are logs."""
-    return jump_log(rows, j, r, length) + letters.sites[graph.jump_open[j], t - length]
-
-
-@part_of_bare_kernel
-def jump_factor(graph, letters, rows, j, r, t, length):
     """Of a jump that comes to row r, at position t, after ``length`` positions; not its last gate."""
-    return np.exp(jump_log(rows, j, r, length)) * letters.sites[graph.jump_open[j], t - length]
+    return jump_log(rows, j, r, length) + letters.sites[graph.jump_open[j], t - length]
 
 
 @part_of_bare_kernel
@@ -184,6 +179,7 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
     history, cell = graph.longest + 1, rows.cell
     S, C, J = cell.shape[1], graph.label.size, graph.jump_open.size
     factor, last = scratch.factor, scratch.last
+    sound = True
     for j in range(J):
         last[j] = letters.opening_first[j]
     for r in range(history, history + n_rows):
@@ -196,7 +192,7 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
         if letters.gates[t]:
             _through_gates(graph, f, letters, t, r, cell)
         for j in range(J):
-            _jumps_to(graph, f, letters, rows, j, r, t, last)
+            sound = _jumps_to(graph, f, letters, rows, j, r, t, last) and sound
             log = emit_log(graph, f.logs, letters, t, graph.jump_column[j])
             rows.prefix[r, j] = rows.prefix[r - 1, j] + log
         emit(graph, f.table, letters, t, factor)
@@ -212,7 +208,7 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
             for s in range(S):
                 cell[r, s] *= 1.0 / total
             rows.logs[r] += np.log(total)
-    return True
+    return sound
 
 
 @part_of_bare_kernel
@@ -220,38 +216,42 @@ def _through_gates(graph, f, letters, t, r, cell):
     gates, letter = letters.gates[t], letters.letter[t]
     for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:
+            site = np.exp(letters.sites[g, t])
             for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                 if graph.gated_letters[e] >> letter & 1:
-                    factor = letters.sites[g, t] * f.edges[graph.gated_weight[e]]
+                    factor = site * f.edges[graph.gated_weight[e]]
                     cell[r, graph.gated_target[e]] += cell[r - 1, graph.gated_source[e]] * factor
 
 
 @part_of_bare_kernel
 def _jumps_to(graph, f, letters, rows, j, r, t, last):
-    """Add the jumps that come to row r."""
-    a, b, cell = graph.jump_first[j], graph.jump_first[j + 1], rows.cell
+    """Add the jumps that come to row r; False if one is lost."""
+    a, b, cell, sound = graph.jump_first[j], graph.jump_first[j + 1], rows.cell, True
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
-        factor = f.lengths[f.lengths.size - 1] * jump_factor(graph, letters, rows, j, r, t, graph.longest)
-        row = r - graph.longest - 1
+        log = f.lengths[f.lengths.size - 1] + opened_log(graph, letters, rows, j, r, t, graph.longest)
+        factor, row = np.exp(log), r - graph.longest - 1
+        sound = log.real > _FAR
         for k in range(a, b):
             value = f.edges[graph.lane_weight[k]] * factor
             cell[r, graph.lane_inside[k]] += cell[row, graph.lane_source[k]] * value
     if not letters.gates[t] >> close & 1:
-        return
+        return sound
     pass_openings(graph, letters, j, t, last)
     for o in range(last[j] - 1, letters.opening_first[j] - 1, -1):
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        factor = jump_factor(graph, letters, rows, j, r, t, length)
-        factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
-        row = r - length - 1
+        log = opened_log(graph, letters, rows, j, r, t, length)
+        log += f.lengths[length - graph.shortest] + letters.sites[close, t]
+        factor, row = np.exp(log), r - length - 1
+        sound = sound and log.real > _FAR
         for k in range(a, b):
             target = graph.lane_target[k, letter]
             if target >= 0:
                 value = f.edges[graph.lane_weight[k]] * factor
                 cell[r, target] += cell[row, graph.lane_source[k]] * value
+    return sound
 
 
 @bare_kernel
@@ -321,10 +321,11 @@ def _back_through_gates(graph, f, letters, t, r, cell, value, to, counts):
     gates, letter = letters.gates[t], letters.letter[t]
     for g in range(graph.gated_first.size - 1):
         if gates >> g & 1:
+            site = np.exp(letters.sites[g, t])
             for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                 if graph.gated_letters[e] >> letter & 1:
                     a, w = graph.gated_source[e], graph.gated_weight[e]
-                    v = letters.sites[g, t] * f.edges[w] * value[graph.gated_target[e]]
+                    v = site * f.edges[w] * value[graph.gated_target[e]]
                     to[r - 1, a] += v
                     counts.edges[w] += cell[r - 1, a] * v
                     counts.sites[g, t] += cell[r - 1, a] * v
@@ -336,7 +337,7 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
     u, letter, close = t - graph.longest, letters.letter[t], graph.jump_close[j]
     if u >= 0 and letters.gates[u] >> graph.jump_open[j] & 1:
         end, row = f.lengths.size - 1, r - graph.longest - 1
-        factor = f.lengths[end] * jump_factor(graph, letters, rows, j, r, t, graph.longest)
+        factor = np.exp(f.lengths[end] + opened_log(graph, letters, rows, j, r, t, graph.longest))
         total = 0.0 * factor
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
             total += _lane_from(graph, f, rows, k, row, factor * value[graph.lane_inside[k]], to, counts)
@@ -351,8 +352,9 @@ def _jumps_from(graph, f, letters, rows, j, r, t, last, value, to, ending, insid
         length = t - letters.openings[o]
         if length > graph.longest:
             break
-        factor, row = jump_factor(graph, letters, rows, j, r, t, length), r - length - 1
-        factor *= f.lengths[length - graph.shortest] * letters.sites[close, t]
+        log = opened_log(graph, letters, rows, j, r, t, length)
+        log += f.lengths[length - graph.shortest] + letters.sites[close, t]
+        factor, row = np.exp(log), r - length - 1
         total = 0.0 * factor
         for k in range(graph.jump_first[j], graph.jump_first[j + 1]):
             target = graph.lane_target[k, letter]

@@ -8,7 +8,7 @@ from structune.kernels.state_machine import emit_log, jump_of, opened_log, pass_
 
 @bare_kernel
 def best(graph, f, letters, first, n_rows, rows, scratch, came_from):
-    """Fill the rows of a block from those before, as `forward` does with sums; ``f`` and sites are logs.
+    """Fill the rows of a block from those before, as `forward` does with sums; ``f`` are logs.
 
     ``came_from`` (n_rows, S) becomes the state before, or, of what comes by a jump, S and the lane.
     """

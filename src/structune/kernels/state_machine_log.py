@@ -1,6 +1,6 @@
 """Forward and backward over the paths of a state machine, in the log domain: slower, for all weights.
 
-``Factors`` and sites hold logs; ``Rows.logs`` stay 0.
+``Factors`` hold logs; ``Rows.logs`` stay 0.
 """
 
 import numpy as np
@@ -128,7 +128,7 @@ def backward(graph, f, letters, first, n_rows, rows, inside, counts, scratch):
 @part_of_bare_kernel
 def _share(a, b):
     """The probability of what has these logs before and after."""
-    return np.exp(a + b) if a.real > -np.inf and b.real > -np.inf else 0.0 * np.exp(0.0 * a.imag)
+    return np.exp(a + b) if a.real > -np.inf and b.real > -np.inf else 0.0
 
 
 @part_of_bare_kernel

@@ -20,6 +20,8 @@ from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
 
 BLOCK = 1 << 14  # positions that are worked on at a time
+_MOST_WORTH = 1e270  # of paths from a row on, with complex steps
+_LEAST = -230.0  # logs of factors of which three do not underflow
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Paths:
 
     def _exponentials(self, logs: Factors) -> Factors:
         with np.errstate(over="ignore"):
-            return Factors(np.exp(logs.table), logs.logs, np.exp(logs.edges), np.exp(logs.lengths))
+            return Factors(np.exp(logs.table), logs.logs, np.exp(logs.edges), logs.lengths)
 
     # --- blocks -------------------------------------------------------------------------------------------
 
@@ -113,8 +115,7 @@ class Paths:
                 if signal in weights.windows:
                     window, first = weights.part(self.w, signal), weights.windows[signal][0]
                     score_sites(*self._site(sequence, g, place), first, window, low, scores[g])
-        with np.errstate(over="ignore"):
-            return scores if self.in_logs else np.exp(scores)
+        return scores
 
     def _site(self, sequence: Sequence, g: int, place: int) -> tuple[Any, ...]:
         """What `score_sites` and `count_sites` want to know of a gate."""
@@ -188,12 +189,22 @@ class Sums(Paths):
             histories.append(self._history(rows))
             rows = self._rows_after(rows, end - first)
             block = self.block(sequence, first, end)
-            if not self._fill(block, rows):
+            if not (self._multiplies(block.letters) and self._fill(block, rows)):
                 return None
         ends = rows.cell[-1, self.graph.ends]
         with np.errstate(all="ignore"):
             value = self._log_sum(ends) + rows.logs[-1]
         return Forward(value, histories, rows, block) if np.isfinite(value) else None
+
+    @cached_property
+    def _least(self) -> float:
+        """The smallest log of a factor that all sequences share."""
+        logs = self.weights.logs(self.w)
+        return float(min(logs.table.real.min(), logs.edges.real.min()))
+
+    def _multiplies(self, letters: Letters) -> bool:
+        """Whether no product of factors underflows before the last, which may make up for what is lost."""
+        return all(least > _LEAST for least in (self._least, _least(letters.sites), _least(letters.extra)))
 
     def _fill(self, block: Block, rows: Rows) -> bool:
         arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
@@ -217,12 +228,16 @@ class Sums(Paths):
             n = end - block.low
             counts = self.counted.at_positions(n, 0 if wanted is None and not self.weights.n_tracks else n)
             arguments = self.graph, self.factors, block.letters, block.local, block.size, rows
-            if not self.kernels.backward(*arguments, inside, counts, lent):
+            if not (self.kernels.backward(*arguments, inside, counts, lent) and self._steps_kept(lent.to)):
                 return False
             self._count_positions(sequence, counts, block.low)
             if wanted is not None:
                 wanted.out[first:end] = counts.columns[block.local :].real @ wanted.which.T
         return tally.add(self.counted, factor)
+
+    def _steps_kept(self, to: Array) -> bool:
+        """Whether no imaginary part of a complex step underflowed that matters: they are smaller by 1e20."""
+        return to.dtype != np.complex128 or bool(np.abs(to.real).max() < _MOST_WORTH)
 
     def _no_jumps(self) -> Array:
         return np.zeros(self.graph.jump_open.size, self.w.dtype)
@@ -272,6 +287,12 @@ class LogSums(Sums):
 
     kernels: Any = log_domain
     in_logs = True
+
+    def _multiplies(self, letters: Letters) -> bool:
+        return True
+
+    def _steps_kept(self, to: Array) -> bool:
+        return True
 
     def _log_sum(self, ends: Array) -> Any:
         highest = ends[np.argmax(ends.real)]
@@ -329,3 +350,7 @@ def soundly(
         if done is None or not slow.expected(sequence, done, tally, factor, wanted):
             raise DataError("the weights of the machine are not finite")
     return done.value
+
+
+def _least(logs: Array) -> float:
+    return float(logs.real.min(initial=0.0))
