@@ -43,14 +43,13 @@ def test_edges():
     assert listed == {"A": [a_to_b], "C": [b_to_a], "G": [], "T": [], "N": [a_to_b]}
     assert graph.gated_letters.tolist() == [1 << LETTERS.index("T")]
     assert (machine.edge_weights, graph.gated_weight.tolist()) == (["w"], [0])
-    assert machine.has_reverse
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_strands_of_the_gene_machine(tied):
     forward, both = gene_machine("forward", tie_introns=tied), gene_machine("both", tie_introns=tied)
-    assert not forward.has_reverse
-    assert both.has_reverse
+    assert {state.strand for state in forward.states} == {"+"}
+    assert {state.strand for state in both.states} == {"+", "-", "both"}
     assert both.labels == forward.labels
     assert both.edge_weights == forward.edge_weights
     assert len(both.jumps) > len(forward.jumps)

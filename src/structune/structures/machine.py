@@ -131,11 +131,6 @@ class Machine:
     def _weight_id(self, name: str) -> int:
         return self.edge_weights.index(name) if name else len(self.edge_weights)
 
-    @property
-    def has_reverse(self) -> bool:
-        """Whether any state reads the other strand."""
-        return any(state.strand != "+" for state in self.states)
-
     @cached_property
     def graph(self) -> Graph:
         """As the kernels read it."""
