@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.formats import Skipped, Transcript, read_genbank
+from structune.formats import Transcript, read_genbank
 
 BASES = "acgtacgtac" * 6
 
@@ -72,29 +72,28 @@ def test_the_version_names_a_record():
 
 
 @pytest.mark.parametrize(
-    ("location", "qualifier", "reason"),
+    ("location", "qualifier", "reason", "span"),
     [
-        ("3..8", "pseudo", "a pseudogene"),
-        ("3..8", 'pseudogene="unprocessed"', "a pseudogene"),
-        ("3..8", "trans_splicing", "trans-splicing"),
-        ("<3..8", "note", "not whole"),
-        ("complement(3..>8)", "note", "not whole"),
-        ("(3.5)..8", "note", "not whole"),
-        ("3..8", "codon_start=2", "not whole: codon_start=2"),
-        ("join(3..8,complement(11..13))", "note", "parts on two strands"),
-        ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences"),
-        ("join(51..60,1..8)", "note", "parts in another order than on the strand"),
-        ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand"),
-        ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)"),
-        ("3..x", "note", "a location that cannot be read"),
+        ("3..8", "pseudo", "a pseudogene", (2, 8)),
+        ("3..8", 'pseudogene="unprocessed"', "a pseudogene", (2, 8)),
+        ("3..8", "trans_splicing", "trans-splicing", None),
+        ("<3..8", "note", "not whole", (2, 8)),
+        ("complement(3..>8)", "note", "not whole", (2, 8)),
+        ("(3.5)..8", "note", "not whole", (2, 8)),
+        ("3..8", "codon_start=2", "not whole: codon_start=2", (2, 8)),
+        ("join(3..8,complement(11..13))", "note", "parts on two strands", None),
+        ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences", None),
+        ("join(51..60,1..8)", "note", "parts in another order than on the strand", None),
+        ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand", None),
+        ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)", (2, 13)),
+        ("3..x", "note", "a location that cannot be read", None),
     ],
 )
-def test_what_is_skipped_is_named(location, qualifier, reason):
-    found, ((contig, name, why),) = read(cds(location, 'gene="a"', qualifier), cds("30..35", 'gene="b"'))
+def test_what_is_skipped_is_named(location, qualifier, reason, span):
+    found, (skipped,) = read(cds(location, 'gene="a"', qualifier), cds("30..35", 'gene="b"'))
     assert [t.name for t in found] == ["b"]
-    assert (contig, name) == ("r1", "a")
-    assert why.startswith(reason)
-    assert isinstance(Skipped(contig, name, why), Skipped)
+    assert (skipped.contig, skipped.name, skipped.span) == ("r1", "a", span)
+    assert skipped.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
             continue
         name, gene = _names(feature, used)
         if reason := _unusable(feature):
-            skipped.append(Skipped(record.id, name, reason))
+            skipped.append(Skipped(record.id, name, reason, _place(feature)))
         else:
             transcripts.append(_transcript(record.id, feature.location, name, gene))
     return AnnotatedSequence(record.id, sequence, by_position(transcripts), tuple(skipped))
@@ -148,19 +148,39 @@ def _unusable(feature: SeqFeature) -> str:
 
 
 def _unusable_location(location: Location) -> str:
+    if reason := _scattered(location):
+        return reason
+    if not all(isinstance(end, ExactPosition) for part in location.parts for end in (part.start, part.end)):
+        return "not whole"
+    if any(b.start < a.end for a, b in pairwise(_ascending(location))):
+        return "parts overlap (a programmed frameshift?)"
+    return ""
+
+
+def _scattered(location: Location) -> str:
+    """Why parts are not of one place, if they are not."""
     parts = location.parts
     if any(part.ref is not None for part in parts):
         return "parts on two sequences"
     if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
         return "parts on two strands"
-    if not all(isinstance(end, ExactPosition) for part in parts for end in (part.start, part.end)):
-        return "not whole"
-    ascending = parts if parts[0].strand == 1 else parts[::-1]
-    if any(b.start < a.start for a, b in pairwise(ascending)):
+    if any(b.start < a.start for a, b in pairwise(_ascending(location))):
         return "parts in another order than on the strand (across the origin, or trans-splicing)"
-    if any(b.start < a.end for a, b in pairwise(ascending)):
-        return "parts overlap (a programmed frameshift?)"
     return ""
+
+
+def _ascending(location: Location) -> list[Location]:
+    """The parts along the sequence, if they are in the order of the strand."""
+    parts: list[Location] = location.parts
+    return parts if location.parts[0].strand == 1 else parts[::-1]
+
+
+def _place(feature: SeqFeature) -> tuple[int, int] | None:
+    """The span of parts of one place."""
+    location = feature.location
+    if location is None or "trans_splicing" in feature.qualifiers or _scattered(location):
+        return None
+    return int(location.start), int(location.end)
 
 
 def _unusable_start(feature: SeqFeature) -> str:

@@ -61,7 +61,9 @@ def annotated(
         transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()
         if contig in annotation.circular:
             across = [
-                Skipped(contig, t.name, "across the origin") for t in transcripts if t.end > len(sequence)
+                Skipped(contig, t.name, "across the origin", (t.start, t.end))
+                for t in transcripts
+                if t.end > len(sequence)
             ]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
         try:

@@ -205,12 +205,12 @@ def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
         _refuse_repeats(lines, parts)
         reason = "its parent is not in the file" if key.is_orphan else _unusable(parts)
         if reason:
-            skipped.append(Skipped(parts[0].contig, key.name, reason))
+            skipped.append(Skipped(parts[0].contig, key.name, reason, _place(parts)))
             continue
         with lines.at(parts[0].line):
             transcript = _transcript(key, parts)
         if reason := _wrong_phase(transcript, parts):
-            skipped.append(Skipped(transcript.contig, key.name, reason))
+            skipped.append(Skipped(transcript.contig, key.name, reason, _place(parts)))
         else:
             by_contig[transcript.contig].append(transcript)
     ordered = {contig: by_position(of) for contig, of in by_contig.items()}
@@ -261,13 +261,24 @@ def _unusable(parts: list[_Part]) -> str:
         for key, reason in _MARKS.items():
             if part.attributes.get(key, "false") != "false":
                 return reason
-        if part.attributes.get("exception") == "trans-splicing":
-            return "trans-splicing"
-    if len({(part.contig, part.strand) for part in parts}) > 1:
-        return "parts on two contigs or strands"
+    if reason := _scattered(parts):
+        return reason
     if any(b.start < a.end for a, b in pairwise(parts)):
         return "parts overlap (a programmed frameshift?)"
     return ""
+
+
+def _scattered(parts: list[_Part]) -> str:
+    """Why parts are not of one place, if they are not."""
+    if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
+        return "trans-splicing"
+    is_one = len({(part.contig, part.strand) for part in parts}) == 1
+    return "" if is_one else "parts on two contigs or strands"
+
+
+def _place(parts: list[_Part]) -> tuple[int, int] | None:
+    """The span of parts of one place."""
+    return None if _scattered(parts) else (parts[0].start, max(part.end for part in parts))
 
 
 def _transcript(key: _Key, parts: list[_Part]) -> Transcript:
