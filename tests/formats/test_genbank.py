@@ -100,7 +100,8 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
     ("text", "message"),
     [
         ("", "x.gb: found no records, expected some"),
-        (">c\nACGT\n//\n", "x.gb:1: found '>c', expected LOCUS"),
+        (">c\nACGT\n", "x.gb:1: found '>c', expected LOCUS"),
+        (record() + "c\tx\tCDS\n", r"x.gb:12: found 'c\tx\tCDS', expected LOCUS (GFF3 begins with"),
         ("\n" + record()[:-4], "x.gb:11: found the end of the file, expected '//' before it"),
         (record(n=61), "x.gb:1: found 60 bases, expected 61 as the LOCUS line says"),
         (

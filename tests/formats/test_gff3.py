@@ -77,6 +77,14 @@ def test_parents_that_are_not_in_the_file():
     assert [t.name for t in read(GENE, MRNA, cut)[0]] == ["p"]  # none is there
 
 
+@pytest.mark.parametrize("kind", ["mRNA", "transcript"])
+def test_transcripts_without_genes(kind):
+    """Their parts belong together, whatever their IDs."""
+    above = line(kind, score="0.5", attributes="ID=t")
+    (found,), _ = read(above, *(cds(a, a + 2, attributes=f"ID=p{a};Parent=t") for a in (1, 7)))
+    assert (found.name, found.gene, found.score, found.exons) == ("t", "t", 0.5, ((0, 3), (6, 9)))
+
+
 def test_genes_without_names():
     found, _ = read(cds(1, 3, attributes=""), cds(7, 9, strand="-", attributes="ID=p"))
     assert [(t.name, t.gene, t.strand) for t in found] == [("c:1-3(+)", "c:1-3(+)", "+"), ("p", "p", "-")]

@@ -24,13 +24,14 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     Yields
     ------
     name, sequence : str
-        The first word of the header, and the letters as they are: lower case is kept.
+        The first word of the header, or its number, from 1, where there is none; and the letters as they are:
+        lower case is kept.
 
     Raises
     ------
     DataError
-        Names the file and line of a letter that is no base, of a sequence without a header, of a header
-        without a name, and of a name that is there twice; names the file without sequences.
+        Names the file and line of a letter that is no base, of a sequence without a header, and of a name
+        that is there twice; names the file without sequences.
     """
     return parse_dna(Lines(source))
 

@@ -74,7 +74,9 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
     for number, text in lines:
         if not texts and not text.strip():
             continue
-        first = first if texts else number
+        if not texts:
+            _check_begin(lines, number, text)
+            first = number
         texts.append(text)
         if text.startswith("//"):
             yield first, "".join(texts)
@@ -83,11 +85,16 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
         raise lines.refuse(number, "found the end of the file, expected '//' before it")
 
 
+def _check_begin(lines: Lines, number: int, text: str) -> None:
+    """Refuse what is no GenBank before a whole file is read in search of the end of its record."""
+    if not text.startswith("LOCUS"):
+        hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
+        raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
+
+
 def _parsed(text: str) -> SeqRecord:
     from Bio import SeqIO  # here, because it is slow to import
 
-    if not text.startswith("LOCUS"):
-        raise DataError(f"found {shown(text.splitlines()[0])}, expected LOCUS")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # what matters of these is checked here
         try:
