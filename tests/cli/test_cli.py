@@ -318,3 +318,20 @@ def test_nothing_heavy_is_imported_to_start(code):
     report = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
     script = f"import sys\ntry:\n  exec({code!r})\nexcept SystemExit: pass\n{report}\nsys.exit(len(heavy))"
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_ctrl_c_waits_for_no_thread():
+    script = """
+import sys, threading, time, types
+
+def app(prog_name):
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    print("written")
+    raise SystemExit(130)
+
+sys.modules["structune.cli.app"] = types.SimpleNamespace(app=app)
+from structune.cli import main
+main()
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout) == (130, "written\n")

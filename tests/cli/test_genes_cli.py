@@ -160,6 +160,27 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
     assert list(read_gff3(tmp_path / "out.gff3").transcripts) == names == ["c0"]
 
 
+def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
+    args = ["-m", files / "m.structune", "--quiet", "--jobs", 2]
+    result = run("genes", tmp_path / "x.fa", *args)
+    assert (result.exit_code, result.stdout) == (2, succeed("genes", files / "test.fa", *args))
+    assert "position 5 (from 1): found '-'" in result.stderr
+
+
+def test_what_is_read_is_not_written_over(files, tmp_path):
+    before = (files / "test.fa").read_bytes()
+    (tmp_path / "again.fa").symlink_to(files / "test.fa")
+    args = ["genes", files / "test.fa", "-m", files / "m.structune"]
+    for option in ("--output", "--proteins"):
+        for path in (tmp_path / "again.fa", files / "m.structune"):
+            assert "expected another file than the one that is read" in fail(*args, option, path)
+    both = fail(*args, "--output", tmp_path / "x", "--proteins", tmp_path / "x")
+    assert "expected another file than that of the genes" in both
+    assert (files / "test.fa").read_bytes() == before
+
+
 def test_evaluate(files):
     shown = json.loads(succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json"))
     model = structune.load(files / "m.structune")
@@ -196,9 +217,6 @@ def test_margin(files, tmp_path):
 
 def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
-    (tmp_path / "x.gff3").write_text(
-        "".join(line.replace("Name=c0.t1", "Name=c0.t1;partial=true") for line in lines)
-    )
     lines[3] = lines[3].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
     result = run("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3")

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import typer
 
+from structune.cli import INTERRUPTED
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import DataError, StructuneError
 from structune.estimators.base import StructuredEstimator
-
-INTERRUPTED = 130
 
 
 def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) -> None:
@@ -27,6 +26,14 @@ def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) ->
         from structune.plots import check_path
 
         check_path(path)
+
+
+def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
+    """Do not write over what is read."""
+    read = [source for source in sources if os.path.exists(source)]
+    for path in filter(None, files):
+        if path.exists() and any(path.samefile(source) for source in read):
+            raise DataError(f"{path}: expected another file than the one that is read")
 
 
 def check_begun(model: StructuredEstimator) -> None:
