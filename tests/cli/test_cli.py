@@ -88,6 +88,20 @@ def test_groups(files, tmp_path, groups):
     assert ("..." in out) == (loaded.penalty_.size > 40)
 
 
+def test_constraints(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 5, *SMALL]
+    out = succeed("train", files / "train.txt", "-m", path, *args)
+    loaded = structune.load(path)
+    assert (loaded.constraints, loaded.validation_sets, loaded.gamma) == ("validation", 2, 5.0)
+    values = ", ".join(f"{value:.3g}" for value in loaded.constraint_values_)
+    assert f"{values}, expected at most 5" in out
+    out = succeed("tune", files / "train.txt", "-m", path, "--plot", tmp_path / "t.png", *args)
+    assert structune.load(path).multipliers_.shape == (2,)
+    message = fail("train", files / "train.txt", "-m", path, "--loss", "margin", *args)
+    assert "constraints='validation' with loss='margin': expected loss='log'" in message
+
+
 def test_settings_reach_the_tagger(files, tmp_path):
     path = tmp_path / "m.structune"
     succeed("train", files / "train.txt", "-m", path, "--forbidden", "bio", "--states", "all", *SMALL)

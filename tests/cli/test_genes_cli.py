@@ -109,6 +109,16 @@ def test_tune(files, tmp_path):
     assert (tmp_path / "t.png").stat().st_size
 
 
+@pytest.mark.parametrize("command", [["train", "--penalty", 0.1], ["tune", "--method", "majorize"]])
+def test_constraints(files, tmp_path, command):
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 9, "--flank", 30]
+    path = tmp_path / "m.structune"
+    out = succeed(command[0], "genes", files / "test.gb", "-m", path, *command[1:], *args, *QUIET)
+    assert "expected at most 9" in out
+    model = structune.load(path)
+    assert (model.constraints, model.validation_sets, model.gamma) == ("validation", 2, 9.0)
+
+
 def test_genes(files, tmp_path):
     args = ["-m", files / "m.structune", *QUIET]
     out = succeed("genes", files / "test.fa", *args)

@@ -69,6 +69,9 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
     if losses:
         yield "held-out loss", f"{min(losses):.6g}, from {losses[0]:.6g}"
+    if model.constraints is not None:
+        values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
+        yield "constraints", f"{values}, expected at most {model.gamma:g}"
     yield "saved", str(path)
 
 
