@@ -50,7 +50,21 @@ def test_transcripts_of_one_gene():
     assert [(t.name, t.gene) for t in found] == [
         ("a", "a"),
         ("a-2", "a"),
-        ("CDS_[29:32](+)", "CDS_[29:32](+)"),
+        ("r1:30-32(+)", "r1:30-32(+)"),
+    ]
+
+
+def test_copies_of_a_gene():
+    """They are genes of their own, such as those of inverted repeats."""
+    places = ("30..35", "3..8", "5..11", "complement(33..38)", "40..45")
+    found, _ = read(*(cds(place, 'gene="a"') for place in places), cds("50..52", 'gene=""'))
+    assert [(t.name, t.gene) for t in found] == [
+        ("a-2", "a"),
+        ("a-3", "a"),
+        ("a", "a:30"),
+        ("a-4", "a:33"),
+        ("a-5", "a:40"),
+        ("r1:50-52(+)", "r1:50-52(+)"),
     ]
 
 
@@ -86,6 +100,7 @@ def test_the_version_names_a_record():
         ("join(51..60,1..8)", "note", "parts in another order than on the strand", None),
         ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand", None),
         ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)", (2, 13)),
+        ("order(3..8,12..14)", "note", "parts that are not joined", (2, 14)),
         ("3..x", "note", "a location that cannot be read", None),
     ],
 )
