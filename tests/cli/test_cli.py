@@ -334,18 +334,19 @@ def test_nothing_heavy_is_imported_to_start(code):
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
-def test_ctrl_c_waits_for_no_thread():
-    script = """
+@pytest.mark.parametrize("code", [130, 2])
+def test_ctrl_c_and_errors_wait_for_no_thread(code):
+    script = f"""
 import sys, threading, time, types
 
 def app(prog_name):
     threading.Thread(target=time.sleep, args=(600,)).start()
     print("written")
-    raise SystemExit(130)
+    raise SystemExit({code})
 
 sys.modules["structune.cli.app"] = types.SimpleNamespace(app=app)
 from structune.cli import main
 main()
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert (result.returncode, result.stdout) == (130, "written\n")
+    assert (result.returncode, result.stdout) == (code, "written\n")

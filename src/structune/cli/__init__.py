@@ -4,8 +4,6 @@ import os
 import sys
 from contextlib import suppress
 
-INTERRUPTED = 130  # the exit code after Ctrl-C
-
 
 def main() -> None:
     """Run the command line."""
@@ -14,14 +12,14 @@ def main() -> None:
     try:
         app(prog_name="structune")
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            _end_at_once()
+        if isinstance(end.code, int) and end.code:
+            _end_at_once(end.code)
         raise
 
 
-def _end_at_once() -> None:
-    """Python would wait for what threads have begun; all files are closed by now."""
+def _end_at_once(code: int) -> None:
+    """Do not wait for what threads have begun, as Python does when it ends; files are closed by now."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)

@@ -13,11 +13,10 @@ from typing import Any
 
 import typer
 
-from structune.cli import INTERRUPTED
 from structune.cli.align_data import check_gamma, open_aligner
 from structune.cli.batches import Progress, batches
 from structune.cli.file_names import drawing_paths
-from structune.cli.reports import check_targets
+from structune.cli.reports import INTERRUPTED, check_targets
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.estimators.aligner import SequenceAligner

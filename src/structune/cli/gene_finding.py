@@ -11,10 +11,9 @@ from typing import Any
 
 import typer
 
-from structune.cli import INTERRUPTED
 from structune.cli.batches import Progress, UntilError
 from structune.cli.gene_data import open_finder, predicted
-from structune.cli.reports import check_apart, check_targets
+from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence, read_dna

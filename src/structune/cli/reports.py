@@ -10,10 +10,11 @@ from pathlib import Path
 
 import typer
 
-from structune.cli import INTERRUPTED
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import DataError, StructuneError
 from structune.estimators.base import StructuredEstimator
+
+INTERRUPTED = 130
 
 
 def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) -> None:
