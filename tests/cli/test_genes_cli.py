@@ -244,6 +244,9 @@ def test_sequences_that_the_annotation_lacks(files, tmp_path):
     (tmp_path / "all.gff3").write_text(text.replace("\nc", "\nchr"))
     message = fail("evaluate", "genes", tmp_path / "all.gff3", files / "test.gb")
     assert "the first on 'chr0'; expected its names, such as 'c0'" in message
+    (tmp_path / "none.gff3").write_text("##gff-version 3\n")
+    message = fail("evaluate", "genes", tmp_path / "all.gff3", tmp_path / "none.gff3")
+    assert "the first on 'chr0'; expected some with genes" in message
 
 
 @pytest.mark.parametrize(
@@ -266,7 +269,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
 
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
     assert "found 1 files of sequences, expected 2" in refused("train", "genes", *both)
-    assert "train.gff3: found no sequences" in refused("train", "genes", files / "train.gff3")
+    assert "sequences, expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
     other = [files / "train.gff3", "--sequences", files / "test.fa"]
     assert "transcript 'c1.t3': found its end at 664, expected it within" in refused("train", "genes", *other)
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))

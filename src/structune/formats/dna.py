@@ -36,7 +36,7 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     return parse_dna(Lines(source))
 
 
-def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
+def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
     name, parts = "", list[str]()
     first: dict[str, int] = {}
     for number, text in lines.filled():
@@ -56,7 +56,7 @@ def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
                 raise lines.refuse(number, str(error)) from error
             parts.append(text)
     if not first:
-        raise DataError(f"{lines.name}: found no sequences, expected some")
+        raise DataError(f"{lines.name}: found no sequences, expected some{where}")
     yield name, "".join(parts)
 
 

@@ -45,7 +45,8 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     if not head.startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
-    return annotated(parse_gff3(lines), parse_dna(lines), lines.name)
+    within = " after ##FASTA, or in a file of their own"
+    return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
 
 
 def annotated(
