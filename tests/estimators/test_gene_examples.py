@@ -113,6 +113,11 @@ def test_the_longest_transcript_that_makes_sense():
     assert found.skipped == [Skipped("c", "g", "length no multiple of three", (0, 14))]
 
 
+def test_uracil_counts_as_thymine():
+    sequence = sequence_of("CC", "+", "CC")
+    assert cut([replace(sequence, sequence="CCAUGGCCuAACC")]).sequences == ["CCATGGCCtAACC"]
+
+
 @given(st.integers(0, 10**6))
 def test_examples_have_paths(seed):
     """Of the genes with introns near their ends those that split no codon there are learned from."""

@@ -15,6 +15,7 @@ from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.structures.base import FloatArray, IntArray
 
 _CODON = 3
+_AS_DNA = str.maketrans("Uu", "Tt")
 
 
 class SkippedGenesWarning(UserWarning):
@@ -67,18 +68,18 @@ def cut_examples(
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes = _genes(sequence.transcripts)
+        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(_AS_DNA)
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
         close = _are_close(_pairs(spans))
-        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(sequence.sequence))
+        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(bases))
         for gene, span, is_close, (start, end) in zip(genes, spans, close, cuts, strict=True):
-            chosen, problem = _chosen(gene, sequence.sequence, strands, donors)
+            chosen, problem = _chosen(gene, bases, strands, donors)
             reason = "overlaps or touches another gene" if is_close else problem
             if reason or chosen is None:
                 found.skipped.append(Skipped(sequence.name, gene[0].gene, reason, span))
             else:
-                found.sequences.append(sequence.sequence[start:end])
+                found.sequences.append(bases[start:end])
                 found.transcripts.append(_moved(chosen, start))
                 found.spans.append((s, start, end))
     return found
