@@ -147,7 +147,7 @@ def test_reading_ends_at_sequences():
         ),
         (
             [cds(1, 10, 0, attributes="ID=p"), cds(21, 29, 0, attributes="ID=p")],
-            "phase 0 in line 3, 2 by the lengths of the parts",
+            "phase 0, 2 by the lengths of the parts",
             (0, 29),
         ),
     ],

@@ -296,5 +296,5 @@ def _wrong_phase(transcript: Transcript, parts: list[_Part]) -> str:
         return f"not whole: phase {first.phase} at its start"
     for part, phase in zip(parts, transcript.phases, strict=True):
         if part.phase not in (None, phase):
-            return f"phase {part.phase} in line {part.line}, {phase} by the lengths of the parts"
+            return f"phase {part.phase}, {phase} by the lengths of the parts"
     return ""
