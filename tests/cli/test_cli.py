@@ -88,6 +88,20 @@ def test_groups(files, tmp_path, groups):
     assert ("..." in out) == (loaded.penalty_.size > 40)
 
 
+def test_constraints(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 5, *SMALL]
+    out = succeed("train", files / "train.txt", "-m", path, *args)
+    loaded = structune.load(path)
+    assert (loaded.constraints, loaded.validation_sets, loaded.gamma) == ("validation", 2, 5.0)
+    values = ", ".join(f"{value:.3g}" for value in loaded.constraint_values_)
+    assert f"{values}, expected at most 5" in out
+    out = succeed("tune", files / "train.txt", "-m", path, "--plot", tmp_path / "t.png", *args)
+    assert structune.load(path).multipliers_.shape == (2,)
+    message = fail("train", files / "train.txt", "-m", path, "--loss", "margin", *args)
+    assert "constraints='validation' with loss='margin': expected loss='log'" in message
+
+
 def test_settings_reach_the_tagger(files, tmp_path):
     path = tmp_path / "m.structune"
     succeed("train", files / "train.txt", "-m", path, "--forbidden", "bio", "--states", "all", *SMALL)
@@ -318,3 +332,21 @@ def test_nothing_heavy_is_imported_to_start(code):
     report = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
     script = f"import sys\ntry:\n  exec({code!r})\nexcept SystemExit: pass\n{report}\nsys.exit(len(heavy))"
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("code", [130, 2])
+def test_ctrl_c_and_errors_wait_for_no_thread(code):
+    script = f"""
+import sys, threading, time, types
+
+def app(prog_name):
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    print("written")
+    raise SystemExit({code})
+
+sys.modules["structune.cli.app"] = types.SimpleNamespace(app=app)
+from structune.cli import main
+main()
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout) == (code, "written\n")

@@ -109,6 +109,16 @@ def test_tune(files, tmp_path):
     assert (tmp_path / "t.png").stat().st_size
 
 
+@pytest.mark.parametrize("command", [["train", "--penalty", 0.1], ["tune", "--method", "majorize"]])
+def test_constraints(files, tmp_path, command):
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 9, "--flank", 30]
+    path = tmp_path / "m.structune"
+    out = succeed(command[0], "genes", files / "test.gb", "-m", path, *command[1:], *args, *QUIET)
+    assert "expected at most 9" in out
+    model = structune.load(path)
+    assert (model.constraints, model.validation_sets, model.gamma) == ("validation", 2, 9.0)
+
+
 def test_genes(files, tmp_path):
     args = ["-m", files / "m.structune", *QUIET]
     out = succeed("genes", files / "test.fa", *args)
@@ -160,6 +170,27 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
     assert list(read_gff3(tmp_path / "out.gff3").transcripts) == names == ["c0"]
 
 
+def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
+    args = ["-m", files / "m.structune", "--quiet", "--jobs", 2]
+    result = run("genes", tmp_path / "x.fa", *args)
+    assert (result.exit_code, result.stdout) == (2, succeed("genes", files / "test.fa", *args))
+    assert "position 5 (from 1): found '-'" in result.stderr
+
+
+def test_what_is_read_is_not_written_over(files, tmp_path):
+    before = (files / "test.fa").read_bytes()
+    (tmp_path / "again.fa").symlink_to(files / "test.fa")
+    args = ["genes", files / "test.fa", "-m", files / "m.structune"]
+    for option in ("--output", "--proteins"):
+        for path in (tmp_path / "again.fa", files / "m.structune"):
+            assert "expected another file than the one that is read" in fail(*args, option, path)
+    both = fail(*args, "--output", tmp_path / "x", "--proteins", tmp_path / "x")
+    assert "expected another file than that of the genes" in both
+    assert (files / "test.fa").read_bytes() == before
+
+
 def test_evaluate(files):
     shown = json.loads(succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json"))
     model = structune.load(files / "m.structune")
@@ -196,9 +227,6 @@ def test_margin(files, tmp_path):
 
 def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
-    (tmp_path / "x.gff3").write_text(
-        "".join(line.replace("Name=c0.t1", "Name=c0.t1;partial=true") for line in lines)
-    )
     lines[3] = lines[3].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
     result = run("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3")
@@ -216,6 +244,9 @@ def test_sequences_that_the_annotation_lacks(files, tmp_path):
     (tmp_path / "all.gff3").write_text(text.replace("\nc", "\nchr"))
     message = fail("evaluate", "genes", tmp_path / "all.gff3", files / "test.gb")
     assert "the first on 'chr0'; expected its names, such as 'c0'" in message
+    (tmp_path / "none.gff3").write_text("##gff-version 3\n")
+    message = fail("evaluate", "genes", tmp_path / "all.gff3", tmp_path / "none.gff3")
+    assert "the first on 'chr0'; expected some with genes" in message
 
 
 @pytest.mark.parametrize(
@@ -238,7 +269,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
 
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
     assert "found 1 files of sequences, expected 2" in refused("train", "genes", *both)
-    assert "train.gff3: found no sequences" in refused("train", "genes", files / "train.gff3")
+    assert "sequences, expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
     other = [files / "train.gff3", "--sequences", files / "test.fa"]
     assert "transcript 'c1.t3': found its end at 664, expected it within" in refused("train", "genes", *other)
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))

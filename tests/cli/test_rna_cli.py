@@ -16,9 +16,9 @@ import structune
 from commands import fail, run, succeed
 from structune import RNAFolder
 from structune.cli import rna_batches
-from structune.cli.batches import Progress
+from structune.cli.batches import Progress, UntilError
 from structune.cli.file_names import FileNames
-from structune.cli.rna_data import Example, UntilError
+from structune.cli.rna_data import Example
 from structune.errors import DataError
 from structune.formats import RNARecord, read_bpseq, read_ct, read_dot_bracket, write_dot_bracket
 from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve

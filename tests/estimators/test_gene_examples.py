@@ -73,6 +73,25 @@ def test_a_single_base_between_genes_is_in_no_example():
     assert [(start, end) for _, start, end in found.spans] == [(0, 9), (10, 19)]
 
 
+@pytest.mark.parametrize(
+    ("skipped", "spans"),
+    [
+        ([(14, 16)], [(0, 13), (17, 31)]),
+        ([(0, 2), (28, 31)], [(3, 15), (15, 27)]),
+        ([(2, 6), (24, 40)], [(4, 15), (15, 26)]),
+        ([(0, 31)], [(4, 13), (17, 26)]),
+        ([(5, 7), (17, 26)], [(0, 15), (15, 31)]),
+        ([None], [(0, 15), (15, 31)]),
+    ],
+)
+def test_flanks_keep_away_from_what_was_skipped(skipped, spans):
+    sequence = sequence_of("CCCC", "+", "CCCC", "-", "CCCCC")
+    found = cut(
+        [replace(sequence, skipped=tuple(Skipped("c", "p", "not whole", one) for one in skipped))], 99
+    )
+    assert [(start, end) for _, start, end in found.spans] == spans
+
+
 def test_genes_that_touch_or_overlap():
     touching = sequence_of("+", "-", "CC", "+")
     assert [one.name for one in cut([touching]).skipped] == ["g0", "g1"]
@@ -91,7 +110,12 @@ def test_the_longest_transcript_that_makes_sense():
     assert cut([AnnotatedSequence("c", text, (whole, longer))]).transcripts[0].name == "whole"
     assert cut([AnnotatedSequence("c", text2, (shorter, whole))]).transcripts[0].name == "whole"
     found = cut([AnnotatedSequence("c", text, (longer,))])
-    assert found.skipped == [Skipped("c", "g", "length no multiple of three")]
+    assert found.skipped == [Skipped("c", "g", "length no multiple of three", (0, 14))]
+
+
+def test_uracil_counts_as_thymine():
+    sequence = sequence_of("CC", "+", "CC")
+    assert cut([replace(sequence, sequence="CCAUGGCCuAACC")]).sequences == ["CCATGGCCtAACC"]
 
 
 @given(st.integers(0, 10**6))
@@ -104,15 +128,18 @@ def test_examples_have_paths(seed):
         gene_path(machine, text, [t]) for text, t in zip(found.sequences, found.transcripts, strict=True)
     ]
     StateMachine(gene_weights("full", "both")).encode(found.sequences, paths)  # refuses what is no path
-    names = [t.gene for t in sequence.transcripts if min(b - a for a, b in (t.exons[0], t.exons[-1])) < 3]
+    split = [t for t in sequence.transcripts if min(b - a for a, b in (t.exons[0], t.exons[-1])) < 3]
     reason = "a start or stop codon split by an intron"
-    assert found.skipped == [Skipped("c", name, reason) for name in names]
+    assert found.skipped == [Skipped("c", t.gene, reason, (t.start, t.end)) for t in split]
 
 
 def test_strands_and_what_files_left_out():
     sequence = replace(sequence_of("C", "+", "C", "-", "C"), skipped=(Skipped("c", "p", "a pseudogene"),))
     found = cut([sequence], strands="+")
-    assert found.skipped == [Skipped("c", "p", "a pseudogene"), Skipped("c", "g1", "on the strand -")]
+    assert found.skipped == [
+        Skipped("c", "p", "a pseudogene"),
+        Skipped("c", "g1", "on the strand -", (11, 20)),
+    ]
     with pytest.warns(SkippedGenesWarning, match=r"skipped 2 genes: 1: a pseudogene \(p\); 1: on the st"):
         found.report()
 

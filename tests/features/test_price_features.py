@@ -83,6 +83,13 @@ def test_sequences_fit_a_chain_of_pairs():
     assert_array_equal(raised, sequence.direction[10:60])
 
 
+def test_series_with_gaps():
+    smoothed = np.arange(1.0, 40.0)
+    smoothed[20] = np.nan
+    with pytest.raises(DataError, match="found a series with gaps"):
+        direction_sequence(smoothed, 30)
+
+
 def test_too_few_training_days():
     with pytest.raises(DataError, match="found 5 changes in 10 training days, expected 8"):
         direction_sequence(smooth(series()), 10)

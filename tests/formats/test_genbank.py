@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.formats import Skipped, Transcript, read_genbank
+from structune.formats import Transcript, read_genbank
 
 BASES = "acgtacgtac" * 6
 
@@ -50,7 +50,21 @@ def test_transcripts_of_one_gene():
     assert [(t.name, t.gene) for t in found] == [
         ("a", "a"),
         ("a-2", "a"),
-        ("CDS_[29:32](+)", "CDS_[29:32](+)"),
+        ("r1:30-32(+)", "r1:30-32(+)"),
+    ]
+
+
+def test_copies_of_a_gene():
+    """They are genes of their own, such as those of inverted repeats."""
+    places = ("30..35", "3..8", "5..11", "complement(33..38)", "40..45")
+    found, _ = read(*(cds(place, 'gene="a"') for place in places), cds("50..52", 'gene=""'))
+    assert [(t.name, t.gene) for t in found] == [
+        ("a-2", "a"),
+        ("a-3", "a"),
+        ("a", "a:30"),
+        ("a-4", "a:33"),
+        ("a-5", "a:40"),
+        ("r1:50-52(+)", "r1:50-52(+)"),
     ]
 
 
@@ -72,36 +86,37 @@ def test_the_version_names_a_record():
 
 
 @pytest.mark.parametrize(
-    ("location", "qualifier", "reason"),
+    ("location", "qualifier", "reason", "span"),
     [
-        ("3..8", "pseudo", "a pseudogene"),
-        ("3..8", 'pseudogene="unprocessed"', "a pseudogene"),
-        ("3..8", "trans_splicing", "trans-splicing"),
-        ("<3..8", "note", "not whole"),
-        ("complement(3..>8)", "note", "not whole"),
-        ("(3.5)..8", "note", "not whole"),
-        ("3..8", "codon_start=2", "not whole: codon_start=2"),
-        ("join(3..8,complement(11..13))", "note", "parts on two strands"),
-        ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences"),
-        ("join(51..60,1..8)", "note", "parts in another order than on the strand"),
-        ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand"),
-        ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)"),
-        ("3..x", "note", "a location that cannot be read"),
+        ("3..8", "pseudo", "a pseudogene", (2, 8)),
+        ("3..8", 'pseudogene="unprocessed"', "a pseudogene", (2, 8)),
+        ("3..8", "trans_splicing", "trans-splicing", None),
+        ("<3..8", "note", "not whole", (2, 8)),
+        ("complement(3..>8)", "note", "not whole", (2, 8)),
+        ("(3.5)..8", "note", "not whole", (2, 8)),
+        ("3..8", "codon_start=2", "not whole: codon_start=2", (2, 8)),
+        ("join(3..8,complement(11..13))", "note", "parts on two strands", None),
+        ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences", None),
+        ("join(51..60,1..8)", "note", "parts in another order than on the strand", None),
+        ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand", None),
+        ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)", (2, 13)),
+        ("order(3..8,12..14)", "note", "parts that are not joined", (2, 14)),
+        ("3..x", "note", "a location that cannot be read", None),
     ],
 )
-def test_what_is_skipped_is_named(location, qualifier, reason):
-    found, ((contig, name, why),) = read(cds(location, 'gene="a"', qualifier), cds("30..35", 'gene="b"'))
+def test_what_is_skipped_is_named(location, qualifier, reason, span):
+    found, (skipped,) = read(cds(location, 'gene="a"', qualifier), cds("30..35", 'gene="b"'))
     assert [t.name for t in found] == ["b"]
-    assert (contig, name) == ("r1", "a")
-    assert why.startswith(reason)
-    assert isinstance(Skipped(contig, name, why), Skipped)
+    assert (skipped.contig, skipped.name, skipped.span) == ("r1", "a", span)
+    assert skipped.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "x.gb: found no records, expected some"),
-        (">c\nACGT\n//\n", "x.gb:1: found '>c', expected LOCUS"),
+        (">c\nACGT\n", "x.gb:1: found '>c', expected LOCUS"),
+        (record() + "c\tx\tCDS\n", r"x.gb:12: found 'c\tx\tCDS', expected LOCUS (GFF3 begins with"),
         ("\n" + record()[:-4], "x.gb:11: found the end of the file, expected '//' before it"),
         (record(n=61), "x.gb:1: found 60 bases, expected 61 as the LOCUS line says"),
         (

@@ -22,7 +22,7 @@ def test_sequences_get_their_genes():
     assert (b.name, b.sequence, b.transcripts, b.skipped) == ("b", "ACGT", (), ())
     assert (c.name, c.sequence) == ("c", "ACGTacgtNNNN")
     assert [t.name for t in c.transcripts] == ["p"]
-    assert c.skipped == (Skipped("c", "q", "a pseudogene"),)
+    assert c.skipped == (Skipped("c", "q", "a pseudogene", (8, 11)),)
 
 
 def test_sequences_in_the_same_file(tmp_path):
@@ -42,7 +42,7 @@ def test_genes_across_the_origin():
     gene = "c\tx\tCDS\t10\t15\t.\t+\t0\tID=r\n"
     _, c = read(GFF + region + gene, FASTA)
     assert [t.name for t in c.transcripts] == ["p"]
-    assert c.skipped[1] == Skipped("c", "r", "across the origin")
+    assert c.skipped[1] == Skipped("c", "r", "across the origin", (9, 15))
     with pytest.raises(
         DataError, match="transcript 'r': found its end at 15, expected it within the 12 bases"
     ):

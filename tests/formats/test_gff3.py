@@ -73,8 +73,16 @@ def test_parents_that_are_not_in_the_file():
     cut = cds(21, 29, attributes="ID=p;Parent=u")
     found, skipped = read(GENE, MRNA, cds(1, 3), cut)
     assert [t.name for t in found] == ["t"]
-    assert skipped == [Skipped("c", "u", "its parent is not in the file")]
+    assert skipped == [Skipped("c", "u", "its parent is not in the file", (20, 29))]
     assert [t.name for t in read(GENE, MRNA, cut)[0]] == ["p"]  # none is there
+
+
+@pytest.mark.parametrize("kind", ["mRNA", "transcript"])
+def test_transcripts_without_genes(kind):
+    """Their parts belong together, whatever their IDs."""
+    above = line(kind, score="0.5", attributes="ID=t")
+    (found,), _ = read(above, *(cds(a, a + 2, attributes=f"ID=p{a};Parent=t") for a in (1, 7)))
+    assert (found.name, found.gene, found.score, found.exons) == ("t", "t", 0.5, ((0, 3), (6, 9)))
 
 
 def test_genes_without_names():
@@ -105,7 +113,7 @@ def test_what_is_let_pass():
     (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
     assert found.phases == (0, 2)
     _, skipped = read(cds(1, 9, 2, attributes="ID=p;codon_start=2"))
-    assert skipped == [Skipped("c", "p", "not whole: phase 1 at its start")]
+    assert skipped == [Skipped("c", "p", "not whole: phase 1 at its start", (0, 9))]
 
 
 def test_reading_ends_at_sequences():
@@ -114,31 +122,38 @@ def test_reading_ends_at_sequences():
 
 
 @pytest.mark.parametrize(
-    ("lines", "reason"),
+    ("lines", "reason", "span"),
     [
-        ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene"),
-        ([cds(1, 9, attributes="ID=p;partial=true")], "not whole"),
-        ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole"),
-        ([cds(1, 9, 1, attributes="ID=p")], "not whole: phase 1 at its start"),
-        ([cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")], "not whole: phase 1 at its start"),
-        ([cds(1, 9, attributes="ID=p;exception=trans-splicing")], "trans-splicing"),
-        ([cds(1, 9, 0, "-", "ID=p"), cds(21, 29, 0, "+", "ID=p")], "parts on two contigs or strands"),
+        ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
+        ([cds(1, 9, 1, attributes="ID=p")], "not whole: phase 1 at its start", (0, 9)),
+        (
+            [cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")],
+            "not whole: phase 1 at its start",
+            (0, 29),
+        ),
+        ([cds(1, 9, attributes="ID=p;exception=trans-splicing")], "trans-splicing", None),
+        ([cds(1, 9, 0, "-", "ID=p"), cds(21, 29, 0, "+", "ID=p")], "parts on two contigs or strands", None),
         (
             [cds(1, 9, attributes="ID=p"), line(attributes="ID=p", contig="d")],
             "parts on two contigs or strands",
+            None,
         ),
         (
             [cds(1, 9, attributes="ID=p"), cds(9, 29, attributes="ID=p")],
             "parts overlap (a programmed frameshift?)",
+            (0, 29),
         ),
         (
             [cds(1, 10, 0, attributes="ID=p"), cds(21, 29, 0, attributes="ID=p")],
-            "phase 0 in line 3, 2 by the lengths of the parts",
+            "phase 0, 2 by the lengths of the parts",
+            (0, 29),
         ),
     ],
 )
-def test_what_is_skipped_is_named(lines, reason):
-    assert read(*lines, cds(41, 49, attributes="ID=q"))[1] == [Skipped("c", "p", reason)]
+def test_what_is_skipped_is_named(lines, reason, span):
+    assert read(*lines, cds(41, 49, attributes="ID=q"))[1] == [Skipped("c", "p", reason, span)]
 
 
 @pytest.mark.parametrize(

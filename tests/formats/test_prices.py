@@ -36,6 +36,9 @@ def test_a_table(tmp_path, compress):
         ("Date,a\n", ": found no line of prices, expected one at least"),
         ("Date,a\n2002-01-02,1,2\n", ":2: found 2 prices, expected 1"),
         ("Date,a\n\n02.01.2002,1\n", ":3: found the date '02.01.2002', expected one such as"),
+        ("Date,a,\n", ":1: found the header 'Date,a,', expected a date and tickers"),
+        ("Date,a\ntoday,1\n", ":2: found the date 'today', expected one such as"),
+        ("Date,a\n2006,1\n", ":2: found the date '2006', expected one such as"),
         ("Date,a\n,1\n", ":2: found the date '', expected one such as"),
         (
             "Date,a\n2002-01-02,1\n2002-01-02,1\n",

@@ -1,8 +1,25 @@
-"""The command line: ``structune train | tune | predict | fold | rank | evaluate``."""
+"""The command line: ``structune train | tune | predict | fold | rank | align | genes | evaluate``."""
+
+import os
+import sys
+from contextlib import suppress
 
 
 def main() -> None:
     """Run the command line."""
     from structune.cli.app import app
 
-    app(prog_name="structune")
+    try:
+        app(prog_name="structune")
+    except SystemExit as end:
+        if isinstance(end.code, int) and end.code:
+            _end_at_once(end.code)
+        raise
+
+
+def _end_at_once(code: int) -> None:
+    """Do not wait for what threads have begun, as Python does when it ends; files are closed by now."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

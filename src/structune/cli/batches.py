@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
+from structune.errors import StructuneError
 from structune.progress import Bars
 
 T = TypeVar("T")
@@ -25,6 +26,29 @@ def batches(
             batch, total = [], 0
     if batch:
         yield batch
+
+
+class UntilError(Generic[T]):
+    """Items up to the first that cannot be read; its error is kept for later."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = iter(items)
+        self._error: StructuneError | OSError | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        try:
+            return next(self._items)
+        except (StructuneError, OSError) as error:
+            self._error = error
+            raise StopIteration from None
+
+    def check(self) -> None:
+        """Raise the error."""
+        if self._error is not None:
+            raise self._error
 
 
 class Progress:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from structune.cli.batches import Progress
+from structune.cli.batches import Progress, UntilError
 from structune.cli.file_names import drawing_paths
-from structune.cli.reports import INTERRUPTED, check_targets
+from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.rna_batches import in_order
-from structune.cli.rna_data import UntilError, open_folder, read_sequences
+from structune.cli.rna_data import open_folder, read_sequences
 from structune.cli.rna_decoding import Folded, Recipe
 from structune.cli.rna_output import as_text, open_output
 from structune.errors import CapabilityError, DataError
@@ -49,8 +49,8 @@ class Request:
         if recipe.has_many and self.format in ("bpseq", "pairs"):
             raise DataError(f"found --format {self.format}, expected another with --samples or --nbest")
         check_targets([], [self.plot, self.dot_plot])
-        if "-" not in (self.source, self.output) and _is_same(self.source, self.output):
-            raise DataError(f"{self.output}: expected another file than the one that is read")
+        if "-" not in (self.source, self.output):
+            check_apart([self.source], [Path(self.output)])
 
     def check_model(self, folder: RNAFolder, recipe: Recipe) -> Recipe:
         """What a model can do of a recipe: json and drawings may be without probabilities."""
@@ -134,7 +134,3 @@ def _run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> None:
             output.flush()
             progress.advance(len(batch))
     source.check()
-
-
-def _is_same(a: str, b: str) -> bool:
-    return os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)

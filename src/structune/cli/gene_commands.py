@@ -27,6 +27,9 @@ def train(
     strands: gene_opt.StrandsOption = gene_opt.Strands.both,
     donors: gene_opt.Donors = ["GT"],  # noqa: B006
     flank: gene_opt.Flank = 1000,
+    constraints: opt.ConstraintsOption = None,
+    validation_sets: opt.ValidationSets = 3,
+    gamma: opt.Gamma = 0.01,
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
     jobs: opt.Jobs = -1,
@@ -52,6 +55,7 @@ def train(
         "tuning": None,
         "penalty": penalty,
         **_model(loss, features, strands, donors, flank),
+        **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), settings))
@@ -67,6 +71,9 @@ def tune(
     strands: gene_opt.StrandsOption = gene_opt.Strands.both,
     donors: gene_opt.Donors = ["GT"],  # noqa: B006
     flank: gene_opt.Flank = 1000,
+    constraints: opt.ConstraintsOption = None,
+    validation_sets: opt.ValidationSets = 3,
+    gamma: opt.Gamma = 0.01,
     groups: Annotated[
         Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
     ] = Groups.kind,
@@ -100,6 +107,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_model(loss, features, strands, donors, flank),
+        **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), settings))

@@ -35,7 +35,7 @@ def read_annotated(
 def predicted(finder: GeneFinder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
     """Sequences and their genes, some at a time and in their order.
 
-    Work that has begun is finished in any case, but no more is begun once the iterator is closed.
+    Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
     """
     alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
 

@@ -104,7 +104,8 @@ def _evaluate_file(
         n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
         message = f"{prediction}: found {n} transcripts on sequences that the annotation lacks, {first}"
         if len(beyond) == len(found):
-            raise DataError(f"{message}; expected its names, such as {next(iter(true), '')!r}")
+            known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
+            raise DataError(f"{message}; expected {known}")
         typer.echo(f"structune: {message}", err=True)
     return _compared(true, found, margin)
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
-from structune.cli.batches import Progress
+from structune.cli.batches import Progress, UntilError
 from structune.cli.gene_data import open_finder, predicted
-from structune.cli.reports import INTERRUPTED, check_targets
+from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence, read_dna
@@ -31,17 +31,26 @@ class Request:
     n_jobs: int
     quiet: bool
 
+    def check(self) -> None:
+        """Find before the work, not after it, what cannot be written."""
+        files = [self.output, self.proteins]
+        check_targets(files, [])
+        check_apart([self.source, self.model], files)
+        if self.proteins is not None and self.proteins == self.output:
+            raise DataError(f"{self.proteins}: expected another file than that of the genes")
+
 
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
-    check_targets([request.output, request.proteins], [])
+    request.check()
     finder = open_finder(request.model, request.n_jobs)
+    source = UntilError(_sequences(request.source))
     proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
     try:
         with (
             open_text("-" if request.output is None else str(request.output)) as out,
             proteins as fasta,
-            closing(predicted(finder, _sequences(request.source))) as found,
+            closing(predicted(finder, source)) as found,
             Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
         ):
             head = GFF3_HEAD
@@ -56,6 +65,7 @@ def run(request: Request) -> int:
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
+    source.check()
     return 0
 
 

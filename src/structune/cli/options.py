@@ -24,6 +24,12 @@ class Loss(StrEnum):
     ramp = "ramp"
 
 
+class Constraints(StrEnum):
+    """What a model is held to while it trains."""
+
+    validation = "validation"
+
+
 class Groups(StrEnum):
     """Which weights share a precision."""
 
@@ -114,6 +120,17 @@ TunedLoss = Annotated[
         "predictions."
     ),
 ]
+ConstraintsOption = Annotated[
+    Constraints | None,
+    typer.Option(
+        help="validation: hold the model to parts of the training data while it trains: the best output of "
+        "each part is to score at most --gamma above the annotated one (Chen et al. 2009). Needs --loss log; "
+        "probabilities may say little then.",
+        show_default=False,
+    ),
+]
+ValidationSets = Annotated[int, typer.Option(min=1, help="With --constraints: the number of parts.")]
+Gamma = Annotated[float, typer.Option(min=0.0, help="With --constraints: the bound.")]
 Holdout = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the examples to hold out.")]
 Folds = Annotated[
     int | None,
@@ -132,6 +149,15 @@ TestFile = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Keep a line of progress per iteration.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+def held_to(constraints: Constraints | None, validation_sets: int, gamma: float) -> dict[str, Any]:
+    """Settings of estimators with constraints that train and tune share."""
+    return {
+        "constraints": constraints and constraints.value,
+        "validation_sets": validation_sets,
+        "gamma": gamma,
+    }
 
 
 def fitting(jobs: int, max_seconds: float | None, verbose: bool, quiet: bool) -> dict[str, Any]:

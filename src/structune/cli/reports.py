@@ -29,6 +29,14 @@ def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) ->
         check_path(path)
 
 
+def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
+    """Do not write over what is read."""
+    read = [source for source in sources if os.path.exists(source)]
+    for path in filter(None, files):
+        if path.exists() and any(path.samefile(source) for source in read):
+            raise DataError(f"{path}: expected another file than the one that is read")
+
+
 def check_begun(model: StructuredEstimator) -> None:
     """Do not replace a model by one that has learned nothing."""
     if model.status_ in ("budget", "interrupted") and not model.coef_.any():
@@ -62,6 +70,9 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
     if losses:
         yield "held-out loss", f"{min(losses):.6g}, from {losses[0]:.6g}"
+    if model.constraints is not None:
+        values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
+        yield "constraints", f"{values}, expected at most {model.gamma:g}"
     yield "saved", str(path)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from structune.errors import DataError, ModelFileError, StructuneError
+from structune.errors import DataError, ModelFileError
 from structune.estimators.folder import RNAFolder
 from structune.formats import RNARecord, read_rna
 from structune.formats._source import Lines, shown, source_name
@@ -100,29 +100,6 @@ def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
         if example.record.name not in families:
             raise DataError(f"{path}: found no family of {shown(example.record.name)} in {example.place}")
     return [families[example.record.name] for example in examples]
-
-
-class UntilError:
-    """Items up to the first that cannot be read; its error is kept for later."""
-
-    def __init__(self, items: Iterable[Example]) -> None:
-        self._items = iter(items)
-        self._error: StructuneError | OSError | None = None
-
-    def __iter__(self) -> Iterator[Example]:
-        return self
-
-    def __next__(self) -> Example:
-        try:
-            return next(self._items)
-        except (StructuneError, OSError) as error:
-            self._error = error
-            raise StopIteration from None
-
-    def check(self) -> None:
-        """Raise the error."""
-        if self._error is not None:
-            raise self._error
 
 
 @dataclass

@@ -19,6 +19,9 @@ def train(
     loss: opt.LossOption = opt.Loss.log,
     forbidden: opt.Forbidden = None,
     states: opt.StatesOption = opt.States.seen,
+    constraints: opt.ConstraintsOption = None,
+    validation_sets: opt.ValidationSets = 3,
+    gamma: opt.Gamma = 0.01,
     test: opt.TestFile = None,
     jobs: opt.Jobs = -1,
     max_seconds: opt.MaxSeconds = None,
@@ -39,6 +42,7 @@ def train(
         "penalty": penalty,
         "loss": loss.value,
         **_rules(forbidden, states),
+        **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
@@ -59,6 +63,9 @@ def tune(
     templates: opt.Templates = None,
     forbidden: opt.Forbidden = None,
     states: opt.StatesOption = opt.States.seen,
+    constraints: opt.ConstraintsOption = None,
+    validation_sets: opt.ValidationSets = 3,
+    gamma: opt.Gamma = 0.01,
     test: opt.TestFile = None,
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
@@ -87,6 +94,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_rules(forbidden, states),
+        **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 
@@ -13,9 +12,10 @@ from structune.errors import DataError
 from structune.formats import skipped_text
 from structune.formats.gene_checks import coding_problems
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
-from structune.structures.base import FloatArray
+from structune.structures.base import FloatArray, IntArray
 
 _CODON = 3
+_AS_DNA = str.maketrans("Uu", "Tt")
 
 
 class SkippedGenesWarning(UserWarning):
@@ -63,20 +63,23 @@ def cut_examples(
 
     Of several transcripts of a gene the longest is taken of those that make sense to the model. Left out are
     genes without one, those that overlap or touch others, and those of strands that the model does not have.
+    Flanks keep away from what a reader skipped as they do from genes.
     """
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes = list(_genes(sequence.transcripts))
-        spans = np.array([(min(t.start for t in g), max(t.end for t in g)) for g in genes]).reshape(-1, 2)
-        for k, gene in enumerate(genes):
-            reason = "overlaps or touches another gene" if _is_close(spans, k) else ""
-            chosen, problem = _chosen(gene, sequence.sequence, strands, donors)
+        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(_AS_DNA)
+        spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
+        unread = [one.span for one in sequence.skipped if one.span is not None]
+        close = _are_close(_pairs(spans))
+        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(bases))
+        for gene, span, is_close, (start, end) in zip(genes, spans, close, cuts, strict=True):
+            chosen, problem = _chosen(gene, bases, strands, donors)
+            reason = "overlaps or touches another gene" if is_close else problem
             if reason or chosen is None:
-                found.skipped.append(Skipped(sequence.name, gene[0].gene, reason or problem))
+                found.skipped.append(Skipped(sequence.name, gene[0].gene, reason, span))
             else:
-                start, end = _around(spans, k, flank, len(sequence.sequence))
-                found.sequences.append(sequence.sequence[start:end])
+                found.sequences.append(bases[start:end])
                 found.transcripts.append(_moved(chosen, start))
                 found.spans.append((s, start, end))
     return found
@@ -90,11 +93,16 @@ def _genes(transcripts: Iterable[Transcript]) -> list[list[Transcript]]:
     return list(by_gene.values())
 
 
-def _is_close(spans: np.ndarray, k: int) -> bool:
-    """Whether no base lies between a gene and another one."""
-    start, end = spans[k]
-    others = np.delete(spans, k, axis=0)
-    return bool(((others[:, 0] <= end) & (others[:, 1] >= start)).any())
+def _pairs(spans: Sequence[tuple[int, int]]) -> IntArray:
+    return np.array(spans, np.int64).reshape(-1, 2)
+
+
+def _are_close(spans: IntArray) -> IntArray:
+    """Whether no base lies between a gene and another one, for each of those in `spans`, by start."""
+    close = np.zeros(len(spans), bool)
+    close[1:] = np.maximum.accumulate(spans[:, 1])[:-1] >= spans[1:, 0]
+    close[:-1] |= spans[:-1, 1] >= spans[1:, 0]
+    return close
 
 
 def _chosen(
@@ -114,13 +122,19 @@ def _chosen(
     return None, problem
 
 
-def _around(spans: np.ndarray, k: int, flank: int, n: int) -> tuple[int, int]:
-    start, end = spans[k].tolist()
-    before = max(chain([0], spans[spans[:, 1] <= start, 1].tolist()))
-    after = min(chain([n], spans[spans[:, 0] >= end, 0].tolist()))
-    low = start - flank if not before else max(start - flank, (before + start + 1) // 2)
-    high = end + flank if after == n else min(end + flank, (end + after) // 2)
-    return max(0, low), min(n, high)
+def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int]]:
+    """Where the example of each span begins and ends; `known` are all that flanks keep away from."""
+    flank = min(flank, n)
+    start, end = spans.T
+    by_start, by_end = (known[np.argsort(known[:, k])] for k in (0, 1))
+    ends = np.maximum.accumulate(np.append(-2 * flank, by_start[:, 1]))  # of those that begin before
+    starts = np.minimum.accumulate(np.append(n + 2 * flank, by_end[::-1, 0]))[::-1]  # that end after
+    before = np.minimum(ends[np.searchsorted(by_start[:, 0], start)], start)
+    after = np.maximum(starts[np.searchsorted(by_end[:, 1], end, "right")], end)
+    low = np.maximum(start - flank, (before + start + 1) // 2)
+    high = np.minimum(end + flank, (end + after) // 2)
+    found: list[list[int]] = np.stack((low, high), 1).clip(0, n).tolist()
+    return found
 
 
 def _moved(t: Transcript, by: int) -> Transcript:

@@ -169,7 +169,7 @@ class GeneFinder(StructuredEstimator):
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides in upper or lower case; letters other than ACGT are bases of which nothing is known.
+            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
         y : list of lists of Transcript, optional
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional

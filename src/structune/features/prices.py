@@ -84,7 +84,7 @@ def direction_sequence(
     Parameters
     ----------
     smoothed : ndarray, shape (n_days,)
-        nan at its ends, maybe.
+        nan at its ends, maybe, but not between.
     n_training : int
         The bounds of the ranges are quantiles of the changes of this many first days: later days, which are
         to be predicted, have no part in them.
@@ -93,6 +93,8 @@ def direction_sequence(
     """
     change = np.concatenate(([np.nan], np.diff(smoothed) / smoothed[:-1]))
     known = np.flatnonzero(np.isfinite(change))
+    if known.size and known[-1] - known[0] >= known.size:
+        raise DataError("found a series with gaps, expected values on all days between its first and last")
     training = change[known[known < n_training]]
     if training.size < n_ranges:
         raise DataError(f"found {training.size} changes in {n_training} training days, expected {n_ranges}")

@@ -24,18 +24,19 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     Yields
     ------
     name, sequence : str
-        The first word of the header, and the letters as they are: lower case is kept.
+        The first word of the header, or its number, from 1, where there is none; and the letters as they are:
+        lower case is kept.
 
     Raises
     ------
     DataError
-        Names the file and line of a letter that is no base, of a sequence without a header, of a header
-        without a name, and of a name that is there twice; names the file without sequences.
+        Names the file and line of a letter that is no base, of a sequence without a header, and of a name
+        that is there twice; names the file without sequences.
     """
     return parse_dna(Lines(source))
 
 
-def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
+def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
     name, parts = "", list[str]()
     first: dict[str, int] = {}
     for number, text in lines.filled():
@@ -55,7 +56,7 @@ def parse_dna(lines: Lines) -> Iterator[tuple[str, str]]:
                 raise lines.refuse(number, str(error)) from error
             parts.append(text)
     if not first:
-        raise DataError(f"{lines.name}: found no sequences, expected some")
+        raise DataError(f"{lines.name}: found no sequences, expected some{where}")
     yield name, "".join(parts)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from io import StringIO
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from Bio import BiopythonWarning
 from Bio.Seq import UndefinedSequenceError
@@ -27,12 +28,14 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     """Read the records of a GenBank file, compressed by gzip or not, one at a time.
 
     A sequence is named by its version or, without one, by its LOCUS line; it is in upper case. Each CDS is a
-    transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it.
+    transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it, or else
+    by its position. Transcripts that share it are of one gene if they overlap on one strand; of copies
+    elsewhere ``:`` and the start are added to the name of the gene.
 
     These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
     the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
     or in another order than on the strand, as those across the origin are), parts that overlap (programmed
-    frameshifts), locations that cannot be read.
+    frameshifts), parts that are not joined (``order``), locations that cannot be read.
 
     Parameters
     ----------
@@ -74,7 +77,9 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
     for number, text in lines:
         if not texts and not text.strip():
             continue
-        first = first if texts else number
+        if not texts:
+            _check_begin(lines, number, text)
+            first = number
         texts.append(text)
         if text.startswith("//"):
             yield first, "".join(texts)
@@ -83,11 +88,16 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
         raise lines.refuse(number, "found the end of the file, expected '//' before it")
 
 
+def _check_begin(lines: Lines, number: int, text: str) -> None:
+    """Refuse what is no GenBank before a whole file is read in search of the end of its record."""
+    if not text.startswith("LOCUS"):
+        hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
+        raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
+
+
 def _parsed(text: str) -> SeqRecord:
     from Bio import SeqIO  # here, because it is slow to import
 
-    if not text.startswith("LOCUS"):
-        raise DataError(f"found {shown(text.splitlines()[0])}, expected LOCUS")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # what matters of these is checked here
         try:
@@ -104,12 +114,25 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
     for feature in record.features:
         if feature.type != "CDS":
             continue
-        name, gene = _names(feature, used)
+        name, gene = _names(record.id, feature, used)
         if reason := _unusable(feature):
-            skipped.append(Skipped(record.id, name, reason))
+            skipped.append(Skipped(record.id, name, reason, _place(feature)))
         else:
             transcripts.append(_transcript(record.id, feature.location, name, gene))
-    return AnnotatedSequence(record.id, sequence, by_position(transcripts), tuple(skipped))
+    return AnnotatedSequence(record.id, sequence, tuple(_with_copies_apart(transcripts)), tuple(skipped))
+
+
+def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+    """The transcripts by position; copies of a gene that share its name are genes of their own."""
+    last: dict[tuple[str, str], tuple[int, str]] = {}
+    names = set[str]()
+    for t in by_position(transcripts):
+        end, gene = last.get((t.gene, t.strand), (0, ""))
+        if t.start >= end:
+            gene = f"{t.gene}:{t.start + 1}" if t.gene in names else t.gene
+        names.add(t.gene)
+        last[t.gene, t.strand] = max(end, t.end), gene
+        yield replace(t, gene=gene)
 
 
 def _sequence(record: SeqRecord) -> str:
@@ -129,11 +152,18 @@ def _check_length(found: AnnotatedSequence, text: str) -> None:
         raise DataError(f"found {len(found.sequence)} bases, expected {said[1]} as the LOCUS line says")
 
 
-def _names(feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:
-    given = feature.qualifiers.get("locus_tag") or feature.qualifiers.get("gene") or []
-    gene = given[0] if given else f"CDS_{feature.location}"
+def _names(contig: str, feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:
+    given = chain.from_iterable(feature.qualifiers.get(key, ()) for key in ("locus_tag", "gene"))
+    gene = next(filter(None, given), "") or _position(contig, feature.location)
     used[gene] += 1
     return (f"{gene}-{used[gene]}" if used[gene] > 1 else gene), gene
+
+
+def _position(contig: str, location: Location | None) -> str:
+    """What names a CDS without a name, as in GFF3."""
+    if location is None:
+        return f"{contig}:?"
+    return f"{contig}:{int(location.start) + 1}-{int(location.end)}({_STRANDS.get(location.strand, '?')})"
 
 
 def _unusable(feature: SeqFeature) -> str:
@@ -148,19 +178,41 @@ def _unusable(feature: SeqFeature) -> str:
 
 
 def _unusable_location(location: Location) -> str:
+    if reason := _scattered(location):
+        return reason
+    if getattr(location, "operator", "join") != "join":
+        return "parts that are not joined"
+    if not all(isinstance(end, ExactPosition) for part in location.parts for end in (part.start, part.end)):
+        return "not whole"
+    if any(b.start < a.end for a, b in pairwise(_ascending(location))):
+        return "parts overlap (a programmed frameshift?)"
+    return ""
+
+
+def _scattered(location: Location) -> str:
+    """Why parts are not of one place, if they are not."""
     parts = location.parts
     if any(part.ref is not None for part in parts):
         return "parts on two sequences"
     if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
         return "parts on two strands"
-    if not all(isinstance(end, ExactPosition) for part in parts for end in (part.start, part.end)):
-        return "not whole"
-    ascending = parts if parts[0].strand == 1 else parts[::-1]
-    if any(b.start < a.start for a, b in pairwise(ascending)):
+    if any(b.start < a.start for a, b in pairwise(_ascending(location))):
         return "parts in another order than on the strand (across the origin, or trans-splicing)"
-    if any(b.start < a.end for a, b in pairwise(ascending)):
-        return "parts overlap (a programmed frameshift?)"
     return ""
+
+
+def _ascending(location: Location) -> list[Location]:
+    """The parts along the sequence, if they are in the order of the strand."""
+    parts: list[Location] = location.parts
+    return parts if location.parts[0].strand == 1 else parts[::-1]
+
+
+def _place(feature: SeqFeature) -> tuple[int, int] | None:
+    """The span of parts of one place."""
+    location = feature.location
+    if location is None or "trans_splicing" in feature.qualifiers or _scattered(location):
+        return None
+    return int(location.start), int(location.end)
 
 
 def _unusable_start(feature: SeqFeature) -> str:

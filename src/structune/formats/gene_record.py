@@ -104,11 +104,12 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript of a file that was left out, and why."""
+    """A transcript of a file that was left out, and why; its start and end, where it lies in one place."""
 
     contig: str
     name: str
     reason: str
+    span: tuple[int, int] | None = None
 
 
 def skipped_text(skipped: Iterable[Skipped]) -> str:

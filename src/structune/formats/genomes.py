@@ -45,7 +45,8 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     if not head.startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
-    return annotated(parse_gff3(lines), parse_dna(lines), lines.name)
+    within = " after ##FASTA, or in a file of their own"
+    return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
 
 
 def annotated(
@@ -61,7 +62,9 @@ def annotated(
         transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()
         if contig in annotation.circular:
             across = [
-                Skipped(contig, t.name, "across the origin") for t in transcripts if t.end > len(sequence)
+                Skipped(contig, t.name, "across the origin", (t.start, t.end))
+                for t in transcripts
+                if t.end > len(sequence)
             ]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
         try:

@@ -20,6 +20,7 @@ _FASTA = "##FASTA"
 _NUMBER = re.compile("[0-9]{1,18}")
 _PHASES = {"0": 0, "1": 1, "2": 2, ".": None}
 _CODON_STARTS = {"1": None, "2": 1, "3": 2}  # bp_genbank2gff3 writes that of the gene as phase of all parts
+_TRANSCRIPTS = ("mRNA", "transcript")
 _GTF = re.compile(r'(gene|transcript)_id "')
 _PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
 _MARKS = {  # attributes of features that are no whole genes
@@ -51,9 +52,9 @@ class GeneAnnotation:
 
 
 class _Parent(NamedTuple):
-    """What a feature that others may belong to says of itself."""
+    """What a feature that others may belong to says of itself; an mRNA without a gene is its own."""
 
-    parent: str
+    gene: str
     score: float | None
 
 
@@ -97,12 +98,13 @@ class _Features:
 def read_gff3(source: Source) -> GeneAnnotation:
     """Read the genes of a GFF3 file, compressed by gzip or not.
 
-    A transcript is made of the CDS lines of one parent that has a parent itself, its gene. CDS lines whose
-    parent is a gene are one transcript where they share their ID; so are those of files in which no CDS has
-    its parent in the file. CDS lines of neither parent nor ID are one each. Features without CDS are no
-    genes, and left out. Names lose the ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin
-    IDs with. A tab within the last column, and attributes without ``=``, are let pass; a ``codon_start`` that
-    is also in the column of the phase, as bp_genbank2gff3 writes it, is the phase plus one.
+    A transcript is made of the CDS lines of one parent that has a parent itself, its gene, or is an ``mRNA``
+    or ``transcript`` without one. CDS lines whose parent is a gene are one transcript where they share their
+    ID; so are those of files in which no CDS has its parent in the file. CDS lines of neither parent nor ID
+    are one each. Features without CDS are no genes, and left out. Names lose the ``gene:``, ``transcript:``
+    or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last column, and attributes without
+    ``=``, are let pass; a ``codon_start`` that is also in the column of the phase, as bp_genbank2gff3 writes
+    it, is the phase plus one.
 
     These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
     ``start_range``, ``end_range``, a phase other than 0 at the start, or a parent that is not in the file
@@ -153,7 +155,8 @@ def _add_line(found: _Features, number: int, text: str) -> None:
             raise DataError(f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value")
         found.parts.append(_coding(part, columns[7]))
     elif name := attributes.get("ID"):
-        found.parents[name] = _Parent(attributes.get("Parent", ""), part.score)
+        gene = attributes.get("Parent") or (name if columns[2] in _TRANSCRIPTS else "")
+        found.parents[name] = _Parent(gene, part.score)
         if columns[2] in ("protein", "polypeptide"):
             found.proteins.add(name)
     if attributes.get("Is_circular", "").lower() == "true":
@@ -205,12 +208,12 @@ def _annotation(lines: Lines, found: _Features) -> GeneAnnotation:
         _refuse_repeats(lines, parts)
         reason = "its parent is not in the file" if key.is_orphan else _unusable(parts)
         if reason:
-            skipped.append(Skipped(parts[0].contig, key.name, reason))
+            skipped.append(Skipped(parts[0].contig, key.name, reason, _place(parts)))
             continue
         with lines.at(parts[0].line):
             transcript = _transcript(key, parts)
         if reason := _wrong_phase(transcript, parts):
-            skipped.append(Skipped(transcript.contig, key.name, reason))
+            skipped.append(Skipped(transcript.contig, key.name, reason, _place(parts)))
         else:
             by_contig[transcript.contig].append(transcript)
     ordered = {contig: by_position(of) for contig, of in by_contig.items()}
@@ -232,8 +235,8 @@ def _keys(part: _Part, found: _Features, cds_only: bool) -> Iterator[_Key]:
     parents = [parent for parent in part.parents if parent not in found.proteins]
     for parent in parents:
         above = found.parents.get(parent)
-        if above is not None and above.parent:
-            yield _Key(_name(parent), _name(above.parent), above.score)
+        if above is not None and above.gene:
+            yield _Key(_name(parent), _name(above.gene), above.score)
         elif above is not None or cds_only:
             yield _Key(own or _name(parent), _name(parent))
         else:
@@ -261,13 +264,24 @@ def _unusable(parts: list[_Part]) -> str:
         for key, reason in _MARKS.items():
             if part.attributes.get(key, "false") != "false":
                 return reason
-        if part.attributes.get("exception") == "trans-splicing":
-            return "trans-splicing"
-    if len({(part.contig, part.strand) for part in parts}) > 1:
-        return "parts on two contigs or strands"
+    if reason := _scattered(parts):
+        return reason
     if any(b.start < a.end for a, b in pairwise(parts)):
         return "parts overlap (a programmed frameshift?)"
     return ""
+
+
+def _scattered(parts: list[_Part]) -> str:
+    """Why parts are not of one place, if they are not."""
+    if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
+        return "trans-splicing"
+    is_one = len({(part.contig, part.strand) for part in parts}) == 1
+    return "" if is_one else "parts on two contigs or strands"
+
+
+def _place(parts: list[_Part]) -> tuple[int, int] | None:
+    """The span of parts of one place."""
+    return None if _scattered(parts) else (parts[0].start, max(part.end for part in parts))
 
 
 def _transcript(key: _Key, parts: list[_Part]) -> Transcript:
@@ -282,5 +296,5 @@ def _wrong_phase(transcript: Transcript, parts: list[_Part]) -> str:
         return f"not whole: phase {first.phase} at its start"
     for part, phase in zip(parts, transcript.phases, strict=True):
         if part.phase not in (None, phase):
-            return f"phase {part.phase} in line {part.line}, {phase} by the lengths of the parts"
+            return f"phase {part.phase}, {phase} by the lengths of the parts"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ def read_prices(source: Source) -> PriceTable:
     rows = lines.filled()
     number, header = next(rows, (1, ""))
     tickers = header.split(",")[1:]
-    if not tickers or len(set(tickers)) < len(tickers):
+    if not tickers or not all(tickers) or len(set(tickers)) < len(tickers):
         raise lines.refuse(
             number, f"found the header {shown(header)}, expected a date and tickers, each once"
         )
@@ -65,15 +66,13 @@ def read_prices(source: Source) -> PriceTable:
 
 
 def _row(text: str, n_tickers: int) -> tuple[Any, list[float]]:
-    date, *cells = text.split(",")
+    first, *cells = text.split(",")
     if len(cells) != n_tickers:
         raise DataError(f"found {len(cells)} prices, expected {n_tickers}")
     try:
-        day: Any = np.datetime64(date, "D")
+        day: Any = np.datetime64(date.fromisoformat(first))  # NumPy would take "today" for a date, and "2006"
     except ValueError:
-        day = np.datetime64("NaT")
-    if np.isnat(day):
-        raise DataError(f"found the date {shown(date)}, expected one such as '2006-05-16'")
+        raise DataError(f"found the date {shown(first)}, expected one such as '2006-05-16'") from None
     return day, [_price(cell) for cell in cells]
 
 
