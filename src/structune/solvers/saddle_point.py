@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -23,6 +24,8 @@ _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
 _PROJECTIONS = 20
 _MOST_STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
+_PROMISING = 0.5  # of the last violation: f is minimised further before anything is penalised
+_REMEMBERED = 3  # iterates: rounds begin and end at known ones
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -73,9 +76,10 @@ def minimize_saddle_point(
     of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
     the minimum of L meets the constraints.
 
-    L-BFGS gets stuck at kinks. Each round therefore starts where the last one ended, after some projections
-    on planes of violated constraints and, where it lowers L, closer to zero. Where many kinks meet at the
-    minimum the search ends near it, not at it.
+    A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
+    further before anything is penalised. L-BFGS gets stuck at kinks. Each round with penalties therefore
+    starts where the last one ended, after some projections on planes of violated constraints and, where it
+    lowers L, closer to zero. Where many kinks meet at the minimum the search ends near it, not at it.
 
     Parameters
     ----------
@@ -96,13 +100,14 @@ def minimize_saddle_point(
         needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
-        less than a tenth of this, relative to L: there is no small gradient at a kink.
+        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
+        there is no small gradient at a kink.
     max_rounds : int
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of a round without penalties. With them L-BFGS takes 10 steps at a time, and goes on without raising
-        the multipliers once the constraints are met.
+        Of the first round, if without penalties. From then on L-BFGS takes 10 steps at a time: of f alone
+        while these halve the violation, and without raising the multipliers once the constraints are met.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 
@@ -115,40 +120,48 @@ def minimize_saddle_point(
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
     check_gamma(gamma)
-    monitor, w, n_rounds = monitor or Monitor(), start, 0
+    monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status = "iterations"
     try:
-        pull = float(np.linalg.norm(objective(np.zeros_like(start))[1]))
+        at_zero, slope = objective(np.zeros_like(start))
+        pull, violation = float(np.linalg.norm(slope)), np.inf
         for n_rounds in range(1, max_rounds + 1):
-            lagrangian = search.lagrangian(beta)
+            lagrangian, free, first = search.lagrangian(beta), not beta.any(), n_rounds == 1
+            if not (free or first):
+                w = _halved(lagrangian, search.projected(w))
+            yardstick = tolerance if first or not free else 0.0
             fit = minimize_smooth(
                 lagrangian,
-                _halved(lagrangian, search.projected(w)) if n_rounds > 1 else w,
+                w,
                 scale=np.ones_like(start) if scale is None else scale,
-                gradient_tolerance=tolerance * pull,
-                least_gain=_LEAST_GAIN * tolerance,
-                max_iterations=min(max_iterations, _MOST_STEPS) if beta.any() else max_iterations,
+                gradient_tolerance=yardstick * pull,
+                least_gain=_least_gain(yardstick, lagrangian(w)[0], at_zero),
+                max_iterations=max_iterations if first and free else min(max_iterations, _MOST_STEPS),
                 monitor=monitor,
             )
             fit.check()
-            w, end = fit.w, search.evaluate(fit.w)
+            w, end, before = fit.w, search.evaluate(fit.w), violation
+            violation = end.violation
             monitor.record(
                 "saddle point",
                 objective=end.objective,
-                violation=end.violation,
+                violation=violation,
                 evaluations=search.n,
                 multipliers=beta.tolist(),
             )
-            if not end.violation:
-                if fit.status != "iterations":
+            if not violation:
+                if free or fit.status != "iterations":
                     status = "converged"
                     break
                 continue
+            if free and violation <= _PROMISING * before:
+                continue
             if np.all(beta[end.excess > 0] >= max_multiplier):
                 break
-            raised = _balanced(beta, end, pull) if schedule == "balanced" else _doubling(beta, end, n_rounds)
+            n_raised += 1
+            raised = _balanced(beta, end, pull) if schedule == "balanced" else _doubling(beta, end, n_raised)
             beta = np.minimum(raised, max_multiplier)
     except STOPS as stop:
         if search.best is None:
@@ -217,6 +230,7 @@ class _Search:
     def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
         self.objective, self.constraints, self.gamma = objective, constraints, gamma
         self.best: _Iterate | None = None
+        self.recent: deque[_Iterate] = deque(maxlen=_REMEMBERED)
         self.n = 0
 
     def constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -226,7 +240,11 @@ class _Search:
         return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
 
     def evaluate(self, w: FloatArray) -> _Iterate:
+        for known in self.recent:
+            if np.array_equal(known.w, w):
+                return known
         iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
+        self.recent.append(iterate)
         self.n += 1
         if iterate.better_than(self.best):
             self.best = iterate
@@ -234,6 +252,9 @@ class _Search:
 
     def lagrangian(self, multipliers: FloatArray) -> Objective:
         """L and its gradient (equations 10 and 11) at the multipliers."""
+
+        if not multipliers.any():
+            return self.objective
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
             found = self.evaluate(w)
@@ -274,6 +295,11 @@ class _Search:
         )
 
 
+def _least_gain(tolerance: float, value: float, at_zero: float) -> float:
+    """Of a step, relative to L: a share of how far L is from w = 0, near which all gains are small."""
+    return _LEAST_GAIN * tolerance * min(1.0, abs(at_zero - value) / max(abs(value), 1e-300))
+
+
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
     """`w`, halved while that lowers L, as where w = 0 meets the constraints and much has to shrink."""
     value = lagrangian(w)[0]
@@ -282,9 +308,9 @@ def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
     return w
 
 
-def _doubling(multipliers: FloatArray, end: _Iterate, n_rounds: int) -> FloatArray:
+def _doubling(multipliers: FloatArray, end: _Iterate, n_raised: int) -> FloatArray:
     """Equations 15 and 16."""
-    return multipliers + _FIRST_STEP * 2.0 ** (n_rounds - 1) * end.excess
+    return multipliers + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
 
 
 def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray:

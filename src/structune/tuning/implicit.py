@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from structune.tuning.problem import PassCount, Split, TuningProblem, TuningResu
 
 _FALL = 0.2  # of the slope, from its peak: where precisions are too low to matter, it is small too
 _REACH = 2.5  # of one search, in log precisions: far off, every slope is flat
+_MOST_LEFT = 0.1  # of the held-out loss: what its correction for an unfinished fit may be
 _LOOSE = 3.0  # tolerances of the first fits and systems, relative to the last
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
@@ -64,24 +65,32 @@ def hypergradient(
     Parameters
     ----------
     tolerance : float
-        Of the fit: norm of its gradient, relative to w = 0.
+        Of the fit: norm of its gradient, relative to w = 0. Where few features make most of that norm, it may
+        leave much undone: the fit goes on until the correction is a tenth of the loss at most.
     cg_tolerance : float
         Residual of the linear system, relative to its right-hand side.
     """
     precision = GroupedL2(groups, log_precision).precision
     first_w, first_x = (start.fit.w, start.system.x) if start else (None, None)
-    fit = fit_l2(split.train, precision, first_w, tolerance=tolerance, monitor=monitor)
-    fit.check()
-    try:
-        loss, gradient = split.heldout.value_and_gradient(fit.w)
-        system = system_at(split.train, precision, fit.w, monitor)
-        solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
-    except STOPS as stop:
-        raise FitStopped(stop_status(stop), fit.w) from None
-    # the optimum lies (C + H)^-1 r away, r the gradient the fit left: to first order the loss falls by x . r
-    value = loss - float(solved.x @ fit.gradient)
+    n_evaluations = 0
+    while True:
+        fit = fit_l2(split.train, precision, first_w, tolerance=tolerance, monitor=monitor)
+        fit.check()
+        n_evaluations += fit.n_evaluations
+        try:
+            loss, gradient = split.heldout.value_and_gradient(fit.w)
+            system = system_at(split.train, precision, fit.w, monitor)
+            solved = system.solve(gradient, first_x, tolerance=cg_tolerance)
+        except STOPS as stop:
+            raise FitStopped(stop_status(stop), fit.w) from None
+        # the optimum lies (C + H)^-1 r away, r the gradient that is left: the loss falls by x . r on the way
+        left = float(solved.x @ fit.gradient)
+        if abs(left) <= _MOST_LEFT * abs(loss) or fit.status != "converged":
+            break
+        first_w, first_x, tolerance = fit.w, solved.x, tolerance / 10
+    value = loss - left
     slope = -groups.sum(solved.x * precision * fit.w)
-    return HyperGradient(value, slope, fit, solved)
+    return HyperGradient(value, slope, replace(fit, n_evaluations=n_evaluations), solved)
 
 
 @dataclass
