@@ -58,6 +58,7 @@ FEATURES = ("paper", "full")
 COMPARED = (
     ("CRF, constrained", "CRF"),
     ("CRF, tuned", "CRF"),
+    ("CRF, constrained", "CRF, tuned"),
     ("CRF, constrained and tuned", "CRF, tuned"),
 )
 AUGUSTUS = {"nucleotide": (0.87, 0.63), "exon": (0.70, 0.48), "gene": (0.47, 0.30)}  # retrained, first split
@@ -147,7 +148,9 @@ class Run:
                             found[method] = run(train, test, features, settings)
                             self._save()
                             log(f"{name}, split {k}, {features}, {method}: {text(scores([found[method]]))}")
-        self.result["summary"] = {name: summary(found) for name, found in self.result["sets"].items()}
+        known = self.result["sets"]
+        self.result["summary"] = {name: summary(found) for name, found in known.items()}
+        self.result["all sets"] = compared([row for found in known.values() for row in found])
         self._save()
 
     def _place(self, name: str, split: int, features: str) -> dict[str, Any]:
@@ -183,13 +186,17 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for features in FEATURES:
         of = {m: [row[features][m] for row in rows if m in row[features]] for m in REGULARISATION}
         found[features] = {m: of_method(done) for m, done in of.items() if done}
-        found[f"{features}, differences"] = {
-            f"{a} minus {b}": differences(
-                [row[features] for row in rows if {a, b} <= row[features].keys()], a, b
-            )
-            for a, b in COMPARED
-            if any({a, b} <= row[features].keys() for row in rows)
-        }
+    return found | {"differences": compared(rows)}
+
+
+def compared(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Differences of methods, by features, over the splits that have both."""
+    found: dict[str, Any] = {features: {} for features in FEATURES}
+    for features in FEATURES:
+        for a, b in COMPARED:
+            both = [row[features] for row in rows if {a, b} <= row[features].keys()]
+            if both:
+                found[features][f"{a} minus {b}"] = differences(both, a, b)
     return found
 
 
@@ -206,7 +213,7 @@ def of_method(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def differences(rows: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
-    """In F1 at the gene, of method a to b."""
+    """In F1 at the gene, of method a minus b."""
     left, right = (scores([row[name] for row in rows], "margin") for name in (b, a))
     return {level: vars(gene_difference(left, right, level, "f1")) for level in ("exon", "gene")}
 

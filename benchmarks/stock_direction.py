@@ -1,7 +1,7 @@
 """Figure 6 of Chen et al. 2009: directions of smoothed stock prices, before and after adding constraints.
 
     python benchmarks/stock_direction.py            # all tickers, a quarter of an hour on two cores; resumes
-    python benchmarks/stock_direction.py --quick    # six tickers, into a temporary folder
+    python benchmarks/stock_direction.py --quick    # seven tickers, into a temporary folder
 
 For each ticker and each day T + 1 from 2006-05-16 on, the direction of the smoothed price is predicted from
 days 1 to T by the features (ranges of the last three changes) x (y_t-1, y_t): 8^3 x 4 weights. Where a
