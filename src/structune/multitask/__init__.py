@@ -1,0 +1,1 @@
+"""Learning of related tasks along a tree (Görnitz et al. 2011)."""
