@@ -199,6 +199,17 @@ class Risk:
         list(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
         return total
 
+    def around(self, center: FloatArray) -> Risk:
+        """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
+        return self._like(origin=self._moved(center))
+
+    def _like(self, **attributes: Any) -> Risk:
+        """A copy with other attributes; passes are counted together."""
+        other = copy(self)
+        other.__dict__.pop("at_zero", None)
+        other.__dict__.update(attributes)
+        return other
+
     # --- losses that are maxima ---------------------------------------------------------------------------
 
     def under(self, loss: Loss, linear: FloatArray | None = None) -> Risk:
@@ -207,9 +218,7 @@ class Risk:
         Passes are counted together.
         """
         self.structure.require(loss.needs, type(loss).__name__)
-        other = copy(self)
-        other.__dict__.pop("at_zero", None)
-        other.loss, other.convex, other.smooth = loss, loss.convex, loss.smooth
+        other = self._like(loss=loss, convex=loss.convex, smooth=loss.smooth)
         if linear is None:
             other._set_linear()
         else:

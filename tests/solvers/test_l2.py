@@ -58,6 +58,67 @@ def some_free(problem, scale=1.0):
     return precision, np.where(precision > 0, precision, 0.01 * precision[precision > 0].mean())
 
 
+# --- a center ---------------------------------------------------------------------------------------------
+
+
+def prior(precision, away):
+    return 0.5 * float(precision @ away**2)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss(), MarginLoss("slack", "logistic")])
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_what_is_told_of_a_prior_with_a_center(kind, loss):
+    problem = enumerated(kind)
+    precision, center = np.linspace(0.5, 1.5, problem.w.size), np.cos(np.arange(problem.w.size))
+    fit, risk = (
+        fit_l2(risk_of(problem, loss), precision, center=center, tolerance=1e-6),
+        risk_of(problem, loss),
+    )
+    away = fit.w - center
+    assert fit.objective == pytest.approx(risk.value(fit.w) + prior(precision, away), rel=1e-9)
+    if loss.convex:
+        assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * away, atol=1e-8)
+    warm = fit_l2(risk_of(problem, loss), precision, fit.w, center=center, tolerance=1e-6)
+    assert warm.objective <= fit.objective * (1 + 1e-6)
+    assert warm.n_evaluations <= fit.n_evaluations
+
+
+def test_the_minimum_around_a_center():
+    problem = enumerated("chain")
+    precision, center = np.linspace(0.5, 1.5, problem.w.size), np.cos(np.arange(problem.w.size))
+    margin = fit_l2(risk_of(problem), precision, center=center, tolerance=1e-6)
+    assert margin.objective == pytest.approx(minimum(problem, precision, center)[0], rel=1e-4)
+    smooth = fit_l2(risk_of(problem, LogLoss()), precision, center=center, tolerance=1e-9)
+    assert_allclose(smooth.gradient, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss()])
+def test_a_center_of_zero_is_none(loss):
+    problem = enumerated("classes")
+    precision, zero = np.linspace(0.5, 1.5, problem.w.size), np.zeros(problem.w.size)
+    one, other = (fit_l2(risk_of(problem, loss), precision, center=c) for c in (None, zero))
+    assert_array_equal(one.w, other.w)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss()])
+def test_a_strong_prior_gives_its_center(loss):
+    problem = enumerated("chain")
+    center = np.cos(np.arange(problem.w.size))
+    fit = fit_l2(risk_of(problem, loss), np.full(problem.w.size, 1e9), center=center)
+    assert_allclose(fit.w, center, atol=1e-6)
+
+
+def test_a_center_and_weights_without_precision():
+    problem = enumerated("chain")
+    precision, _ = some_free(problem)
+    center = np.cos(np.arange(problem.w.size))
+    fit = fit_l2(risk_of(problem), precision, center=center, tolerance=1e-6)
+    assert fit.objective == pytest.approx(risk_of(problem).value(fit.w) + prior(precision, fit.w - center))
+
+
+# --- weights without a penalty ----------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 1e6])
 @pytest.mark.parametrize("kind", ["chain", "binary"])
 def test_weights_without_precision_get_a_little(kind, scale):

@@ -20,6 +20,7 @@ def minimize_cccp(
     precision: FloatArray,
     start: FloatArray | None = None,
     *,
+    center: FloatArray | None = None,
     tolerance: float = GAP,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
@@ -40,8 +41,10 @@ def minimize_cccp(
     precision : ndarray, shape (n_weights,)
         Positive.
     start : ndarray, shape (n_weights,), optional
-        Where the first, convex minimisation starts; zero by default. With outputs known in part, where the
-        first tangent is; what the structure guesses by default.
+        Where the first, convex minimisation starts; the center by default. With outputs known in part, where
+        the first tangent is; the center, if there is one, or what the structure guesses by default.
+    center : ndarray, shape (n_weights,), optional
+        The mean of the prior; zero by default.
     tolerance : float
         Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
     max_iterations : int
@@ -50,12 +53,12 @@ def minimize_cccp(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    rounds = _Rounds(risk, precision, max_iterations, monitor)
+    rounds = _Rounds(risk, precision, center, max_iterations, monitor)
     status = "iterations"
     try:
         if risk.partial:
             for phase in _phases(risk):
-                rounds.turn_to(phase, start)
+                rounds.turn_to(phase, center if start is None else start)
                 status = rounds.descend(tolerance)
         else:
             rounds.run(risk.bound(), start, tolerance)
@@ -81,10 +84,17 @@ class _Rounds:
     gradient: FloatArray
     slope: FloatArray
 
-    def __init__(self, risk: Risk, precision: FloatArray, max_iterations: int, monitor: Monitor) -> None:
+    def __init__(
+        self,
+        risk: Risk,
+        precision: FloatArray,
+        center: FloatArray | None,
+        max_iterations: int,
+        monitor: Monitor,
+    ) -> None:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
-        self.bundle = Bundle(risk.bound(np.zeros_like(precision)), precision)
+        self.bundle = Bundle(risk.bound(np.zeros_like(precision)), precision, center)
         self.n = 0
 
     def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
@@ -134,5 +144,6 @@ class _Rounds:
 
     def _evaluate(self, risk: Risk) -> None:
         value, gradient = risk.value_and_gradient(self.fit.w)
-        pull = self.precision * self.fit.w
-        self.objective, self.gradient = value + 0.5 * float(pull @ self.fit.w), gradient + pull
+        pull = self.precision * (self.fit.w - self.bundle.planes.center)
+        self.objective = value + self.bundle.planes.prior(self.fit.w)
+        self.gradient = gradient + pull

@@ -9,7 +9,7 @@ import numpy as np
 
 from structune.monitor import Monitor
 from structune.risk import Risk
-from structune.solvers.bundle import minimize_bundle
+from structune.solvers.bundle import Bundle, minimize_bundle
 from structune.solvers.cccp import minimize_cccp
 from structune.solvers.lbfgs import minimize_smooth
 from structune.solvers.newton import minimize_newton
@@ -25,11 +25,12 @@ def fit_l2(
     precision: FloatArray,
     start: FloatArray | None = None,
     *,
+    center: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 (OPT1 of Do et al. 2007).
+    """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
     with kinks by a bundle method, or by the convex-concave procedure.
@@ -40,9 +41,11 @@ def fit_l2(
     precision : ndarray, shape (n_weights,)
         C, the diagonal of the Gaussian prior's inverse covariance.
     start : ndarray, shape (n_weights,), optional
-        Zero by default.
+        The center by default.
+    center : ndarray, shape (n_weights,), optional
+        The mean of the prior; zero by default.
     tolerance : float
-        L-BFGS ends when the norm of the gradient is at most this times its norm at w = 0, Newton's method as
+        L-BFGS ends when the norm of the gradient is at most this times that at the center, Newton's method as
         `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective.
 
     Notes
@@ -56,7 +59,11 @@ def fit_l2(
 
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if not risk.smooth:
-        return _fit_kinks(risk, precision, start, tolerance=_GAP * tolerance, **ends)
+        return _fit_kinks(risk, precision, start, center, tolerance=_GAP * tolerance, **ends)
+    if center is not None:
+        start = None if start is None else start - center
+        fit = fit_l2(risk.around(center), precision, start, tolerance=tolerance, **ends)
+        return replace(fit, w=fit.w + center)
 
     objective = penalised(risk, precision)
     w = np.zeros(risk.n_weights) if start is None else start
@@ -89,13 +96,19 @@ def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
     return np.asarray(diagonal**-0.25)
 
 
-def _fit_kinks(risk: Risk, precision: FloatArray, start: FloatArray | None, **ends: Any) -> Solution:
+def _fit_kinks(
+    risk: Risk, precision: FloatArray, start: FloatArray | None, center: FloatArray | None, **ends: Any
+) -> Solution:
     lifted = _positive(precision)
-    fit = (minimize_bundle if risk.convex else minimize_cccp)(risk, lifted, start, **ends)
-    extra = (lifted - precision) * fit.w
+    if risk.convex:
+        fit = minimize_bundle(risk, lifted, start, bundle=Bundle(risk, lifted, center), **ends)
+    else:
+        fit = minimize_cccp(risk, lifted, start, center=center, **ends)
+    away = fit.w if center is None else fit.w - center
+    extra = (lifted - precision) * away
     if not extra.any():
         return fit
-    objective = fit.objective - 0.5 * float(extra @ fit.w)
+    objective = fit.objective - 0.5 * float(extra @ away)
     return replace(fit, objective=objective, gradient=fit.gradient - extra, lower_bound=-np.inf)
 
 
