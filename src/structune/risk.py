@@ -25,6 +25,16 @@ _GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
 _MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; seconds an evaluation
 
 
+def cut_shard(structure: Structure, shard: Any) -> list[Any]:
+    """One large shard as the shards that are good for threads; it depends on the data alone."""
+    # each shard costs a gradient to clear and add: few where gradients outweigh the data
+    most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
+    work = shard.work()
+    n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
+    pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
+    return [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
+
+
 class AtZero:
     """A risk at w = 0.
 
@@ -119,17 +129,8 @@ class Risk:
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> Risk:
-        """The risk on one large shard, cut into as many as are good for threads.
-
-        The cut depends on the data alone, and so do the results.
-        """
-        # each shard costs a gradient to clear and add: few where gradients outweigh the data
-        most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
-        work = shard.work()
-        n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
-        pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
-        shards = [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
-        return cls(structure, loss, shards, executor, hessian, origin)
+        """The risk on one large shard, cut as `cut_shard` does."""
+        return cls(structure, loss, cut_shard(structure, shard), executor, hessian, origin)
 
     def _set_linear(self) -> None:
         self.linear = np.zeros(self.n_weights)

@@ -1,0 +1,147 @@
+"""Weights for every node of a tree of tasks, each drawn to those of its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from structune.errors import DataError
+from structune.executors import ThreadExecutor
+from structune.losses import Loss
+from structune.monitor import Monitor
+from structune.multitask.task_tree import TaskTree
+from structune.risk import Risk, cut_shard
+from structune.solvers.l2 import fit_l2
+from structune.solvers.solution import TOLERANCE, Solution
+from structune.structures.base import FloatArray, Structure
+
+
+@dataclass(frozen=True)
+class NodePrior:
+    """R_p(w) = 1/2 (w - gamma w_p)' C (w - gamma w_p), w_p the weights of the parent (0 at the root).
+
+    With C = 1 this is 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) but for a constant (Gornitz et al. 2011,
+    equation 4).
+
+    Attributes
+    ----------
+    precision : ndarray, shape (n_weights,)
+        C.
+    gamma : float
+        From 0, which leaves the node on its own, to 1.
+    """
+
+    precision: FloatArray
+    gamma: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.gamma <= 1.0:
+            raise DataError(f"gamma={self.gamma!r}: expected a number from 0 to 1")
+
+
+def node_risks(
+    tree: TaskTree,
+    structure: Structure,
+    loss: Loss,
+    shards: Mapping[str, Any],
+    executor: ThreadExecutor | None = None,
+    hessian: str = "exact",
+) -> dict[str, Risk]:
+    """The risk of each node: the loss over the examples of all tasks below it.
+
+    Parameters
+    ----------
+    tree : TaskTree
+    structure : Structure
+    loss : Loss
+    shards : mapping of str to Shard
+        The examples of the tasks.
+
+    Returns
+    -------
+    dict
+        Without the nodes that have no example below them.
+    """
+    for task in shards:
+        if task not in tree.leaves:
+            raise DataError(f"found the task {task!r}, expected one of {', '.join(map(repr, tree.leaves))}")
+    pieces = {task: cut_shard(structure, shard) for task, shard in shards.items() if len(shard)}
+    found = {}
+    for node in tree.nodes:
+        below = [piece for task in tree.leaves_below(node) for piece in pieces.get(task, [])]
+        if below:
+            found[node] = Risk(structure, loss, below, executor, hessian)
+    if not found:
+        raise DataError("found no example of any task, expected one at least")
+    return found
+
+
+def fit_node(
+    risk: Risk, prior: NodePrior, parent: FloatArray | None, monitor: Monitor | None = None, **options: Any
+) -> Solution:
+    """Fit one node, from the weights of its parent on.
+
+    Parameters
+    ----------
+    parent : ndarray, shape (n_weights,), or None
+        Weights of the parent; None at the root.
+    **options
+        Of `fit_l2`.
+    """
+    center = None if parent is None else prior.gamma * parent
+    return fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
+
+
+def fit_tree(
+    tree: TaskTree,
+    risks: Mapping[str, Risk],
+    priors: Mapping[str, NodePrior],
+    *,
+    executor: ThreadExecutor | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> dict[str, Solution]:
+    """Fit every node that has examples, from the root down (Gornitz et al. 2011, section 2).
+
+    Parameters
+    ----------
+    tree : TaskTree
+    risks : mapping of str to Risk
+        As `node_risks` makes them.
+    priors : mapping of str to NodePrior
+        Of the same nodes.
+    executor : ThreadExecutor, optional
+        Fits nodes of a level side by side.
+    tolerance, max_iterations
+        Of each fit.
+    monitor : Monitor, optional
+        Gets a record a node.
+
+    Returns
+    -------
+    dict of str to Solution
+    """
+    monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    fits: dict[str, Solution] = {}
+
+    def fit(node: str) -> Solution:
+        parent = tree.parent(node)
+        w = None if parent is None else fits[parent].w
+        ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
+        return fit_node(risks[node], priors[node], w, monitor, **ends)
+
+    for level in tree.levels:
+        nodes = [node for node in level if node in risks]
+        for node, found in zip(nodes, executor.map(fit, nodes), strict=True):
+            fits[node] = found
+            monitor.record(
+                "node",
+                done=len(fits) / len(risks),
+                node=node,
+                objective=found.objective,
+                status=found.status,
+                passes=risks[node].passes,
+            )
+    return fits
