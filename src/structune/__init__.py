@@ -11,12 +11,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Classifier": "structune.estimators.classifier",
     "GeneFinder": "structune.estimators.gene_finder",
+    "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.structures.proteins",
     "RNAFolder": "structune.estimators.folder",
     "Ranker": "structune.estimators.ranker",
     "Regressor": "structune.estimators.regressor",
     "SequenceAligner": "structune.estimators.aligner",
     "SequenceTagger": "structune.estimators.tagger",
+    "TaskTree": "structune.multitask.task_tree",
     "load": "structune.model_files",
 }
 

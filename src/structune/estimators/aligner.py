@@ -136,6 +136,7 @@ class SequenceAligner(StructuredEstimator):
     """
 
     _kind = "sequence-aligner"
+    _learns_tasks = True
     _natural_groups = "kind"
     hessian = "exact"
 

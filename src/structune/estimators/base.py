@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -40,6 +40,15 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 }
 
 
+class Learner(Protocol):
+    """Fits the weights that an estimator asks for."""
+
+    def __call__(
+        self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
+    ) -> TuningResult:
+        """As `StructuredEstimator._learn`, with the groups of weights."""
+
+
 class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
@@ -64,6 +73,8 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     random_state: int
     verbose: int
 
+    _learner: Learner | None = None  # learns in place of the estimator, as for a tree of tasks
+    _learns_tasks = False  # whether a learner may: its weights are all that a fit changes
     _kind: str  # of its model files
     _natural_groups: str  # what `groups` calls those of the structure itself
 
@@ -93,6 +104,10 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         keep together, and what they share out.
         """
         groups = self._weight_groups(structure)
+        if self._learner is not None:
+            result = self._learner(structure, loss, shard, groups, example_groups)
+            self._keep(groups, result.precision, result)
+            return result
         origin = self._origin(structure)
         if origin is not None and start is not None:
             start = start - origin

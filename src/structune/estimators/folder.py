@@ -113,6 +113,7 @@ class RNAFolder(StructuredEstimator):
     """
 
     _kind = "rna-folder"
+    _learns_tasks = True
     _natural_groups = "kind"
 
     def __init__(

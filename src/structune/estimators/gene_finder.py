@@ -111,6 +111,7 @@ class GeneFinder(StructuredEstimator):
     """
 
     _kind = "gene-finder"
+    _learns_tasks = True
     _natural_groups = "kind"
     hessian = "complex-step"
 

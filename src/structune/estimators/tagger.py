@@ -117,6 +117,7 @@ class SequenceTagger(StructuredEstimator):
     """
 
     _kind = "sequence-tagger"
+    _learns_tasks = True
     _natural_groups = "template"
 
     def __init__(

@@ -1,0 +1,241 @@
+"""One estimator for the tasks of a tree, which share strength along it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils.validation import check_is_fitted
+
+from structune.errors import CapabilityError, DataError
+from structune.estimators.base import StructuredEstimator
+from structune.executors import make_executor
+from structune.losses import Loss
+from structune.monitor import Monitor
+from structune.multitask.selection import NodeGrid, choose_priors, mean_factor
+from structune.multitask.task_tree import TaskTree
+from structune.multitask.tree_fit import fit_tree, node_risks
+from structune.risk import Risk
+from structune.solvers.blas import one_thread
+from structune.solvers.solution import Solution
+from structune.structures.base import Groups, IntArray, Structure
+from structune.tuning.problem import TuningResult
+
+_GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
+
+
+class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator trained for every node of a tree of tasks, around the weights of its parent.
+
+    Parameters
+    ----------
+    estimator : SequenceTagger, RNAFolder, SequenceAligner or GeneFinder
+        What learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning` and
+        `constraints` must be None.
+    tree : TaskTree, or what `TaskTree.from_nested` takes
+    gammas : sequence of float
+        How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several
+        each node gets the best on held-out examples of the tasks below it.
+    factors : sequence of float
+        Of the penalty, chosen in the same way.
+    holdout : float
+        Share of the sequences of each task that the choice holds out.
+    n_jobs : int, optional
+        Nodes that are worked on side by side; -1 takes all cores.
+    random_state : int
+        Of held-out sequences.
+    verbose : int
+
+    Attributes
+    ----------
+    tree_ : TaskTree
+    nodes_ : dict of str to dict
+        Of each node with examples: "gamma", "factor", "n_examples", "status".
+    history_ : list of dict
+
+    Notes
+    -----
+    The model of a node minimises ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss``, w_p the weights of
+    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). The root is the
+    union of all tasks. All tasks have the structure of the union, with all of its attributes and labels.
+
+    Examples
+    --------
+    >>> from structune import MultitaskEstimator, SequenceTagger
+    >>> tree = {"letters": ["upper", "lower"]}
+    >>> model = MultitaskEstimator(SequenceTagger(), tree, gammas=[0.5], factors=[1.0])
+    >>> data = {"upper": ([[["A"], ["B"]]], [["x", "y"]]), "lower": ([[["a"], ["B"]]], [["x", "y"]])}
+    >>> model.fit(data).predict("lower", [[["A"], ["B"]]])
+    [['x', 'y']]
+    """
+
+    def __init__(
+        self,
+        estimator: StructuredEstimator,
+        tree: Any,
+        *,
+        gammas: Sequence[float] = _GAMMAS,
+        factors: Sequence[float] = _FACTORS,
+        holdout: float = 0.25,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.tree = tree
+        self.gammas = gammas
+        self.factors = factors
+        self.holdout = holdout
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
+        """Learn all tasks.
+
+        Parameters
+        ----------
+        data : mapping of str to (X, y)
+            Of each task lists as the estimator takes them. Tasks of the tree that are missing here, or
+            have empty lists, are predicted by the nearest node above them that has examples.
+
+        Raises
+        ------
+        DataError
+            A task that is no leaf of the tree, or names what the estimator cannot use.
+        """
+        tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
+        model = self._checked_estimator()
+        tasks = list(data)
+        sizes = [_n_sequences(task, *data[task]) for task in tasks]
+        X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
+        learner = _TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
+        model._learner = learner
+        try:
+            model.fit(X, y, groups=np.arange(len(X)))
+        finally:
+            del model._learner
+        self.tree_, self.model_ = tree, model
+        self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
+        self.nodes_, self.history_ = learner.nodes, learner.history
+        return self
+
+    def _checked_estimator(self) -> StructuredEstimator:
+        model = clone(self.estimator)
+        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+            raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
+        for name in ("tuning", "constraints"):
+            if getattr(model, name, None) is not None:
+                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected None")
+        return model
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def model(self, name: str) -> Any:
+        """The fitted estimator of a task, or of an inner node.
+
+        That of the nearest node above, if the task had no examples.
+
+        Raises
+        ------
+        DataError
+            No node of the tree.
+        """
+        check_is_fitted(self, "model_")
+        node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
+        model = copy(self.model_)
+        model._set_weights(self.weights_[node])
+        return model
+
+    def predict(self, task: str, X: Any, **options: Any) -> Any:
+        """What the estimator of a task predicts."""
+        return self.model(task).predict(X, **options)
+
+    def score(self, task: str, X: Any, y: Any) -> float:
+        """What the estimator of a task scores."""
+        return float(self.model(task).score(X, y))
+
+
+def _n_sequences(task: str, X: Any, y: Any) -> int:
+    if len(X) != len(y):
+        raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
+    return len(X)
+
+
+class _TreeLearner:
+    """Fits the nodes of a tree in place of one estimator."""
+
+    def __init__(
+        self,
+        settings: MultitaskEstimator,
+        tree: TaskTree,
+        tasks: list[str],
+        task_of: IntArray,
+        model: StructuredEstimator,
+    ) -> None:
+        self.settings, self.tree, self.tasks, self.task_of, self.model = settings, tree, tasks, task_of, model
+        self.fits: dict[str, Solution] = {}
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.history: list[dict[str, Any]] = []
+
+    def __call__(
+        self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
+    ) -> TuningResult:
+        sequence, precisions = np.asarray(example_groups), self.model._precisions(groups)
+        grid, precision = NodeGrid(self.settings.factors, self.settings.gammas), groups.spread(precisions)
+        every = np.arange(len(shard))
+        ends: dict[str, Any] = {
+            "executor": make_executor(self.settings.n_jobs),
+            "tolerance": self.model.tolerance,
+            "max_iterations": self.model.max_iterations,
+        }
+
+        def risks(examples: IntArray) -> dict[str, Risk]:
+            task = self.task_of[sequence[examples]]
+            shards = {name: shard.take(examples[task == k]) for k, name in enumerate(self.tasks)}
+            return node_risks(self.tree, structure, loss, shards)
+
+        with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
+            full, heldout = risks(every), self._heldout(sequence, grid)
+            if heldout.any():
+                parts = risks(every[~heldout]), risks(every[heldout])
+                priors = choose_priors(self.tree, *parts, precision, grid, **ends, monitor=monitor)
+            else:
+                priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
+            self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
+        for node, fit in self.fits.items():
+            factor = mean_factor(priors[node].precision, precision)
+            n_examples = sum(map(len, full[node].shards))
+            self.nodes[node] = {
+                "gamma": priors[node].gamma,
+                "factor": factor,
+                "n_examples": n_examples,
+                "status": fit.status,
+            }
+        self.history, root = monitor.history, self.tree.root
+        log_precision = np.log(self.nodes[root]["factor"] * precisions)
+        passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
+        return TuningResult(
+            log_precision, self.fits[root].w, self.fits[root].status, None, passes, self.history
+        )
+
+    def _heldout(self, sequence: IntArray, grid: NodeGrid) -> NDArray[np.bool_]:
+        """Which examples the choice of priors holds out: some sequences of each task that has two or more."""
+        found = np.zeros(sequence.size, bool)
+        if len(grid.factors) * len(grid.gammas) == 1:
+            return found
+        settings = self.settings
+        splitter = GroupShuffleSplit(1, test_size=settings.holdout, random_state=settings.random_state)
+        for k in range(len(self.tasks)):
+            own = np.flatnonzero(self.task_of[sequence] == k)
+            if np.unique(sequence[own]).size > 1:
+                found[own[next(splitter.split(own, groups=sequence[own]))[1]]] = True
+        return found

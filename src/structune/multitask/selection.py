@@ -1,0 +1,125 @@
+"""Which prior every node of a tree gets, by held-out data, in the order of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.executors import ThreadExecutor
+from structune.monitor import Monitor
+from structune.multitask.task_tree import TaskTree
+from structune.multitask.tree_fit import NodePrior, fit_node
+from structune.risk import Risk
+from structune.solvers.solution import TOLERANCE
+from structune.structures.base import FloatArray
+
+
+@dataclass(frozen=True)
+class NodeGrid:
+    """The priors that a node may have.
+
+    Attributes
+    ----------
+    factors : sequence of float
+        Of the precisions.
+    gammas : sequence of float
+    """
+
+    factors: Sequence[float]
+    gammas: Sequence[float]
+
+    def __post_init__(self) -> None:
+        for name, values in (("factors", self.factors), ("gammas", self.gammas)):
+            if not len(values):
+                raise DataError(f"found no {name} to try, expected one at least")
+
+    def priors(self, precision: FloatArray, is_root: bool) -> list[NodePrior]:
+        """From the strongest to the weakest; gamma means nothing at the root."""
+        gammas = (0.0,) if is_root else sorted(self.gammas, reverse=True)
+        factors = sorted(self.factors, reverse=True)
+        return [NodePrior(factor * precision, gamma) for gamma, factor in product(gammas, factors)]
+
+
+def choose_priors(
+    tree: TaskTree,
+    train: Mapping[str, Risk],
+    heldout: Mapping[str, Risk],
+    precision: FloatArray,
+    grid: NodeGrid,
+    *,
+    executor: ThreadExecutor | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> dict[str, NodePrior]:
+    """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
+
+    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
+    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
+    taken, and so it is where nothing below a node is held out.
+
+    Parameters
+    ----------
+    tree : TaskTree
+    train, heldout : mapping of str to Risk
+        As `node_risks` makes them.
+    precision : ndarray, shape (n_weights,)
+        What the grid multiplies.
+    grid : NodeGrid
+    executor : ThreadExecutor, optional
+        Works on the nodes of a level side by side.
+    tolerance, max_iterations
+        Of each fit.
+    monitor : Monitor, optional
+        Gets a record a node.
+    """
+    monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
+    chosen: dict[str, NodePrior] = {}
+    weights: dict[str, FloatArray] = {}
+
+    def choose(node: str) -> tuple[NodePrior, FloatArray, float]:
+        parent = tree.parent(node)
+        above = None if parent is None else weights[parent]
+        priors = grid.priors(precision, parent is None)
+        if node not in heldout:
+            priors = priors[:1]
+        best: tuple[NodePrior, FloatArray, float] | None = None
+        for prior in priors:
+            w = fit_node(train[node], prior, above, monitor, **ends).w
+            loss = _heldout_loss(heldout.get(node), w)
+            if best is None or loss < best[2]:
+                best = prior, w, loss
+        assert best is not None
+        return best
+
+    for level in tree.levels:
+        nodes = [node for node in level if node in train]
+        for node, (prior, w, loss) in zip(nodes, executor.map(choose, nodes), strict=True):
+            chosen[node], weights[node] = prior, w
+            monitor.record(
+                "selection",
+                done=len(chosen) / len(train),
+                node=node,
+                gamma=prior.gamma,
+                factor=mean_factor(prior.precision, precision),
+                heldout_loss=loss,
+            )
+    return chosen
+
+
+def _heldout_loss(risk: Risk | None, w: FloatArray) -> float:
+    if risk is None:
+        return 0.0
+    return risk.value(w) if risk.smooth else risk.task_cost(w)
+
+
+def mean_factor(chosen: FloatArray, precision: FloatArray) -> float:
+    """What turns `precision` into the chosen one, in the mean over weights that have any."""
+    has = precision > 0
+    return float(np.mean(chosen[has] / precision[has])) if has.any() else 1.0

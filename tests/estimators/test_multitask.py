@@ -1,0 +1,134 @@
+"""The multitask estimator: what tasks share, fallbacks, what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from structune import Classifier, MultitaskEstimator, SequenceTagger, TaskTree
+from structune.errors import CapabilityError, DataError
+from structune.structures.base import Groups
+
+TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
+ONE = {"gammas": [0.5], "factors": [1.0]}
+TIGHT = {"tolerance": 1e-8, "states": "all"}  # and not the pairs that tasks happen to have
+
+
+def drawn(n, seed, twist=0.0):
+    """Sequences whose labels follow two words, and a third in one task more than in another."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        words = rng.integers(0, 6, rng.integers(1, 7))
+        wrong = rng.random(words.size) < np.where(words >= 4, twist, 0.1)
+        X.append([[f"w{word}"] for word in words])
+        y.append(["01"[int((word % 2 == 1) != bad)] for word, bad in zip(words, wrong, strict=True)])
+    return X, y
+
+
+def three(n=12):
+    return {"a": drawn(n, 0), "b": drawn(n, 1, 0.2), "c": drawn(n, 2, 0.9)}
+
+
+def test_the_root_is_the_union():
+    data = three()
+    model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, **ONE).fit(data)
+    X, y = ([row for task in data for row in data[task][k]] for k in (0, 1))
+    union = SequenceTagger(**TIGHT).fit(X, y)
+    assert_allclose(model.model("root").coef_, union.coef_, atol=1e-5)
+    assert model.nodes_["root"]["n_examples"] == 36
+    assert model.nodes_["inner"]["n_examples"] == 24
+
+
+def test_without_gamma_a_task_is_on_its_own():
+    data = three()
+    model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, gammas=[0.0], factors=[1.0]).fit(data)
+    alone = SequenceTagger(**TIGHT).fit(*data["c"])
+    X, _ = drawn(50, 5)
+    assert model.predict("c", X) == alone.predict(X)
+    for one, other in zip(model.model("c").predict_marginals(X), alone.predict_marginals(X), strict=True):
+        assert_allclose([p["0"] for p in one], [p["0"] for p in other], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["log", "margin"])
+def test_tasks_share_and_differ(loss):
+    """Better than on its own and than the union, on the task that is alike and the one that is not."""
+    few = {"a": drawn(3, 10), "b": drawn(40, 11), "c": drawn(40, 12, 0.95)}
+    tests = {"a": drawn(300, 20), "c": drawn(300, 21, 0.95)}
+    finder = MultitaskEstimator(SequenceTagger(loss=loss), TREE).fit(few)
+    root = finder.model("root")
+    for task, (X, y) in tests.items():
+        assert finder.score(task, X, y) >= root.score(X, y)
+    assert finder.score("c", *tests["c"]) > root.score(*tests["c"])
+    assert finder.score("a", *tests["a"]) > SequenceTagger(loss=loss).fit(*few["a"]).score(*tests["a"])
+    assert set(finder.nodes_) == set(TREE.nodes)
+    assert [r["node"] for r in finder.history_ if r["stage"] == "selection"] == [
+        "root",
+        "inner",
+        "c",
+        "a",
+        "b",
+    ]
+
+
+def test_words_of_other_tasks_are_known():
+    data = {"a": ([[["x"]]], [["0"]]), "b": ([[["y"]]], [["1"]])}
+    tagger = SequenceTagger(boundary=False)
+    model = MultitaskEstimator(tagger, ["a", "b"], gammas=[1.0], factors=[1.0]).fit(data)
+    assert model.predict("a", [[["y"]]]) == [["1"]]
+
+
+def test_tasks_without_data_fall_back():
+    data = {"a": three()["a"], "b": ([], [])}
+    model = MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(data)
+    assert_array_equal(model.model("b").coef_, model.model("inner").coef_)
+    assert_array_equal(model.model("c").coef_, model.model("root").coef_)
+    assert set(model.nodes_) == {"root", "inner", "a"}
+
+
+def test_models_do_not_share_weights():
+    model = MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three())
+    a, c = model.model("a"), model.model("c")
+    assert np.abs(a.coef_ - c.coef_).max() > 0.1
+    assert model.score("a", *three()["a"]) == a.score(*three()["a"])
+
+
+def test_the_penalty_by_group():
+    penalty = {"transitions": 100.0}
+    model = MultitaskEstimator(SequenceTagger(penalty=penalty), TREE, gammas=[0.0], factors=[2.0]).fit(
+        three()
+    )
+    root = model.model("root")
+    assert dict(zip(root.group_names_, root.penalty_, strict=True))["transitions"] == pytest.approx(200.0)
+    assert isinstance(root.chain_.groups(), Groups)
+
+
+def test_the_estimator_is_left_as_it_was():
+    tagger = SequenceTagger()
+    model = MultitaskEstimator(tagger, TREE, **ONE).fit(three())
+    assert not hasattr(tagger, "coef_")
+    X, y = three()["a"]
+    alone = model.model("a").fit(X, y)  # an ordinary estimator
+    assert_allclose(alone.coef_.shape, SequenceTagger().fit(X, y).coef_.shape)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"d": three()["a"]}), "task 'd'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"inner": three()["a"]}), "task 'inner'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({}), "empty|no "),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ([[["x"]]], [])}), "task 'a': found 1"),
+        (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", []), "task 'd'"),
+    ],
+)
+def test_refused(make, said):
+    with pytest.raises(DataError, match=said):
+        make()
+
+
+def test_other_estimators_are_refused():
+    with pytest.raises(CapabilityError, match="Classifier does not learn several tasks"):
+        MultitaskEstimator(Classifier(), TREE).fit({"a": ([[1.0]], [0])})
