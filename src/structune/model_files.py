@@ -24,6 +24,7 @@ _LOADERS = {
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
+    "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
     "sequence-aligner": ("structune.estimators.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
 }
@@ -109,20 +110,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         A file that is foreign, damaged, or of an unknown kind.
     """
-    from importlib import import_module
-
     header, arrays = read_model(path)
-    kind = str(header.get("kind"))
-    if kind not in _LOADERS:
-        raise ModelFileError(f"{path}: unknown kind of model {kind!r}, expected one of {list(_LOADERS)}")
-    module, name = _LOADERS[kind]
-    build: Callable[..., Any] = getattr(import_module(module), name)._from_file
     try:
-        return build(header, arrays)
+        return unpack_model(header, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except (LookupError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
+
+
+def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    """The estimator of a header, which says its kind, and arrays."""
+    from importlib import import_module
+
+    kind = str(header.get("kind"))
+    if kind not in _LOADERS:
+        raise ModelFileError(f"unknown kind of model {kind!r}, expected one of {list(_LOADERS)}")
+    module, name = _LOADERS[kind]
+    build: Callable[..., Any] = getattr(import_module(module), name)._from_file
+    return build(header, arrays)
 
 
 def load_shipped(name: str) -> Any:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import Classifier, MultitaskEstimator, SequenceTagger, TaskTree
-from structune.errors import CapabilityError, DataError
+from structune import Classifier, MultitaskEstimator, SequenceTagger, TaskTree, load
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.model_files import read_model, save_model
 from structune.structures.base import Groups
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
@@ -132,3 +133,42 @@ def test_refused(make, said):
 def test_other_estimators_are_refused():
     with pytest.raises(CapabilityError, match="Classifier does not learn several tasks"):
         MultitaskEstimator(Classifier(), TREE).fit({"a": ([[1.0]], [0])})
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def test_files(tmp_path):
+    data = three() | {"b": ([], [])}
+    model = MultitaskEstimator(SequenceTagger(penalty=2.0), TREE, gammas=(0.0, 0.5)).fit(data)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    X, _ = drawn(20, 7)
+    for task in TREE.nodes:
+        assert again.predict(task, X) == model.predict(task, X)
+        assert_array_equal(again.model(task).coef_, model.model(task).coef_)
+    assert again.nodes_ == model.nodes_
+    assert (again.tree_, again.estimator.penalty) == (TREE, 2.0)
+    assert list(again.gammas) == [0.0, 0.5]
+    again.fit(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda header, arrays: header["estimator"].update(kind="ranker"), "damaged|Ranker"),
+        (lambda header, arrays: header["estimator"].update(kind="multitask"), "damaged"),
+        (lambda header, arrays: header.update(tree="(a,b);"), "nodes with weights"),
+        (lambda header, arrays: header.update(tree="(a,b"), "damaged|Newick|parenthes"),
+        (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
+        (lambda header, arrays: header["nodes"].pop("a"), "nodes with weights"),
+    ],
+)
+def test_damaged_files(tmp_path, change, said):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    header, arrays = read_model(tmp_path / "model")
+    change(header, arrays)
+    kind = header.pop("kind")
+    save_model(tmp_path / "model", kind, header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        load(tmp_path / "model")

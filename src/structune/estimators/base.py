@@ -340,6 +340,10 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             More to keep in the header, as JSON; back in ``extra_`` after loading.
         """
         check_is_fitted(self, "coef_")
-        header, arrays = pack_fit(self, dict(extra or self.extra_))
+        header, arrays = self._pack_whole(dict(extra or self.extra_))
+        save_model(path, self._kind, header, arrays)
+
+    def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = pack_fit(self, extra)
         own_header, own_arrays = self._pack()
-        save_model(path, self._kind, header | own_header, arrays | own_arrays)
+        return header | own_header, arrays | own_arrays

@@ -46,13 +46,13 @@ def unpack_fit(
     """
     names = unpack_names("group", arrays)
     n_records = sum("log_precision" in record for record in header["history"])
-    _check(arrays, "coef", np.float64, (n_weights,))
-    _check(arrays, "penalty", np.float64, (len(names),))
-    _check(arrays, "group_sizes", np.int64, (len(names),))
+    check_array(arrays, "coef", np.float64, (n_weights,))
+    check_array(arrays, "penalty", np.float64, (len(names),))
+    check_array(arrays, "group_sizes", np.int64, (len(names),))
     grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
         raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
-    _check(arrays, "history_log_precision", np.float64, (n_records, len(names)))
+    check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])
     estimator.penalty_ = arrays["penalty"]
@@ -92,7 +92,8 @@ def _comes_back(value: Any) -> bool:
         return False
 
 
-def _check(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+    """Raise a `ModelFileError` for an array of another type or shape, or that is not finite."""
     array = arrays[name]
     if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
         raise ModelFileError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import chain
@@ -13,10 +14,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
-from structune.errors import CapabilityError, DataError
+from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
+from structune.estimators.base_file import Arrays, check_array, pack_names, unpack_names
 from structune.executors import make_executor
 from structune.losses import Loss
+from structune.model_files import save_model, unpack_model
 from structune.monitor import Monitor
 from structune.multitask.selection import NodeGrid, choose_priors, mean_factor
 from structune.multitask.task_tree import TaskTree
@@ -27,6 +30,8 @@ from structune.solvers.solution import Solution
 from structune.structures.base import Groups, IntArray, Structure
 from structune.tuning.problem import TuningResult
 
+_SAVED = ("gammas", "factors", "holdout", "n_jobs", "random_state", "verbose")
+_PREFIX = "estimator."  # of its arrays in a model file
 _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
 
@@ -74,6 +79,8 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
     >>> model.fit(data).predict("lower", [[["A"], ["B"]]])
     [['x', 'y']]
     """
+
+    _kind = "multitask"
 
     def __init__(
         self,
@@ -162,6 +169,41 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
     def score(self, task: str, X: Any, y: Any) -> float:
         """What the estimator of a task scores."""
         return float(self.model(task).score(X, y))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the models of all nodes to one file, to be read by `structune.load`."""
+        check_is_fitted(self, "model_")
+        header, arrays = self.model_._pack_whole({})
+        names = list(self.weights_)
+        whole = {
+            "estimator": {"kind": self.model_._kind, **header},
+            "tree": self.tree_.to_newick(),
+            "nodes": self.nodes_,
+            "parameters": {name: getattr(self, name) for name in _SAVED},
+            "history": self.history_,
+        }
+        own = {"weights": np.array(list(self.weights_.values())), **pack_names("node", names)}
+        prefixed = {f"{_PREFIX}{name}": array for name, array in arrays.items()}
+        save_model(path, self._kind, whole, own | prefixed)
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MultitaskEstimator:
+        inner = {name.removeprefix(_PREFIX): a for name, a in arrays.items() if name.startswith(_PREFIX)}
+        model, tree = unpack_model(header["estimator"], inner), TaskTree.from_newick(header["tree"])
+        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+            raise ModelFileError(f"found a model of several tasks made of {type(model).__name__}")
+        names, weights = unpack_names("node", arrays), arrays["weights"]
+        check_array(arrays, "weights", np.float64, (len(names), model._weights.size))
+        if set(names) != set(header["nodes"]) or tree.root not in names or not all(n in tree for n in names):
+            raise ModelFileError("the nodes with weights are not those of the tree")
+        parameters = {name: header["parameters"][name] for name in _SAVED}
+        found = cls(clone(model), tree, **parameters)
+        found.tree_, found.model_ = tree, model
+        found.weights_ = dict(zip(names, weights, strict=True))
+        found.nodes_, found.history_ = dict(header["nodes"]), list(header["history"])
+        return found
 
 
 def _n_sequences(task: str, X: Any, y: Any) -> int:
