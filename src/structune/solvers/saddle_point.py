@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from structune.solvers.lbfgs import minimize_smooth
 from structune.solvers.solution import TOLERANCE, Objective, Solution
 from structune.structures.base import FloatArray
 
+T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
 _FIRST_STEP = 1e-9  # c of equation 15
@@ -123,32 +124,20 @@ def minimize_saddle_point(
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
-    status = "iterations"
+    status, violation = "iterations", np.inf
     try:
-        at_zero, slope = objective(np.zeros_like(start))
-        pull, violation = float(np.linalg.norm(slope)), np.inf
+        rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
         for n_rounds in range(1, max_rounds + 1):
-            lagrangian, free, first = search.lagrangian(beta), not beta.any(), n_rounds == 1
-            if not (free or first):
-                w = _halved(lagrangian, search.projected(w))
-            yardstick = tolerance if first or not free else 0.0
-            fit = minimize_smooth(
-                lagrangian,
-                w,
-                scale=np.ones_like(start) if scale is None else scale,
-                gradient_tolerance=yardstick * pull,
-                least_gain=_least_gain(yardstick, lagrangian(w)[0], at_zero),
-                max_iterations=max_iterations if first and free else min(max_iterations, _MOST_STEPS),
-                monitor=monitor,
-            )
+            free, before = not beta.any(), violation
+            fit = rounds.minimise(w, beta, first=n_rounds == 1)
+            w, end = fit.w, search.evaluate(fit.w)
             fit.check()
-            w, end, before = fit.w, search.evaluate(fit.w), violation
             violation = end.violation
             monitor.record(
                 "saddle point",
                 objective=end.objective,
                 violation=violation,
-                evaluations=search.n,
+                evaluations=search.objective.n,
                 multipliers=beta.tolist(),
             )
             if not violation:
@@ -161,6 +150,7 @@ def minimize_saddle_point(
             if np.all(beta[end.excess > 0] >= max_multiplier):
                 break
             n_raised += 1
+            pull = rounds.pull
             raised = _balanced(beta, end, pull) if schedule == "balanced" else _doubling(beta, end, n_raised)
             beta = np.minimum(raised, max_multiplier)
     except STOPS as stop:
@@ -224,35 +214,46 @@ class _Iterate:
         return other is None or (self.violation, self.objective) < (other.violation, other.objective)
 
 
+class _Remembered(Generic[T]):
+    """A function of w that knows its last values, for rounds begin and end at known points."""
+
+    def __init__(self, function: Callable[[FloatArray], T]) -> None:
+        self._function = function
+        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_REMEMBERED)
+        self.n = 0
+
+    def __call__(self, w: FloatArray) -> T:
+        for at, value in self._known:
+            if np.array_equal(at, w):
+                return value
+        value = self._function(w)
+        self._known.append((w, value))
+        self.n += 1
+        return value
+
+
 class _Search:
     """f and the constraints, and the best iterate at which they were evaluated."""
 
     def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
-        self.objective, self.constraints, self.gamma = objective, constraints, gamma
+        self.objective, self.constrain = _Remembered(objective), _Remembered(self._constrain)
+        self.constraints, self.gamma = constraints, gamma
         self.best: _Iterate | None = None
-        self.recent: deque[_Iterate] = deque(maxlen=_REMEMBERED)
-        self.n = 0
 
-    def constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""
         found = [constraint.value_and_gradient(w) for constraint in self.constraints]
         values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
         return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
 
     def evaluate(self, w: FloatArray) -> _Iterate:
-        for known in self.recent:
-            if np.array_equal(known.w, w):
-                return known
         iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
-        self.recent.append(iterate)
-        self.n += 1
         if iterate.better_than(self.best):
             self.best = iterate
         return iterate
 
     def lagrangian(self, multipliers: FloatArray) -> Objective:
         """L and its gradient (equations 10 and 11) at the multipliers."""
-
         if not multipliers.any():
             return self.objective
 
@@ -287,7 +288,7 @@ class _Search:
             best.w,
             best.objective,
             best.gradient,
-            self.n,
+            self.objective.n,
             status,
             multipliers=multipliers,
             constraint_values=best.values,
@@ -295,9 +296,43 @@ class _Search:
         )
 
 
-def _least_gain(tolerance: float, value: float, at_zero: float) -> float:
-    """Of a step, relative to L: a share of how far L is from w = 0, near which all gains are small."""
-    return _LEAST_GAIN * tolerance * min(1.0, abs(at_zero - value) / max(abs(value), 1e-300))
+class _Rounds:
+    """The minimisations of L for given multipliers."""
+
+    def __init__(
+        self,
+        search: _Search,
+        start: FloatArray,
+        scale: FloatArray | None,
+        tolerance: float,
+        max_iterations: int,
+        monitor: Monitor,
+    ) -> None:
+        self.search, self.tolerance = search, tolerance
+        self.scale = np.ones_like(start) if scale is None else scale
+        self.max_iterations, self.monitor = max_iterations, monitor
+        self.at_zero, slope = search.objective(np.zeros_like(start))
+        self.pull = float(np.linalg.norm(slope))
+
+    def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
+        """The first starts at `w`, one with penalties nearby, and a later one without has no tolerance."""
+        lagrangian, free = self.search.lagrangian(multipliers), not multipliers.any()
+        if not (free or first):
+            w = _halved(lagrangian, self.search.projected(w))
+        tolerance = self.tolerance if first or not free else 0.0
+        return minimize_smooth(
+            lagrangian,
+            w,
+            scale=self.scale,
+            gradient_tolerance=tolerance * self.pull,
+            least_gain=_LEAST_GAIN * tolerance * self._share_gained(lagrangian(w)[0]),
+            max_iterations=self.max_iterations if first and free else min(self.max_iterations, _MOST_STEPS),
+            monitor=self.monitor,
+        )
+
+    def _share_gained(self, value: float) -> float:
+        """How far L is from its value at w = 0, relative to L: near w = 0 all gains are small."""
+        return min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
