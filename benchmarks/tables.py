@@ -558,11 +558,12 @@ def gene_prediction() -> str:
             for method, row in found[features].items():
                 parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
                 label = f"{_GENE_SETS[name]} ({row['splits']}), {features}, {method}"
-                rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}"])
+                search = f"{row['rounds']} ({row['met']} of {row['splits']})" if "rounds" in row else ""
+                rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}", search])
         if name == "fly":
-            rows.append(["AUGUSTUS, retrained, first split", *accuracy(data["augustus"]), *[""] * 5])
+            rows.append(["AUGUSTUS, retrained, first split", *accuracy(data["augustus"]), *[""] * 6])
     header = ["sensitivity / precision, % (splits)", *(f"{level}, windows" for level in gene_levels)]
-    header += [*(f"{level}, at the gene" for level in gene_levels), "passes", "s"]
+    header += [*(f"{level}, at the gene" for level in gene_levels), "passes", "s", "rounds (met)"]
     return f"{table(header, rows)}\n\n{_gene_differences(data)}"
 
 
