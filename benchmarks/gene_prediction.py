@@ -17,9 +17,8 @@ are given for whole windows, as AUGUSTUS was measured (``AUGUSTUS`` below), and 
 steps. "fixed" has a variance of 100, "tuned" precisions by kind from the implicit gradient of the loss of
 held-out genes, with 5 evaluations from precisions of 30 on, "constrained" three validation sets. Where the
 constraints cannot be met but by shrinking the weights, a quarter of an hour ends the search, with the best so
-far.
-Intervals are paired bootstraps over the test windows of all splits, as if no window came twice. A run goes on
-where the results end.
+far. Intervals are paired bootstraps over the test windows of all splits, as if no window came twice. A run goes
+on where the results end.
 """
 
 from __future__ import annotations
