@@ -17,8 +17,8 @@ are given for whole windows, as AUGUSTUS was measured (``AUGUSTUS`` below), and 
 steps. "fixed" has a variance of 100, "tuned" precisions by kind from the implicit gradient of the loss of
 held-out genes, with 5 evaluations from precisions of 30 on, "constrained" three validation sets. Where the
 constraints cannot be met but by shrinking the weights, a quarter of an hour ends the search, with the best so
-far. Intervals are paired bootstraps over the test windows of all splits, as if no window came twice. A run goes
-on where the results end.
+far. Intervals are paired bootstraps over the test windows of all splits, as if no window came twice. A run
+goes on where the results end.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def run(train: Windows, test: Windows, features: str, settings: dict[str, Any]) 
     found = {w.name: genes for w, genes in zip(test, finder.predict(test), strict=True)}
     true = {w.name: w.transcripts for w in test}
     counts = {
-        "windows": gene_scores(true, found).counts.tolist(),
-        "margin": gene_scores(true, found, gene_regions(true, MARGIN)).counts.tolist(),
+        "windows": packed(gene_scores(true, found)),
+        "margin": packed(gene_scores(true, found, gene_regions(true, MARGIN))),
     }
     told: dict[str, Any] = {"seconds": round(seconds, 1), "passes": finder.passes_, "status": finder.status_}
     if "constraints" in settings:
@@ -124,6 +124,15 @@ def run(train: Windows, test: Windows, features: str, settings: dict[str, Any]) 
     if "tuning" in settings:
         told["penalty"] = dict(zip(finder.group_names_, finder.penalty_.round(4).tolist(), strict=True))
     return told | counts
+
+
+def packed(found: GeneScores) -> list[str]:
+    """The counts of each window as a line."""
+    return [" ".join(map(str, row.ravel().tolist())) for row in found.counts]
+
+
+def unpacked(lines: list[str]) -> np.ndarray:
+    return np.array([line.split() for line in lines], dtype=int).reshape(len(lines), len(GENE_LEVELS), -1)
 
 
 # --- the run ----------------------------------------------------------------------------------------------
@@ -169,7 +178,7 @@ class Run:
 
 def scores(rows: list[dict[str, Any]], what: str = "windows") -> GeneScores:
     """Of the test windows of some splits."""
-    counts = np.concatenate([np.array(row[what]) for row in rows])
+    counts = np.concatenate([unpacked(row[what]) for row in rows])
     return GeneScores(tuple(map(str, range(len(counts)))), counts)
 
 
