@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import Classifier, MultitaskEstimator, SequenceTagger, TaskTree, load
+from structune import (
+    Classifier,
+    GeneFinder,
+    MultitaskEstimator,
+    RNAFolder,
+    SequenceTagger,
+    TaskTree,
+    load,
+)
 from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.formats import AnnotatedSequence, Transcript
 from structune.model_files import read_model, save_model
 from structune.structures.base import Groups
 
@@ -119,6 +128,7 @@ def test_the_estimator_is_left_as_it_was():
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"inner": three()["a"]}), "task 'inner'"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({}), "empty|no "),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ([[["x"]]], [])}), "task 'a': found 1"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ("ab", "ab")}), "'a': found str"),
         (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
@@ -172,3 +182,24 @@ def test_damaged_files(tmp_path, change, said):
     save_model(tmp_path / "model", kind, header, arrays)
     with pytest.raises(ModelFileError, match=said):
         load(tmp_path / "model")
+
+
+# --- other estimators -------------------------------------------------------------------------------------
+
+
+def test_genes():
+    """Their examples are cut out of sequences, and know from which."""
+    gene = Transcript("c", "+", ((5, 12), (21, 26)), "t", "g")
+    sequences = [AnnotatedSequence(f"s{k}", "CCTATATGGCAGGTAAGTCAGGCTAACCT", (gene,)) for k in range(4)]
+    y = [[gene]] * 4
+    model = MultitaskEstimator(GeneFinder(penalty=0.01), ["a", "b"], gammas=[0.5], factors=[1.0])
+    model.fit({"a": (sequences[:3], y[:3]), "b": (sequences[3:], y[3:])})
+    for task in ("a", "b"):
+        assert model.predict(task, [sequences[0].sequence])[0][0].exons == gene.exons
+
+
+def test_rna():
+    X, y = ["GGGAAACCC", "GGGGAAACCCC", "CCCAAAGGG"], ["(((...)))", "((((...))))", "(((...)))"]
+    model = MultitaskEstimator(RNAFolder(), ["a", "b"], gammas=[1.0], factors=[1.0])
+    model.fit({"a": (X[:2], y[:2]), "b": (X[2:], y[2:])})
+    assert len(model.predict("b", X)[0]) == 9

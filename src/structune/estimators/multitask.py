@@ -207,6 +207,11 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _n_sequences(task: str, X: Any, y: Any) -> int:
+    for values in (X, y):
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise DataError(
+                f"task {task!r}: found {type(values).__name__}, expected lists of inputs and outputs"
+            )
     if len(X) != len(y):
         raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
     return len(X)
