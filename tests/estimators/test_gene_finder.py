@@ -103,6 +103,8 @@ def test_tuning(tuning, groups):
     model = finder(tuning=tuning, groups=groups, flank=30).fit(TEST)
     assert model.score(TRAIN) > 0.8
     assert {"C 6-mer", "donor", "edges", "lengths"} < set(model.group_names_) or groups == "single"
+    if tuning == "implicit":  # from where fits are quick
+        assert_allclose(model.history_[0]["log_precision"], np.log(30.0))
 
 
 def test_donors():

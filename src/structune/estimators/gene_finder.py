@@ -21,7 +21,10 @@ from structune.structures.gene_paths import gene_path, path_genes
 from structune.structures.gene_weights import gene_weights, intron_lengths
 from structune.structures.machine_shard import MachineShard
 from structune.structures.state_machine import StateMachine, encode_letters
+from structune.tuning.implicit import ImplicitTuner
 from structune.tuning.problem import Tuner
+
+_FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 
 
 class GeneFinder(StructuredEstimator):
@@ -219,6 +222,12 @@ class GeneFinder(StructuredEstimator):
     @property
     def _structure(self) -> StateMachine:
         return self.machine_
+
+    def _tuner(self, tuning: str | Tuner) -> Tuner:
+        tuner = super()._tuner(tuning)
+        if tuning == "implicit" and isinstance(tuner, ImplicitTuner):
+            tuner.start = _FIRST_PRECISION
+        return tuner
 
     # --- prediction ---------------------------------------------------------------------------------------
 
