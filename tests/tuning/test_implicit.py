@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
+from structune.losses import LogLoss
 from structune.margin_losses import MarginLoss, RampLoss
 from structune.monitor import Monitor
 from structune.solvers.l2 import fit_l2
+from structune.structures.base import Groups
+from structune.structures.classes import Classes
 from structune.tuning import ImplicitTuner
 from structune.tuning.implicit import BOUNDS, hypergradient
+from structune.tuning.problem import TuningProblem
 from tiny import (
     KINDS,
     PRODUCTS,
@@ -122,6 +126,20 @@ def test_warm_starts_change_the_cost_and_not_the_result(kind):
     cold = hypergradient(split, problem.groups, d, **options)
     assert warm.fit.n_evaluations < cold.fit.n_evaluations
     assert warm.system.n_products < cold.system.n_products
+
+
+def test_a_fit_that_leaves_much_undone_goes_on():
+    """One feature makes most of the gradient at w = 0, and a loose fit tells little of the held-out loss."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 8))
+    x[:, 0] += 1e3 * (x[:, 1] > 0)  # frequent, and of no use beside the others
+    structure = Classes([0, 1], [f"x{k}" for k in range(8)], bias=False)
+    shard = structure.encode(x, (x[:, 1:] @ np.ones(7) > 0).astype(int).tolist())
+    problem = TuningProblem.build(structure, LogLoss(), shard, Groups.single(structure.n_weights))
+    d = np.log([0.1])
+    exact = heldout_loss(problem, optima(problem, d))
+    loose = hypergradient(problem.splits[0], problem.groups, d, tolerance=0.3, cg_tolerance=1e-6)
+    assert loose.value == pytest.approx(exact, rel=0.05)
 
 
 # --- the tuner --------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from structune.tuning.problem import PassCount, Split, TuningProblem, TuningResu
 _FALL = 0.2  # of the slope, from its peak: where precisions are too low to matter, it is small too
 _REACH = 2.5  # of one search, in log precisions: far off, every slope is flat
 _MOST_LEFT = 0.1  # of the held-out loss: what its correction for an unfinished fit may be
+_TIGHTER = (1.0, 0.1, 0.01, 0.001)  # tolerances that are tried, until it is
 _LOOSE = 3.0  # tolerances of the first fits and systems, relative to the last
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
@@ -66,15 +67,16 @@ def hypergradient(
     ----------
     tolerance : float
         Of the fit: norm of its gradient, relative to w = 0. Where few features make most of that norm, it may
-        leave much undone: the fit goes on until the correction is a tenth of the loss at most.
+        leave much undone: the fit goes on until the correction is a tenth of the loss at most, or to a
+        thousandth of this tolerance.
     cg_tolerance : float
         Residual of the linear system, relative to its right-hand side.
     """
     precision = GroupedL2(groups, log_precision).precision
     first_w, first_x = (start.fit.w, start.system.x) if start else (None, None)
     n_evaluations = 0
-    while True:
-        fit = fit_l2(split.train, precision, first_w, tolerance=tolerance, monitor=monitor)
+    for tighter in _TIGHTER:
+        fit = fit_l2(split.train, precision, first_w, tolerance=tighter * tolerance, monitor=monitor)
         fit.check()
         n_evaluations += fit.n_evaluations
         try:
@@ -87,7 +89,7 @@ def hypergradient(
         left = float(solved.x @ fit.gradient)
         if abs(left) <= _MOST_LEFT * abs(loss) or fit.status != "converged":
             break
-        first_w, first_x, tolerance = fit.w, solved.x, tolerance / 10
+        first_w, first_x = fit.w, solved.x
     value = loss - left
     slope = -groups.sum(solved.x * precision * fit.w)
     return HyperGradient(value, slope, replace(fit, n_evaluations=n_evaluations), solved)
