@@ -10,6 +10,7 @@ from structune.errors import DataError
 from structune.executors import ThreadExecutor
 from structune.margin_losses import PerceptronLoss
 from structune.risk import Risk
+from structune.solvers.saddle_point import check_positive
 from structune.structures.base import FloatArray, IntArray, Shard, Structure
 
 SUBGRADIENTS = ("exact", "printed", "weighted")
@@ -104,8 +105,7 @@ class FlipConstraint(Risk):
         executor: ThreadExecutor | None = None,
     ) -> None:
         structure.require(frozenset({"flips"}), "the approximate gradient of constraints")
-        if isinstance(clip, bool) or not isinstance(clip, float | int | np.number) or not 0 < clip < np.inf:
-            raise DataError(f"clip={clip!r}: expected a finite number > 0")
+        check_positive("clip", clip)
         super().__init__(structure, PerceptronLoss(), [shard], executor)
         self.chain: Any = structure
         self.weighted, self.clip = weighted, clip

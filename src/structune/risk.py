@@ -238,6 +238,10 @@ class Risk:
         """The convex function that a difference of convex functions subtracts, and a subgradient."""
         return self._sums(self.loss.concave, w)
 
+    def heldout_loss(self, w: FloatArray) -> float:
+        """What held-out data are judged by: the loss or, if it bounds the cost of predictions, that cost."""
+        return self.value(w) if self.smooth else self.task_cost(w)
+
     def task_cost(self, w: FloatArray) -> float:
         """Weighted sum of the costs of the best outputs."""
         self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")

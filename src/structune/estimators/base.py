@@ -25,7 +25,7 @@ from structune.penalties import GroupedL2
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
-from structune.solvers.saddle_point import check_gamma, fit_constrained
+from structune.solvers.saddle_point import check_positive, fit_constrained
 from structune.structures.base import FloatArray, Groups, Shard, Structure, split_evenly
 from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
 
@@ -197,7 +197,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
             raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
-        check_gamma(self.gamma)
+        check_positive("gamma", self.gamma)
         executor = make_executor(self.n_jobs)
         return validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
 

@@ -21,7 +21,7 @@ from structune.executors import make_executor
 from structune.losses import Loss
 from structune.model_files import save_model, unpack_model
 from structune.monitor import Monitor
-from structune.multitask.selection import NodeGrid, choose_priors, mean_factor
+from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import fit_tree, node_risks
 from structune.risk import Risk
@@ -259,16 +259,14 @@ class _TreeLearner:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
         for node, fit in self.fits.items():
-            factor = mean_factor(priors[node].precision, precision)
-            n_examples = sum(map(len, full[node].shards))
             self.nodes[node] = {
                 "gamma": priors[node].gamma,
-                "factor": factor,
-                "n_examples": n_examples,
+                "factor": priors[node].factor,
+                "n_examples": sum(map(len, full[node].shards)),
                 "status": fit.status,
             }
         self.history, root = monitor.history, self.tree.root
-        log_precision = np.log(self.nodes[root]["factor"] * precisions)
+        log_precision = np.log(priors[root].factor * precisions)
         passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
         return TuningResult(
             log_precision, self.fits[root].w, self.fits[root].status, None, passes, self.history

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from structune.errors import DataError
 from structune.executors import ThreadExecutor
 from structune.monitor import Monitor
@@ -42,7 +40,7 @@ class NodeGrid:
         """From the strongest to the weakest; gamma means nothing at the root."""
         gammas = (0.0,) if is_root else sorted(self.gammas, reverse=True)
         factors = sorted(self.factors, reverse=True)
-        return [NodePrior(factor * precision, gamma) for gamma, factor in product(gammas, factors)]
+        return [NodePrior(precision, gamma, factor) for gamma, factor in product(gammas, factors)]
 
 
 def choose_priors(
@@ -92,7 +90,7 @@ def choose_priors(
         best: tuple[NodePrior, FloatArray, float] | None = None
         for prior in priors:
             w = fit_node(train[node], prior, above, monitor, **ends).w
-            loss = _heldout_loss(heldout.get(node), w)
+            loss = heldout[node].heldout_loss(w) if node in heldout else 0.0
             if best is None or loss < best[2]:
                 best = prior, w, loss
         assert best is not None
@@ -107,19 +105,7 @@ def choose_priors(
                 done=len(chosen) / len(train),
                 node=node,
                 gamma=prior.gamma,
-                factor=mean_factor(prior.precision, precision),
+                factor=prior.factor,
                 heldout_loss=loss,
             )
     return chosen
-
-
-def _heldout_loss(risk: Risk | None, w: FloatArray) -> float:
-    if risk is None:
-        return 0.0
-    return risk.value(w) if risk.smooth else risk.task_cost(w)
-
-
-def mean_factor(chosen: FloatArray, precision: FloatArray) -> float:
-    """What turns `precision` into the chosen one, in the mean over weights that have any."""
-    has = precision > 0
-    return float(np.mean(chosen[has] / precision[has])) if has.any() else 1.0

@@ -26,18 +26,25 @@ class NodePrior:
 
     Attributes
     ----------
-    precision : ndarray, shape (n_weights,)
-        C.
+    base : ndarray, shape (n_weights,)
+        Precisions, which `factor` multiplies.
     gamma : float
         From 0, which leaves the node on its own, to 1.
+    factor : float
     """
 
-    precision: FloatArray
+    base: FloatArray
     gamma: float
+    factor: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.gamma <= 1.0:
             raise DataError(f"gamma={self.gamma!r}: expected a number from 0 to 1")
+
+    @property
+    def precision(self) -> FloatArray:
+        """C, shape (n_weights,)."""
+        return self.factor * self.base
 
 
 def node_risks(

@@ -120,7 +120,7 @@ def minimize_saddle_point(
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
-    check_gamma(gamma)
+    check_positive("gamma", gamma)
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
@@ -160,10 +160,10 @@ def minimize_saddle_point(
     return search.solution(status, beta, n_rounds)
 
 
-def check_gamma(gamma: Any) -> None:
+def check_positive(name: str, value: Any) -> None:
     """Raise a `DataError` for a bound that is not a positive number."""
-    if isinstance(gamma, bool) or not isinstance(gamma, float | int | np.number) or not 0 < gamma < np.inf:
-        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < np.inf:
+        raise DataError(f"{name}={value!r}: expected a finite number > 0")
 
 
 def fit_constrained(

@@ -197,14 +197,15 @@ class Sums(Paths):
         return Forward(value, histories, rows, block) if np.isfinite(value) else None
 
     @cached_property
-    def _least(self) -> float:
+    def _least_shared(self) -> float:
         """The smallest log of a factor that all sequences share."""
-        logs = self.weights.logs(self.w)
-        return float(min(logs.table.real.min(), logs.edges.real.min()))
+        return min(_least(self.factors.logs), _least(self.weights.part(self.w, "edges")))
 
     def _multiplies(self, letters: Letters) -> bool:
         """Whether no product of factors underflows before the last, which may make up for what is lost."""
-        return all(least > _LEAST for least in (self._least, _least(letters.sites), _least(letters.extra)))
+        return all(
+            least > _LEAST for least in (self._least_shared, _least(letters.sites), _least(letters.extra))
+        )
 
     def _fill(self, block: Block, rows: Rows) -> bool:
         arguments = self.graph, self.factors, block.letters, block.local, block.size, rows

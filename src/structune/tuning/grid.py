@@ -99,8 +99,7 @@ class _Search:
         loss, fits = 0.0, []
         for split, start in zip(self.problem.splits, self.starts, strict=True):
             fits.append(self._fit(split.train, d, start))
-            heldout = split.heldout
-            loss += heldout.value(fits[-1]) if heldout.smooth else heldout.task_cost(fits[-1])
+            loss += split.heldout.heldout_loss(fits[-1])
         if self.tuner.warm:
             self.starts = list(fits)
         if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
