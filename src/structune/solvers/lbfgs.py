@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ def minimize_smooth(
     gradient_tolerance: float,
     least_gain: float = 0.0,
     max_iterations: int = 1000,
+    until: Callable[[FloatArray], bool] | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Minimise a smooth function by SciPy's L-BFGS in the variables w / scale.
@@ -77,9 +79,16 @@ def minimize_smooth(
         Ends, as "stalled", when a step gains no more than this, relative to the objective: for functions with
         kinks, whose gradients do not vanish at the minimum.
     max_iterations : int
+    until : callable, optional
+        Gets w after every step; ends, as "converged", where it says true.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
+
+    def after_step(u: FloatArray) -> None:
+        if until is not None and until(u * scale):
+            raise _Converged
+
     track = _Track(objective, scale, gradient_tolerance, monitor or Monitor())
     memory = int(np.clip(_HISTORY_CELLS // (2 * max(start.size, 1)), 5, 20))
     options: Any = {
@@ -92,7 +101,7 @@ def minimize_smooth(
     }
     try:
         with one_thread():
-            end = minimize(track, start / scale, jac=True, method="L-BFGS-B", options=options)
+            end = minimize(track, start / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options)
         status = "iterations" if end.nit >= max_iterations else "stalled"
     except _Converged:
         status = "converged"

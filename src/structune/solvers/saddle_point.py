@@ -24,8 +24,8 @@ _FIRST_STEP = 1e-9  # c of equation 15
 _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
 _PROJECTIONS = 20
-_MOST_STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
-_PROMISING = 0.5  # of the last violation: f is minimised further before anything is penalised
+_STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
+_PROMISING = 0.8  # of the violation 10 steps before: f is minimised further before anything is penalised
 _REMEMBERED = 3  # iterates: rounds begin and end at known ones
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
@@ -107,8 +107,9 @@ def minimize_saddle_point(
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of the first round, if without penalties. From then on L-BFGS takes 10 steps at a time: of f alone
-        while these halve the violation, and without raising the multipliers once the constraints are met.
+        Of rounds without penalties: the first ends by the tolerance, the second where the constraints are met
+        or 10 steps of L-BFGS leave more than four fifths of the violation. Rounds with penalties have 10
+        steps, and go on without raising the multipliers once the constraints are met.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 
@@ -124,28 +125,27 @@ def minimize_saddle_point(
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
-    status, violation = "iterations", np.inf
+    status = "iterations"
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
         for n_rounds in range(1, max_rounds + 1):
-            free, before = not beta.any(), violation
-            fit = rounds.minimise(w, beta, first=n_rounds == 1)
+            free, first = not beta.any(), n_rounds == 1
+            fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
-            violation = end.violation
             monitor.record(
                 "saddle point",
                 objective=end.objective,
-                violation=violation,
+                violation=end.violation,
                 evaluations=search.objective.n,
                 multipliers=beta.tolist(),
             )
-            if not violation:
+            if not end.violation:
                 if free or fit.status != "iterations":
                     status = "converged"
                     break
                 continue
-            if free and violation <= _PROMISING * before:
+            if free and first:
                 continue
             if np.all(beta[end.excess > 0] >= max_multiplier):
                 break
@@ -296,6 +296,20 @@ class _Search:
         )
 
 
+class _Falling:
+    """Says after every tenth step whether the violation is gone, or no longer falls."""
+
+    def __init__(self, search: _Search) -> None:
+        self.search, self.n_steps, self.last = search, 0, np.inf
+
+    def __call__(self, w: FloatArray) -> bool:
+        self.n_steps += 1
+        if self.n_steps % _STEPS:
+            return False
+        before, self.last = self.last, self.search.evaluate(w).violation
+        return not self.last or self.last > _PROMISING * before
+
+
 class _Rounds:
     """The minimisations of L for given multipliers."""
 
@@ -315,19 +329,26 @@ class _Rounds:
         self.pull = float(np.linalg.norm(slope))
 
     def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
-        """The first starts at `w`, one with penalties nearby, and a later one without has no tolerance."""
-        lagrangian, free = self.search.lagrangian(multipliers), not multipliers.any()
+        """The first starts at `w`, one with penalties nearby; f alone goes on while that helps."""
+        free = not multipliers.any()
+        lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
+        if free and not first:
+            return self._fit(lagrangian, w, 0.0, until=_Falling(self.search), **ends)
+        if not free:
+            ends["max_iterations"] = min(self.max_iterations, _STEPS)
         if not (free or first):
             w = _halved(lagrangian, self.search.projected(w))
-        tolerance = self.tolerance if first or not free else 0.0
+        return self._fit(lagrangian, w, self.tolerance, **ends)
+
+    def _fit(self, lagrangian: Objective, w: FloatArray, tolerance: float, **ends: Any) -> Solution:
         return minimize_smooth(
             lagrangian,
             w,
             scale=self.scale,
             gradient_tolerance=tolerance * self.pull,
             least_gain=_LEAST_GAIN * tolerance * self._share_gained(lagrangian(w)[0]),
-            max_iterations=self.max_iterations if first and free else min(self.max_iterations, _MOST_STEPS),
             monitor=self.monitor,
+            **ends,
         )
 
     def _share_gained(self, value: float) -> float:
