@@ -53,6 +53,21 @@ def test_a_curved_valley():
     assert_allclose(solution.w, [1.0, 1.0], rtol=1e-5)
 
 
+def test_until():
+    """Asked after every step, at the weights that were reached."""
+    asked = []
+
+    def near(w):
+        asked.append(w)
+        return rosenbrock(w)[0] < 1.0
+
+    solution = solve(rosenbrock, (-1.2, 1.0), scale=[2.0, 0.5], until=near)
+    assert solution.status == "converged"
+    assert_array_equal(solution.w, asked[-1])
+    assert [rosenbrock(w)[0] < 1.0 for w in asked] == [False] * (len(asked) - 1) + [True]
+    assert len(asked) > 1
+
+
 def test_a_start_at_the_minimum():
     solution = solve(quadratic, np.linalg.solve(A, B), gradient_tolerance=1e-10)
     assert (solution.status, solution.n_evaluations) == ("converged", 1)

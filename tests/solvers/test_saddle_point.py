@@ -157,6 +157,19 @@ def test_an_unfinished_minimum_is_finished_first():
     assert fit.constraint_values[0] <= 0.01 * 1.01
 
 
+def test_a_minimum_that_is_far_is_gone_to_in_one_piece():
+    """Without restarts, which forget the curvature, and so without penalties."""
+    curvature, best = np.logspace(0, 3, 20), np.ones(20)
+
+    def objective(w):
+        return 0.5 * float((w - best) @ (curvature * (w - best))), curvature * (w - best)
+
+    near = Function(lambda w: np.linalg.norm(w - best), lambda w: (w - best) / np.linalg.norm(w - best))
+    fit = minimize_saddle_point(objective, [near], np.zeros(20), gamma=0.01, tolerance=0.5)
+    assert (fit.status, fit.n_rounds) == ("converged", 2)
+    assert_array_equal(fit.multipliers, [0.0])
+
+
 def test_where_weights_have_to_shrink():
     """Gains near w = 0 are small beside f, and what they gain is the direction."""
     y, x = simulate_hmm(100, 5, random_state=0)

@@ -85,8 +85,8 @@ def minimize_smooth(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
 
-    def after_step(u: FloatArray) -> None:
-        if until is not None and until(u * scale):
+    def after_step(xk: FloatArray) -> None:  # SciPy goes by the name
+        if until is not None and until(xk * scale):
             raise _Converged
 
     track = _Track(objective, scale, gradient_tolerance, monitor or Monitor())
@@ -101,7 +101,9 @@ def minimize_smooth(
     }
     try:
         with one_thread():
-            end = minimize(track, start / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options)
+            end = minimize(
+                track, start / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options
+            )
         status = "iterations" if end.nit >= max_iterations else "stalled"
     except _Converged:
         status = "converged"
