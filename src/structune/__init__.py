@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Classifier": "structune.estimators.classifier",
     "GeneFinder": "structune.estimators.gene_finder",
+    "ProkaryoticGeneFinder": "structune.estimators.prokaryotic_gene_finder",
     "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.structures.proteins",
     "RNAFolder": "structune.estimators.folder",

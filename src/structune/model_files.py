@@ -24,6 +24,7 @@ _LOADERS = {
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
+    "prokaryotic-gene-finder": ("structune.estimators.prokaryotic_gene_finder", "ProkaryoticGeneFinder"),
     "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
     "sequence-aligner": ("structune.estimators.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),

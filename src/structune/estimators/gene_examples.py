@@ -23,7 +23,24 @@ class SkippedGenesWarning(UserWarning):
 
 
 @dataclass
-class GeneExamples:
+class Examples:
+    """Parts of annotated sequences, and the genes that were left out, with the reasons."""
+
+    sequences: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def report(self) -> None:
+        """Warn of what was left out; raise `DataError` if nothing is left."""
+        if not self.sequences:
+            reason = f": {skipped_text(self.skipped)}" if self.skipped else ""
+            raise DataError(f"found no gene to learn from{reason}")
+        if self.skipped:
+            text = f"skipped {len(self.skipped)} genes: {skipped_text(self.skipped)}"
+            warnings.warn(text, SkippedGenesWarning, stacklevel=3)
+
+
+@dataclass
+class GeneExamples(Examples):
     """One gene each, with a part of what is around it.
 
     Attributes
@@ -37,19 +54,8 @@ class GeneExamples:
         Genes that were left out, and why.
     """
 
-    sequences: list[str] = field(default_factory=list)
     transcripts: list[Transcript] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def report(self) -> None:
-        """Warn of what was left out; raise `DataError` if nothing is left."""
-        if not self.sequences:
-            reason = f": {skipped_text(self.skipped)}" if self.skipped else ""
-            raise DataError(f"found no gene to learn from{reason}")
-        if self.skipped:
-            text = f"skipped {len(self.skipped)} genes: {skipped_text(self.skipped)}"
-            warnings.warn(text, SkippedGenesWarning, stacklevel=3)
 
     def parts(self, tracks: Sequence[FloatArray]) -> list[FloatArray]:
         """What belongs to each example of an array for each annotated sequence."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_examples import cut_examples
+from structune.estimators.gene_inputs import annotated_sequences, named_genes, of_each
 from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
 from structune.losses import Loss
 from structune.metrics.genes import gene_scores
@@ -20,7 +21,7 @@ from structune.structures.base import FloatArray
 from structune.structures.gene_paths import gene_path, path_genes
 from structune.structures.gene_weights import gene_weights, intron_lengths
 from structune.structures.machine_shard import MachineShard
-from structune.structures.state_machine import StateMachine, encode_letters
+from structune.structures.state_machine import StateMachine
 from structune.tuning.implicit import ImplicitTuner
 from structune.tuning.problem import Tuner
 
@@ -194,7 +195,7 @@ class GeneFinder(StructuredEstimator):
         """
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
             raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
-        loss, annotated = self._make_loss(), _annotated(X, y)
+        loss, annotated = self._make_loss(), annotated_sequences(X, y)
         strands = "+-" if self.strands == "both" else "+"
         gene_weights(self.features, self.strands, self.donors)  # refuses wrong options
         examples = cut_examples(annotated, self.flank, strands, self.donors)
@@ -207,8 +208,8 @@ class GeneFinder(StructuredEstimator):
             for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
         ]
         source = [s for s, _, _ in examples.spans]
-        weights = None if sample_weight is None else _of_each(sample_weight, annotated, "weights")[source]
-        kept = None if groups is None else _of_each(groups, annotated, "groups")[source]
+        weights = None if sample_weight is None else of_each(sample_weight, annotated, "weights")[source]
+        kept = None if groups is None else of_each(groups, annotated, "groups")[source]
         parts = None if values is None else examples.parts(values)
         shard = machine.encode(_inputs(examples.sequences, parts), paths, weights)
         self._learn(machine, loss, shard, self._start(machine), kept)
@@ -247,11 +248,11 @@ class GeneFinder(StructuredEstimator):
             with losses other than "log".
         """
         check_is_fitted(self, "coef_")
-        sequences = _annotated(X, None)
+        sequences = annotated_sequences(X, None)
         values = _checked_tracks(tracks, sequences)
         shard = self.machine_.encode(_inputs([s.sequence for s in sequences], values))
         found = self._each(shard, self._genes)
-        return [_named(s.name, genes) for s, genes in zip(sequences, found, strict=True)]
+        return [named_genes(s.name, genes) for s, genes in zip(sequences, found, strict=True)]
 
     def _genes(self, shard: MachineShard) -> list[list[tuple[str, Exons, float | None]]]:
         """Strand, coding parts and score of the genes of each sequence."""
@@ -278,7 +279,7 @@ class GeneFinder(StructuredEstimator):
         X, y, tracks
             As in `fit`.
         """
-        annotated = _annotated(X, y)
+        annotated = annotated_sequences(X, y)
         true, found = {}, {}
         for s, (sequence, genes) in enumerate(zip(annotated, self.predict(annotated, tracks), strict=True)):
             true[str(s)], found[str(s)] = sequence.transcripts, genes
@@ -313,41 +314,6 @@ class GeneFinder(StructuredEstimator):
         return finder
 
 
-def _annotated(X: Any, y: Any) -> list[AnnotatedSequence]:
-    """What was given, as annotated sequences of nucleotides."""
-    if isinstance(X, str | AnnotatedSequence):
-        raise DataError(f"found one {type(X).__name__}, expected a list of sequences")
-    found = [
-        item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
-        for s, item in enumerate(X)
-    ]
-    for sequence in found:
-        encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide
-    if y is None:
-        return found
-    genes = list(y)
-    if len(genes) != len(found):
-        raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
-    return [
-        AnnotatedSequence(sequence.name, sequence.sequence, _transcripts(of, sequence.name))
-        for sequence, of in zip(found, genes, strict=True)
-    ]
-
-
-def _text(item: Any, s: int) -> str:
-    if not isinstance(item, str):
-        raise DataError(f"sequence {s}: found {type(item).__name__}, expected nucleotides")
-    return item
-
-
-def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
-    found = tuple(given)
-    for t in found:
-        if not isinstance(t, Transcript):
-            raise DataError(f"{name}: found {type(t).__name__}, expected a Transcript")
-    return found
-
-
 def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
     if tracks is None:
         return None
@@ -368,22 +334,8 @@ def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
     return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
 
 
-def _of_each(values: Any, sequences: Sequence[AnnotatedSequence], what: str) -> np.ndarray:
-    found = np.asarray(values)
-    if found.shape != (len(sequences),):
-        raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
-    return found
-
-
 def _score(coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int) -> float | None:
     if coding is None:
         return None
     of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
     return float(min(1.0, of_bases.mean()))
-
-
-def _named(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -> tuple[Transcript, ...]:
-    return tuple(
-        Transcript(contig, strand, exons, f"{contig}.g{k}.t1", f"{contig}.g{k}", score)
-        for k, (strand, exons, score) in enumerate(genes, 1)
-    )

@@ -1,0 +1,128 @@
+"""Training examples of a gene finder without introns: annotated genomes cut between their genes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from structune.estimators.gene_examples import Examples
+from structune.formats.gene_checks import coding_problems
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
+from structune.structures.orf_encoding import Gene
+from structune.structures.orfs import STARTS, OrfRules
+
+_GENES = 5  # of an example, if there is room between them
+_AS_DNA = str.maketrans("Uu", "Tt")
+
+
+@dataclass
+class OrfExamples(Examples):
+    """Some neighbouring genes each, with what is between them.
+
+    Attributes
+    ----------
+    sequences : list of str
+    genes : list of lists of (int, int, str)
+        Start, end and strand, within the example.
+    sources : list of int
+        Which of the annotated sequences each is from.
+    skipped : list of Skipped
+    """
+
+    genes: list[list[Gene]] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+
+
+class _Span(NamedTuple):
+    """Part of a sequence between genes: the genes in it, none if it cannot be learned from."""
+
+    start: int
+    end: int
+    genes: list[Transcript]
+
+
+def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfExamples:
+    """Examples of about five genes each, cut in the middle between genes that do not overlap.
+
+    Left out are genes that are no candidates, and what lies between those that do not overlap with them.
+    Sequences without genes are left out, too: nobody may have looked for them.
+    """
+    found = OrfExamples()
+    for s, sequence in enumerate(annotated):
+        bases = sequence.sequence.translate(_AS_DNA)
+        found.skipped += sequence.skipped
+        problems = _problems(sequence.transcripts, bases, rules)
+        spans = _spans(sequence, problems)
+        found.skipped += _skipped(sequence.name, spans, problems)
+        for span in _merged(spans):
+            found.sequences.append(bases[span.start : span.end])
+            found.genes.append([(t.start - span.start, t.end - span.start, t.strand) for t in span.genes])
+            found.sources.append(s)
+    return found
+
+
+def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
+    """What keeps each transcript from being learned from, or nothing; by position, once for each place."""
+    found = {t: _problem(t, bases, rules) for t in _distinct(transcripts)}
+    sound = [t for t, problem in found.items() if not problem]
+    for a, b in pairwise(sound):
+        if b.start < a.end - rules.overlap or b.start == a.start:
+            found[a] = found[b] = f"overlaps another gene by more than {rules.overlap} bases"
+    return found
+
+
+def _distinct(transcripts: Iterable[Transcript]) -> Iterable[Transcript]:
+    return {(t.exons, t.strand): t for t in by_position(transcripts)}.values()
+
+
+def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
+    if len(t.exons) > 1:
+        return "in several parts"
+    if t.length < rules.shortest:
+        return f"shorter than {rules.shortest} bases"
+    return ", ".join(map(str, coding_problems(t, bases, rules.code, STARTS)[:1]))
+
+
+def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list[_Span]:
+    """The sequence, cut wherever there is a base between genes."""
+    items: list[tuple[int, int, Transcript | None]] = [
+        (t.start, t.end, None if problem else t) for t, problem in problems.items()
+    ]
+    items += [(*one.span, None) for one in sequence.skipped if one.span is not None]
+    blocks: list[_Span] = []
+    sound: list[bool] = []
+    for start, end, t in sorted(items, key=lambda item: item[:2]):
+        if not blocks or start > blocks[-1].end:
+            blocks.append(_Span(start, end, []))
+            sound.append(True)
+        last = blocks[-1]
+        last.genes.extend([t] if t else [])
+        blocks[-1], sound[-1] = last._replace(end=max(last.end, end)), sound[-1] and t is not None
+    cuts = [0, *((a.end + b.start) // 2 for a, b in pairwise(blocks)), len(sequence.sequence)]
+    return [
+        _Span(a, b, block.genes if is_sound else [])
+        for (a, b), block, is_sound in zip(pairwise(cuts), blocks, sound, strict=False)
+    ]
+
+
+def _skipped(name: str, spans: Sequence[_Span], problems: dict[Transcript, str]) -> Iterator[Skipped]:
+    kept = {t for span in spans for t in span.genes}
+    for t, problem in problems.items():
+        if t not in kept:
+            reason = problem or "overlaps or touches a gene that was left out"
+            yield Skipped(name, t.gene, reason, (t.start, t.end))
+
+
+def _merged(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Neighbours in one, until there are enough genes."""
+    whole: _Span | None = None
+    for span in spans:
+        if whole and (not span.genes or len(whole.genes) >= _GENES):
+            yield whole
+            whole = None
+        if span.genes:
+            whole = _Span(whole.start, span.end, whole.genes + span.genes) if whole else span
+    if whole:
+        yield whole

@@ -1,0 +1,224 @@
+"""The gene finder of bacteria and archaea: genes without introns, with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from structune.errors import ModelFileError
+from structune.estimators.base import StructuredEstimator
+from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.gene_inputs import annotated_sequences, named_genes, of_each
+from structune.estimators.orf_examples import cut_genomes
+from structune.executors import make_executor
+from structune.formats.gene_record import AnnotatedSequence, Transcript
+from structune.losses import Loss
+from structune.metrics.genes import gene_scores
+from structune.solvers.solution import TOLERANCE
+from structune.structures.orf_graph import OrfGraph
+from structune.structures.orfs import OrfRules
+from structune.tuning.problem import Tuner
+
+
+class ProkaryoticGeneFinder(StructuredEstimator):
+    """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions; None fits with `penalty`.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (codons, words of two codons, start codons,
+        ribosome-binding sites, lengths, bases upstream of starts, gaps between genes), all, none, or by a
+        function from a weight's name to its group's.
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the genes; or losses of the number of wrong starts and stops.
+    code : int
+        NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    holdout, folds
+        Share of the examples that tuning holds out, or number of folds; an example is about five genes.
+    tolerance : float
+        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
+        own.
+    max_iterations : int
+        Of a fit without tuning.
+    max_seconds : float, optional
+        Stop after this time with the best model so far.
+    warm_start : bool
+        Start a fit without tuning at the weights of the fit before.
+    n_jobs : int, optional
+        Threads; -1 takes all cores.
+    random_state : int
+        Of held-out splits.
+    verbose : int
+        1 shows progress, 2 a line an iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_weights,)
+    penalty_ : ndarray, shape (n_groups,)
+    group_names_, group_sizes_ : of the groups
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
+    graph_ : OrfGraph
+        The structure.
+    history_ : list of dict
+    status_ : str
+    passes_ : float
+
+    Notes
+    -----
+    Candidates are the start codons ATG, GTG and TTG on both strands, each with the next stop codon in its
+    frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
+    are no other start codons, no programmed frameshifts, no stop codons that are read through, and sequences
+    are linear: a gene across the origin of a circular genome is not found. In predictions genes may go beyond
+    the ends of a sequence. Beside that there are no RNA genes, nor pseudogenes.
+    """
+
+    _kind = "prokaryotic-gene-finder"
+    _learns_tasks = True
+    _natural_groups = "kind"
+    hessian = "complex-step"
+
+    def __init__(
+        self,
+        *,
+        penalty: float | Mapping[str, float] = 1.0,
+        tuning: str | Tuner | None = None,
+        groups: Any = "kind",
+        loss: str | Loss = "log",
+        code: int = 11,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        tolerance: float = TOLERANCE,
+        max_iterations: int = 1000,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.tuning = tuning
+        self.groups = groups
+        self.loss = loss
+        self.code = code
+        self.holdout = holdout
+        self.folds = folds
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from annotated sequences, all genes of which are known.
+
+        Parameters
+        ----------
+        X : list of AnnotatedSequence, or of str
+            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
+        y : list of lists of Transcript, optional
+            The genes of each sequence, if X has none.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Genes of sequences of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that cannot be used; or no gene is left.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            Some genes cannot be learned from: see `skipped_`.
+        """
+        loss, annotated, graph = self._make_loss(), annotated_sequences(X, y), self._graph()
+        examples = cut_genomes(annotated, graph.rules)
+        examples.report()
+        source = examples.sources
+        weights = None if sample_weight is None else of_each(sample_weight, annotated, "weights")[source]
+        kept = None if groups is None else of_each(groups, annotated, "groups")[source]
+        shard = graph.encode(examples.sequences, examples.genes, weights)
+        self._learn(graph, loss, shard, self._start(graph), kept)
+        self.graph_, self.skipped_ = graph, examples.skipped
+        return self
+
+    def _graph(self) -> OrfGraph:
+        return OrfGraph(OrfRules(self.code))
+
+    @property
+    def _structure(self) -> OrfGraph:
+        return self.graph_
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[tuple[Transcript, ...]]:
+        """The most probable genes of each sequence.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence
+
+        Returns
+        -------
+        list of tuples of Transcript
+            By start; the score of each is its probability, None with losses other than "log". A gene that
+            begins before or ends behind its sequence has no start or no stop codon.
+        """
+        check_is_fitted(self, "coef_")
+        return list(make_executor(self.n_jobs).map(self._genes, annotated_sequences(X, None)))
+
+    def _genes(self, sequence: AnnotatedSequence) -> tuple[Transcript, ...]:
+        shard = self.graph_.encode([sequence.sequence], is_open=True)
+        chosen, _ = self.graph_.best(self.coef_, shard)
+        genes = np.flatnonzero(chosen)
+        genes = genes[np.argsort(shard.bounds[genes, 0], kind="stable")]
+        if self.has_probabilities:
+            scores = self.graph_.marginals(self.coef_, shard)[genes].clip(0.0, 1.0).tolist()
+        else:
+            scores = [None] * genes.size
+        strands = ["-" if reverse else "+" for reverse in shard.reverse[genes]]
+        exons = [((a, b),) for a, b in shard.bounds[genes].tolist()]
+        return named_genes(sequence.name, zip(strands, exons, scores, strict=True))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """F1 of genes, both ends of which must be right.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        """
+        annotated = annotated_sequences(X, y)
+        true = {str(s): sequence.transcripts for s, sequence in enumerate(annotated)}
+        found = {str(s): genes for s, genes in enumerate(self.predict(annotated))}
+        return gene_scores(true, found).exon.f1
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        return {"genes": {"code": self.code}}, pack_names("weight", self.graph_.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
+        names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        finder = cls(**kinds)
+        graph = finder._graph()
+        if graph.weight_names() != names:
+            raise ModelFileError("the weights are those of another gene model")
+        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder.set_params(**kinds)
+        finder.graph_, finder.skipped_ = graph, []
+        return finder
