@@ -16,8 +16,8 @@ are given for whole windows, as AUGUSTUS was measured (``AUGUSTUS`` below), and 
 "CRF" has no penalty but 1e-6, so that its likelihood has a maximum, and ends as any other fit, or after 200
 steps. "fixed" has a variance of 100, "majorised" precisions by kind without held-out genes, "tuned" such from
 the implicit gradient of the loss of held-out genes, after 5 evaluations from precisions of 30 on,
-"constrained" three validation sets. Where the constraints cannot be met but by shrinking the weights, a
-quarter of an hour ends the search, with the best so far. Intervals are paired bootstraps over the test
+"constrained" three validation sets. Where the constraints cannot be met but by shrinking the weights, five
+minutes end the search, with the best so far. Intervals are paired bootstraps over the test
 windows of all splits, as if no window came twice. A run goes on where the results end.
 """
 
@@ -48,7 +48,7 @@ SETS = ("fly", "a_thaliana", "c_elegans")
 SPLITS, FLANK, MARGIN, GAMMA = 3, 1000, 500, 0.01
 BASE: dict[str, Any] = {"tolerance": 1e-3, "max_iterations": 200, "flank": FLANK}
 TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tolerance=0.03)
-CONSTRAINED: dict[str, Any] = {"constraints": "validation", "gamma": GAMMA, "max_seconds": 900.0}
+CONSTRAINED: dict[str, Any] = {"constraints": "validation", "gamma": GAMMA, "max_seconds": 300.0}
 REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},
     "CRF, fixed": {"penalty": 0.01},
