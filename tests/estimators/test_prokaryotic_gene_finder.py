@@ -142,6 +142,14 @@ def test_tasks():
     assert model.score("a", TEST, [each.transcripts for each in TEST]) > 0.85
 
 
+def test_penalties():
+    """By default those of many genomes, as far as groups have their names."""
+    model = finder(penalty=None).fit(TRAIN)
+    assert model.score(TEST) > 0.9
+    assert dict(zip(model.group_names_, model.penalty_, strict=True))["hexamers"] == 1000.0
+    assert finder(penalty=None, groups="single").fit(TRAIN).penalty_.tolist() == [1.0]
+
+
 # --- files ------------------------------------------------------------------------------------------------
 
 

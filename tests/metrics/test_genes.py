@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from genes import reverse_complement, transcripts
 from structune.errors import DataError
 from structune.formats import Transcript
-from structune.metrics import GENE_LEVELS, gene_difference, gene_regions, gene_scores
+from structune.metrics import GENE_LEVELS, gene_difference, gene_regions, gene_scores, stop_codons
 
 
 def transcript(exons, gene="g", strand="+", contig="c"):
@@ -60,6 +60,15 @@ def test_ratios():
     assert scores.nucleotide == pytest.approx((1.0, 0.5, 2 / 3))
     assert scores.exon == pytest.approx((2 / 3, 2 / 3, 2 / 3))
     assert scores.transcript == scores.gene == scores.pooled("gene") == pytest.approx((0.5, 0.5, 0.5))
+
+
+@pytest.mark.parametrize(("strand", "exon"), [("+", (27, 30)), ("-", (0, 3))])
+def test_stop_codons(strand, exon):
+    found = stop_codons([transcript(TWO.exons, strand=strand)])
+    assert [(t.strand, t.exons, t.gene) for t in found["c"]] == [(strand, (exon,), "g")]
+    longer = transcript([(0, 10), (20, 30)] if strand == "-" else [(5, 30)], "p", strand)
+    assert gene_scores(found, stop_codons([longer])).exon == (1.0, 1.0, 1.0)
+    assert stop_codons({"c": []}) == {"c": []}
 
 
 def test_nothing():

@@ -56,7 +56,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     loss: str | Loss
-    penalty: float | Mapping[str, float]
+    penalty: float | Mapping[str, float] | None
     tuning: str | Tuner | None
     groups: Any
     holdout: float
@@ -258,7 +258,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return tuner
 
     def _precisions(self, groups: Groups) -> FloatArray:
-        given = self.penalty
+        given: Any = self.penalty
         if isinstance(given, Mapping):
             unknown = sorted(set(given) - set(groups.names), key=str)
             if unknown:

@@ -18,9 +18,20 @@ from structune.formats.gene_record import AnnotatedSequence, Transcript
 from structune.losses import Loss
 from structune.metrics.genes import gene_scores
 from structune.solvers.solution import TOLERANCE
+from structune.structures.base import FloatArray, Groups
 from structune.structures.orf_graph import OrfGraph
 from structune.structures.orfs import OrfRules
 from structune.tuning.problem import Tuner
+
+_PRECISIONS = {
+    "codons": 20.0,
+    "hexamers": 1000.0,
+    "starts": 0.3,
+    "ribosome site": 3.0,
+    "lengths": 1.0,
+    "upstream": 20.0,
+    "gaps": 5.0,
+}  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 
 
 class ProkaryoticGeneFinder(StructuredEstimator):
@@ -28,9 +39,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     Parameters
     ----------
-    penalty : float or dict
+    penalty : float or dict, optional
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
+        named). By default about what tuning finds on a thousand genes, which serves ten genes too. Ignored
+        under `tuning`.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
         How to choose the precisions; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
@@ -89,7 +101,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     def __init__(
         self,
         *,
-        penalty: float | Mapping[str, float] = 1.0,
+        penalty: float | Mapping[str, float] | None = None,
         tuning: str | Tuner | None = None,
         groups: Any = "kind",
         loss: str | Loss = "log",
@@ -157,6 +169,11 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     def _graph(self) -> OrfGraph:
         return OrfGraph(OrfRules(self.code))
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:
+            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
+        return super()._precisions(groups)
 
     @property
     def _structure(self) -> OrfGraph:

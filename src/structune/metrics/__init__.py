@@ -19,6 +19,7 @@ from structune.metrics.genes import (
     gene_difference,
     gene_regions,
     gene_scores,
+    stop_codons,
 )
 from structune.metrics.ndcg import ndcg
 from structune.metrics.segments import (
@@ -57,5 +58,6 @@ __all__ = [
     "segment_scheme",
     "segment_scores",
     "sensitivity_ppv_curve",
+    "stop_codons",
     "token_scores",
 ]

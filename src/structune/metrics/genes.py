@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -133,6 +133,19 @@ def gene_difference(
     if not np.array_equal(counts_a[:, 0], counts_b[:, 0]):
         raise DataError("found scores against two annotations, expected the same one")
     return paired_difference(counts_a, counts_b, lambda sums: _statistic(sums, measure), n, random_state)
+
+
+def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
+    """The last three bases of genes, in place of the genes.
+
+    Scores of these, at the exon level, tell how many genes of prokaryotes were found, wherever they start:
+    the start codons of many annotations are uncertain.
+    """
+    return {contig: [_stop_codon(t) for t in of] for contig, of in _by_contig(genes).items()}
+
+
+def _stop_codon(t: Transcript) -> Transcript:
+    return replace(t, exons=((t.end - 3, t.end) if t.strand == "+" else (t.start, t.start + 3),))
 
 
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
