@@ -90,9 +90,9 @@ class Definition:
         self.add(f"starts: {codon if codon in ('ATG', 'GTG', 'TTG') else 'ATG'}")
         self.add(f"ribosome site: {self.site(strand, start)}")
         self.add(f"lengths: {max(n for n in LENGTHS if n <= length)}")
-        for k in range(1, 41):
-            if start - k >= 0 and strand[start - k] != "N":
-                self.add(f"upstream: {-k} {strand[start - k]}")
+        for place in (*range(-40, 0), *range(3, 15)):
+            if 0 <= start + place < len(strand) and strand[start + place] != "N":
+                self.add(f"context: {place:+d} {strand[start + place]}")
 
     def site(self, strand, start):
         def run(spacing):

@@ -96,7 +96,7 @@ def test_tuning(tuning):
     model = finder(tuning=tuning).fit(TRAIN)
     assert model.score(TEST) > 0.9
     penalty = dict(zip(model.group_names_, model.penalty_, strict=True))
-    assert list(penalty) == ["codons", "hexamers", "starts", "ribosome site", "lengths", "upstream", "gaps"]
+    assert list(penalty) == ["codons", "hexamers", "starts", "ribosome site", "lengths", "context", "gaps"]
     assert len(set(penalty.values())) > 1
 
 

@@ -51,7 +51,10 @@ def test_probabilities_of_candidates():
 
 def test_long_sequences_without_stops():
     structure = OrfGraph(OrfRules())
-    shard, w = structure.encode(["ATG" * 20_000, "N" * 10_000, ""], is_open=True), np.full(4396, -1e-3)
+    shard, w = (
+        structure.encode(["ATG" * 20_000, "N" * 10_000, ""], is_open=True),
+        np.full(structure.n_weights, -1e-3),
+    )
     assert np.isfinite(structure.log_partition(w, shard)).all()
     assert structure.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
 

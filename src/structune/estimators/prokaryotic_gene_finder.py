@@ -29,7 +29,7 @@ _PRECISIONS = {
     "starts": 0.3,
     "ribosome site": 3.0,
     "lengths": 1.0,
-    "upstream": 20.0,
+    "context": 20.0,
     "gaps": 5.0,
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 
@@ -47,7 +47,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         How to choose the precisions; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a precision: those of a kind (codons, words of two codons, start codons,
-        ribosome-binding sites, lengths, bases upstream of starts, gaps between genes), all, none, or by a
+        ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
         function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
         The negative log-probability of the genes; or losses of the number of wrong starts and stops.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.kernels.ribosome_site import ribosome_sites
 from structune.structures.base import Array
-from structune.structures.orf_weights import UPSTREAM, OrfWeights
-from structune.structures.orfs import candidates, frame_words, reverse_complement, upstream
+from structune.structures.orf_weights import CONTEXT, OrfWeights
+from structune.structures.orfs import candidates, frame_words, letters_at, reverse_complement
 
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 Letters = NDArray[np.int8]
@@ -43,7 +43,7 @@ def _strand(letters: Letters, weights: OrfWeights, is_open: bool) -> dict[str, A
         "skipped": skipped,
         "bounds": np.stack((found.starts, ends), axis=1),
         "signals": weights.signals(
-            found.kinds, sites, ends - found.starts, upstream(letters, found.starts, UPSTREAM)
+            found.kinds, sites, ends - found.starts, letters_at(letters, found.starts, CONTEXT)
         ),
     }
 

@@ -44,7 +44,7 @@ class OrfShard(Shard):
         First base, and that behind the last.
     reverse : ndarray of bool, shape (n_candidates,)
     signals : ndarray of uint8, shape (n_candidates, n_signals)
-        Places of start codon, ribosome site, length and bases upstream among the weights of signals.
+        Places of start codon, ribosome site, length and bases around it among the weights of signals.
     chosen : ndarray of int8, shape (n_candidates,) or (0,)
         Which candidates are the genes. Empty without outputs.
     left_position, left_strand, first_candidate, last_candidate : ndarray of int64, shape (n_lefts,)

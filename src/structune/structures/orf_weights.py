@@ -13,9 +13,9 @@ from structune.kernels.ribosome_site import RUNS, SPACINGS
 from structune.structures.base import Array, Groups, IntArray
 from structune.structures.orfs import CODON, STARTS, WORD, OrfRules
 
-UPSTREAM = 40  # bases
+CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start codon
 _BASES = "ACGT"
-_SIGNALS = ("starts", "ribosome site", "lengths", "upstream")
+_SIGNALS = ("starts", "ribosome site", "lengths", "context")
 KINDS = ("same strand", "convergent", "divergent")
 _LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
 _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
@@ -24,7 +24,7 @@ _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 @dataclass(frozen=True)
 class OrfWeights:
     """The weights, in this order: of codons and words of two; of signals, which are start codons, ribosome
-    sites, lengths and bases upstream of a start; of gaps between neighbours.
+    sites, lengths and bases around a start; of gaps between neighbours.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class OrfWeights:
             "starts": (len(STARTS),),
             "ribosome site": (RUNS * SPACINGS + 1,),
             "lengths": (len(_LENGTHS),),
-            "upstream": (UPSTREAM, len(_BASES)),
+            "context": (CONTEXT.size, len(_BASES)),
             "gaps": (len(KINDS), len(self.gap_starts)),
         }
 
@@ -81,20 +81,20 @@ class OrfWeights:
         self.part(out, "hexamers")[:] += words.ravel()
         self.part(out, "codons")[:] += words.sum(axis=0)
 
-    def signals(self, kinds: Array, sites: Array, lengths: Array, upstream: Array) -> NDArray[np.uint8]:
+    def signals(self, kinds: Array, sites: Array, lengths: Array, context: Array) -> NDArray[np.uint8]:
         """Places of what candidates have among the weights of signals, shape (n, n_signals).
 
         Parameters
         ----------
         kinds, sites, lengths : ndarray, shape (n,)
             Places of start codon and ribosome site; bases.
-        upstream : ndarray, shape (n, UPSTREAM)
-            Letters.
+        context : ndarray, shape (n, n_places)
+            Letters at `CONTEXT`.
         """
         first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
         bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
-        bases = first[3] + len(_BASES) * np.arange(UPSTREAM) + upstream
-        bases[upstream == len(_BASES)] = self._signals.stop - self._signals.start
+        bases = first[3] + len(_BASES) * np.arange(CONTEXT.size) + context
+        bases[context == len(_BASES)] = self._signals.stop - self._signals.start
         return np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins, bases)).astype(np.uint8)
 
     @cached_property
@@ -117,7 +117,7 @@ class OrfWeights:
         found += [f"ribosome site: run {run}, spacing {s}" for run in range(RUNS) for s in range(SPACINGS)]
         found += ["ribosome site: none"]
         found += [f"lengths: {length}" for length in _LENGTHS]
-        found += [f"upstream: {k - UPSTREAM} {base}" for k in range(UPSTREAM) for base in _BASES]
+        found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]
         return found + [f"gaps: {kind} {start}" for kind in KINDS for start in self.gap_starts]
 
     def groups(self) -> Groups:

@@ -141,10 +141,11 @@ def frame_words(letters: NDArray[np.int8], strand: Strand) -> tuple[NDArray[np.i
     return words, n_words, (strand.starts - np.repeat(first, strand.n_candidates)) // CODON
 
 
-def upstream(letters: NDArray[np.int8], starts: IntArray, width: int) -> NDArray[np.int8]:
-    """The letters before each start, the nearest last, shape (n, width); 4 outside of the sequence."""
-    padded = np.concatenate((np.full(width, 4, np.int8), letters))
-    return np.lib.stride_tricks.sliding_window_view(padded, width)[starts].copy()
+def letters_at(letters: NDArray[np.int8], starts: IntArray, places: IntArray) -> NDArray[np.int8]:
+    """The letters at `places` relative to each start, shape (n, n_places); 4 outside of the sequence."""
+    before, after = max(0, -int(places.min())), max(0, int(places.max()) + 1)
+    padded = np.pad(letters, (before, after), constant_values=4)
+    return padded[starts[:, None] + (places + before)]
 
 
 def reverse_complement(letters: NDArray[np.int8]) -> NDArray[np.int8]:
