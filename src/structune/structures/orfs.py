@@ -145,7 +145,7 @@ def letters_at(letters: NDArray[np.int8], starts: IntArray, places: IntArray) ->
     """The letters at `places` relative to each start, shape (n, n_places); 4 outside of the sequence."""
     before, after = max(0, -int(places.min())), max(0, int(places.max()) + 1)
     padded = np.pad(letters, (before, after), constant_values=4)
-    return padded[starts[:, None] + (places + before)]
+    return np.asarray(padded[starts[:, None] + (places + before)])
 
 
 def reverse_complement(letters: NDArray[np.int8]) -> NDArray[np.int8]:
