@@ -36,12 +36,14 @@ def test_both_strands_give_the_same(transcript, sequence):
 
 
 def test_proteins():
-    def protein(bases, code=1):
-        return Transcript("c", "+", ((0, len(bases)),), "t", "g").protein(bases, code)
+    def protein(bases, code=1, starts=None):
+        return Transcript("c", "+", ((0, len(bases)),), "t", "g").protein(bases, code, starts)
 
     assert protein("ctgAAA") == "MK"  # a start codon of the standard code
     assert protein("gtgAAA") == "VK"
     assert protein("gtgAAA", 11) == "MK"
+    assert protein("ctgAAA", 11, ["ATG", "GTG"]) == "LK"
+    assert protein("gtgAAA", 11, ["ATG", "GTG"]) == "MK"
     assert protein("ATGTGATAA") == "M*"
     assert protein("ATGNNNGCNAA") == "MXA"
     assert protein("A") == ""

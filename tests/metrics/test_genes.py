@@ -69,6 +69,7 @@ def test_stop_codons(strand, exon):
     longer = transcript([(0, 10), (20, 30)] if strand == "-" else [(5, 30)], "p", strand)
     assert gene_scores(found, stop_codons([longer])).exon == (1.0, 1.0, 1.0)
     assert stop_codons({"c": []}) == {"c": []}
+    assert stop_codons([transcript([(0, 2)])])["c"][0].exons == ((0, 2),)  # less than a codon
 
 
 def test_nothing():

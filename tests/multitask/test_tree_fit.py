@@ -9,6 +9,7 @@ from structune.errors import DataError
 from structune.executors import ThreadExecutor
 from structune.losses import LogLoss
 from structune.margin_losses import MarginLoss, RampLoss
+from structune.monitor import Monitor
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import NodePrior, fit_tree, node_risks
 from structune.risk import Risk
@@ -109,3 +110,15 @@ def test_refused():
         node_risks(TREE, structure, LogLoss(), {})
     with pytest.raises(DataError, match=r"gamma=1\.5"):
         NodePrior(np.ones(2), 1.5)
+
+
+def test_ctrl_c_ends_the_fits_of_all_nodes():
+    """Each solver alone would give its best so far, and the next node would begin."""
+
+    class Interrupted(Monitor):
+        def check(self):
+            raise KeyboardInterrupt
+
+    _, _, risks = problem(LogLoss())
+    with pytest.raises(KeyboardInterrupt):
+        fit_tree(TREE, risks, same_priors(risks, 0.5), monitor=Interrupted())

@@ -7,15 +7,22 @@ from typing import Annotated
 import typer
 
 import structune
-from structune.cli import align_commands, gene_commands, rank_commands, rna_commands, tagger_commands
+from structune.cli import (
+    align_commands,
+    gene_commands,
+    prokaryotic_commands,
+    rank_commands,
+    rna_commands,
+    tagger_commands,
+)
 from structune.cli.groups import SETTINGS, Commands, kinds
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3; `tagger`,
-a word that may be left out, to label sequences from a column file. Each has its own options: see
-`structune train rna --help` and the like.
+LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3, and
+`prokaryotic-genes` those of bacteria and archaea; `tagger`, a word that may be left out, to label sequences
+from a column file. Each has its own options: see `structune train rna --help` and the like.
 
 \b
 Example:
@@ -24,13 +31,14 @@ Example:
   structune train rank queries.txt --model ranker.structune --penalty 2
   structune train align families/ --model aligner.structune --penalty 5
   structune train genes genes.gb --model genes.structune
+  structune train prokaryotic-genes genome.gb --model bacteria.structune
 """
 _TUNE = """Learn a model, and its regularisation with it.
 
 `rna` learns to fold RNA from files of sequences and structures; `rank` to rank the documents of queries from
-LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3; `tagger`,
-a word that may be left out, to label sequences from a column file. Each has its own options: see
-`structune tune rna --help` and the like.
+LETOR files; `align` to align proteins from alignments; `genes` to find genes from GenBank or GFF3, and
+`prokaryotic-genes` those of bacteria and archaea; `tagger`, a word that may be left out, to label sequences
+from a column file. Each has its own options: see `structune tune rna --help` and the like.
 
 \b
 Example:
@@ -39,12 +47,13 @@ Example:
   structune tune rank queries.txt --model ranker.structune
   structune tune align families/ --model aligner.structune
   structune tune genes genes.gff3 --sequences genome.fa --model genes.structune
+  structune tune prokaryotic-genes genome.gb --model bacteria.structune
 """
 _EVALUATE = """Compare predictions with what is known to be right.
 
 `rna` compares the base pairs of RNA structures; `rank` rankings with relevances, by NDCG; `align` the matches
-of alignments; `genes` genes with an annotation; `tagger`, a word that may be left out, the labels of a column
-file. Each has its own options: see `structune evaluate rna --help` and the like.
+of alignments; `genes` genes, of bacteria or others, with an annotation; `tagger`, a word that may be left
+out, the labels of a column file. Each has its own options: see `structune evaluate rna --help` and the like.
 
 \b
 Example:
@@ -74,9 +83,10 @@ def root(
 
     `tune` learns a model and its regularisation from examples, `train` with a regularisation that you give;
     `evaluate` says how good it is. Each is for taggers, or with the word `rna` for RNA, `rank` for rankings,
-    `align` for alignments, `genes` for genes. `predict` labels new text with a tagger, `fold` gives the
-    structures of RNA sequences, with the model that comes with structune or with your own, `rank` sorts the
-    documents of queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome.
+    `align` for alignments, `genes` for genes; `train` and `tune` also with `prokaryotic-genes`, for those of
+    bacteria and archaea. `predict` labels new text with a tagger, `fold` gives the structures of RNA
+    sequences, with the model that comes with structune or with your own, `rank` sorts the documents of
+    queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome.
 
     Results go to standard output, progress and errors to standard error.
 
@@ -88,17 +98,19 @@ def root(
 
 
 def _add(name: str, help: str) -> None:
-    """A group with the command of each kind of model."""
-    group = kinds(help)
+    """A group with the command of each kind of model that has one of its own."""
     homes = {
         "tagger": tagger_commands,
         "rna": rna_commands,
         "rank": rank_commands,
         "align": align_commands,
         "genes": gene_commands,
+        "prokaryotic-genes": prokaryotic_commands,
     }
-    for kind, home in homes.items():
-        group.command(kind)(getattr(home, name))
+    commands = {kind: getattr(home, name) for kind, home in homes.items() if hasattr(home, name)}
+    group = kinds(help, commands)
+    for kind, command in commands.items():
+        group.command(kind)(command)
     app.add_typer(group, name=name)
 
 

@@ -50,6 +50,7 @@ def train(
       structune train genes genes.gff3.gz --sequences genome.fa.gz --model genes.structune
     """
     from structune.cli.gene_training import Request, run
+    from structune.estimators.gene_finder import GeneFinder
 
     settings = {
         "tuning": None,
@@ -58,7 +59,7 @@ def train(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), settings))
+    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), GeneFinder(**settings)))
 
 
 def tune(
@@ -100,6 +101,7 @@ def tune(
       structune tune genes genes.gb --model genes.structune --plot tuning.png
     """
     from structune.cli.gene_training import Request, run
+    from structune.estimators.gene_finder import GeneFinder
 
     settings = {
         "tuning": method.value,
@@ -111,13 +113,15 @@ def tune(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(jobs, max_seconds, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), settings))
+    request = Request(train, sequences, model, test, test_sequences, plot)
+    raise typer.Exit(run(request, GeneFinder(**settings)))
 
 
 def evaluate(
     model: gene_opt.ModelOrPrediction,
     annotations: gene_opt.Annotations,
     sequences: gene_opt.Sequences = None,
+    task: gene_opt.Task = None,
     margin: gene_opt.Margin = None,
     jobs: opt.Jobs = -1,
     json: opt.Json = False,
@@ -125,22 +129,24 @@ def evaluate(
     """Compare predicted genes with annotated ones.
 
     Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons,
-    transcripts and genes, all sequences together. The genes are those that a model predicts, or those of a
-    GFF3 file.
+    transcripts, genes and stop codons, all sequences together. The genes are those that a model predicts, of
+    bacteria or others, or those of a GFF3 file.
 
     \b
     Example:
       structune evaluate genes genes.structune test.gb --margin 500
+      structune evaluate genes tree.structune test.gb --task E.coli
       structune evaluate genes predicted.gff3 known.gff3
     """
     from structune.cli.gene_evaluation import run
 
-    run(model, annotations, sequences, margin, jobs, json)
+    run(model, task, annotations, sequences, margin, jobs, json)
 
 
 def genes(
     file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")],
     model: gene_opt.ModelOption,
+    task: gene_opt.Task = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -160,16 +166,21 @@ def genes(
     """Find the genes of DNA sequences.
 
     Soft-masked bases, in lower case, count as others do. The score of a gene is the mean probability of its
-    bases being coding. Genes come in the order of FASTA, which is never held in memory as a whole. What was
-    found before Ctrl-C has been written; the exit code is then 130.
+    bases being coding; by a model of train or tune prokaryotic-genes it is the probability of the gene, with
+    both its ends. Models of losses other than log give none. Genes come in the order of FASTA, which is never
+    held in memory as a whole. What was found before Ctrl-C has been written; the exit code is then 130.
+
+    By prokaryotic models, genes may go beyond the ends of a sequence: they lack a start or a stop codon then.
+    They begin with a whole codon; the last one may not be whole, and proteins are without it.
 
     \b
     Example:
       structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3
+      structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3
     """
     from structune.cli.gene_finding import Request, run
 
-    raise typer.Exit(run(Request(model, file, output, proteins, jobs, quiet)))
+    raise typer.Exit(run(Request(model, task, file, output, proteins, jobs, quiet)))
 
 
 def _model(

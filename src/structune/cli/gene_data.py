@@ -6,17 +6,21 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import typer
 
 from structune.cli.batches import batches
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.gene_finder import GeneFinder
+from structune.estimators.multitask import MultitaskEstimator
+from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.executors import make_executor
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
 from structune.model_files import load
 
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
+Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
@@ -24,15 +28,22 @@ def read_annotated(
     annotations: Sequence[Path], sequences: Sequence[Path] | None
 ) -> Iterator[AnnotatedSequence]:
     """The sequences of all files, one at a time."""
-    if sequences and len(sequences) != len(annotations):
+    for annotation, fasta in paired(annotations, sequences):
+        yield from read_genomes(annotation, fasta)
+
+
+def paired(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> list[tuple[Path, Path | None]]:
+    """Each annotation with the file of its sequences, if those have files of their own."""
+    if not sequences:
+        return [(annotation, None) for annotation in annotations]
+    if len(sequences) != len(annotations):
         raise DataError(
             f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
         )
-    for k, annotation in enumerate(annotations):
-        yield from read_genomes(annotation, sequences[k] if sequences else None)
+    return list(zip(annotations, sequences, strict=True))
 
 
-def predicted(finder: GeneFinder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
+def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
     """Sequences and their genes, some at a time and in their order.
 
     Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
@@ -49,17 +60,31 @@ def predicted(finder: GeneFinder, sequences: Iterable[AnnotatedSequence]) -> Gen
         stopped.set()
 
 
-def open_finder(path: Path, n_jobs: int) -> GeneFinder:
-    """A model that train or tune saved."""
+def open_finder(path: Path, n_jobs: int, task: str | None = None) -> Finder:
+    """A model that train or tune saved; of a model of several tasks, that of the node `task`."""
     finder = load(path)
-    if not isinstance(finder, GeneFinder):
+    if isinstance(finder, MultitaskEstimator):
+        finder = _of_task(finder, path, task)
+    elif task is not None:
+        raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+    if not isinstance(finder, Finder):
         raise ModelFileError(
             f"{path}: found a model of class {type(finder).__name__}, expected a gene finder"
         )
-    if finder.machine_.weights.n_tracks:
+    if isinstance(finder, GeneFinder) and finder.machine_.weights.n_tracks:
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
     finder.set_params(n_jobs=n_jobs)
     return finder
+
+
+def _of_task(model: MultitaskEstimator, path: Path, task: str | None) -> Any:
+    if task is None:
+        nodes = ", ".join(model.tree_.nodes)
+        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+    try:
+        return model.model(task)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:

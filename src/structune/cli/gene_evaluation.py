@@ -11,12 +11,11 @@ from typing import Any
 
 import typer
 
-from structune.cli.gene_data import open_finder, predicted, read_annotated, tell_skipped
+from structune.cli.gene_data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
 from structune.cli.tables import numbers_table, print_tables, record_table
 from structune.errors import DataError
-from structune.estimators.gene_finder import GeneFinder
-from structune.formats import AnnotatedSequence, Skipped, Transcript, read_gff3
-from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_regions, gene_scores
+from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, read_gff3
+from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_regions, gene_scores, stop_codons
 
 Genes = dict[str, tuple[Transcript, ...]]
 _ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
@@ -27,6 +26,7 @@ class Evaluation:
     """What was found of what is annotated."""
 
     scores: GeneScores
+    stops: GeneScores  # of stop codons in place of genes
 
     def show(self) -> None:
         """Print it as tables."""
@@ -44,6 +44,7 @@ class Evaluation:
             ("exon", "a coding part, right if both its ends are"),
             ("transcript", "right if all its coding parts are"),
             ("gene", "right if one of its transcripts is"),
+            ("stop codon", "right if a transcript ends there, wherever it starts"),
         ]
         print_tables(
             numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
@@ -52,19 +53,18 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """As JSON shows it."""
-        found = {}
-        for k, level in enumerate(GENE_LEVELS):
-            annotated, predicted = self.scores.counts[:, k, :2].sum(axis=0).tolist()
-            found[level] = {
-                "annotated": annotated,
-                "predicted": predicted,
-                **self.scores.pooled(level)._asdict(),
-            }
-        return found
+        found = {level: _accuracy(self.scores, level) for level in GENE_LEVELS}
+        return found | {"stop codon": _accuracy(self.stops, "exon")}
+
+
+def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
+    annotated, predicted = scores.counts[:, GENE_LEVELS.index(level), :2].sum(axis=0).tolist()
+    return {"annotated": annotated, "predicted": predicted, **scores.pooled(level)._asdict()}
 
 
 def run(
     model: Path,
+    task: str | None,
     annotations: list[Path],
     sequences: list[Path] | None,
     margin: int | None,
@@ -73,16 +73,20 @@ def run(
 ) -> None:
     """Show how well a model, or another program, finds annotated genes."""
     if _is_gff3(model):
+        if task is not None:
+            raise DataError(f"{model}: found predicted genes, expected a model with --task")
         evaluation = _evaluate_file(model, annotations, sequences, margin)
     else:
-        evaluation = evaluate(open_finder(model, n_jobs), read_annotated(annotations, sequences), margin)
+        evaluation = evaluate(
+            open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin
+        )
     if as_json:
         typer.echo(json.dumps(evaluation.as_dict(), indent=2))
     else:
         evaluation.show()
 
 
-def evaluate(finder: GeneFinder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
+def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
     """Compare predicted with annotated genes. Sequences of several files may have the same name."""
     true, found, skipped = Genes(), Genes(), list[Skipped]()
     for each, genes in chain.from_iterable(predicted(finder, data)):
@@ -113,13 +117,13 @@ def _evaluate_file(
 def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
     """Genes by the names of their sequences, which must differ."""
     found, skipped = Genes(), list[Skipped]()
-    for k, path in enumerate(annotations):
-        if sequences is None and _is_gff3(path):
+    for path, fasta in paired(annotations, sequences):
+        if fasta is None and _is_gff3(path):
             annotation = read_gff3(path)
             of_file = list(annotation.transcripts.items())
             skipped += annotation.skipped
         else:
-            whole = list(read_annotated([path], None if sequences is None else sequences[k : k + 1]))
+            whole = list(read_genomes(path, fasta))
             of_file = [(each.name, each.transcripts) for each in whole]
             skipped += [one for each in whole for one in each.skipped]
         for contig, transcripts in of_file:
@@ -134,7 +138,8 @@ def _compared(
     true: Mapping[str, Sequence[Transcript]], found: Mapping[str, Sequence[Transcript]], margin: int | None
 ) -> Evaluation:
     regions = None if margin is None else gene_regions(true, margin)
-    return Evaluation(gene_scores(true, found, regions))
+    stops = gene_scores(stop_codons(true), stop_codons(found), regions)
+    return Evaluation(gene_scores(true, found, regions), stops)
 
 
 def _is_gff3(path: Path) -> bool:

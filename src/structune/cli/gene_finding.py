@@ -12,12 +12,14 @@ from typing import Any
 import typer
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.gene_data import open_finder, predicted
+from structune.cli.gene_data import Finder, open_finder, predicted
 from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import DataError
+from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.formats import AnnotatedSequence, read_dna
 from structune.formats.gene_writers import GFF3_HEAD, gff3_text, proteins_text
+from structune.structures.orfs import STARTS
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Request:
     """Where to find genes, and where to write them."""
 
     model: Path
+    task: str | None
     source: str
     output: Path | None
     proteins: Path | None
@@ -43,7 +46,7 @@ class Request:
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
     request.check()
-    finder = open_finder(request.model, request.n_jobs)
+    finder = open_finder(request.model, request.n_jobs, request.task)
     source = UntilError(_sequences(request.source))
     proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
     try:
@@ -58,7 +61,7 @@ def run(request: Request) -> int:
                 for each, genes in some:
                     out.write(head + gff3_text(genes))
                     if fasta is not None:
-                        fasta.write(proteins_text(AnnotatedSequence(each.name, each.sequence, genes)))
+                        fasta.write(_proteins(finder, AnnotatedSequence(each.name, each.sequence, genes)))
                     head = ""
                 out.flush()
                 progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
@@ -67,6 +70,13 @@ def run(request: Request) -> int:
         return INTERRUPTED
     source.check()
     return 0
+
+
+def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
+    if isinstance(finder, ProkaryoticGeneFinder):
+        # the code has more start codons, such as CTG, with which here only parts of genes begin
+        return proteins_text(found, finder.code, STARTS)
+    return proteins_text(found)
 
 
 def _sequences(source: str) -> Iterator[AnnotatedSequence]:

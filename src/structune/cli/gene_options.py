@@ -44,14 +44,15 @@ TestSequences = Annotated[
     typer.Option(metavar="FASTA", help="Those of --test, as --sequences.", show_default=False),
 ]
 ModelOption = Annotated[
-    Path, typer.Option("--model", "-m", help="A file that train genes or tune genes wrote.")
+    Path,
+    typer.Option("--model", "-m", help="A file that train or tune wrote, of genes or prokaryotic-genes."),
 ]
 ModelOrPrediction = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="A file that train genes or tune genes wrote; or genes that any program predicted, in a file "
-        "named .gff3 or .gff, also .gz.",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; or genes that any program "
+        "predicted, in a file named .gff3 or .gff, also .gz.",
     ),
 ]
 Annotations = Annotated[
@@ -61,6 +62,17 @@ Annotations = Annotated[
         help="Genes on their sequences, as in train genes; beside predicted ones, GFF3 without "
         "sequences will do.",
     ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        help="With a model that was trained with --tree: the leaf or inner node whose model to use.",
+        show_default=False,
+    ),
+]
+Code = Annotated[
+    int,
+    typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
 ]
 Features = Annotated[
     FeatureSet,

@@ -1,17 +1,15 @@
-"""``structune train genes`` and ``structune tune genes``."""
+"""``structune train`` and ``structune tune`` of ``genes`` and ``prokaryotic-genes``."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from structune.cli import reports
-from structune.cli.gene_data import read_annotated
+from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
-from structune.estimators.gene_finder import GeneFinder
 from structune.formats import AnnotatedSequence
 
 
@@ -27,18 +25,18 @@ class Request:
     plot: Path | None = None
 
 
-def run(request: Request, settings: Mapping[str, Any]) -> int:
+def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot])
     data = list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()
     with reports.short_warnings():
-        finder = GeneFinder(**settings).fit(data)
+        finder.fit(data)
     seconds = time.perf_counter() - start
     reports.check_begun(finder)
     finder.save(request.model)
-    reports.report(finder, [("data", _described(data))], seconds, request.model)
+    reports.report(finder, [("data", described(data))], seconds, request.model)
     if test:
         evaluate(finder, test).show()
     if request.plot is not None:
@@ -46,7 +44,7 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     return reports.exit_code(finder)
 
 
-def _described(data: Sequence[AnnotatedSequence]) -> str:
+def described(data: Sequence[AnnotatedSequence]) -> str:
     n_genes = sum(len({t.gene for t in each.transcripts}) for each in data)
     n_bases = sum(len(each.sequence) for each in data)
     return f"{n_genes:,} annotated genes on {len(data):,} sequences of {n_bases:,} bases"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -52,11 +53,9 @@ class TaggerByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def kinds(help: str) -> typer.Typer:
+def kinds(help: str, names: Iterable[str]) -> typer.Typer:
     """A group with a command for each kind of model."""
-    app = typer.Typer(
-        cls=TaggerByDefault, subcommand_metavar="[tagger | rna | rank | align | genes] ...", **SETTINGS
-    )
+    app = typer.Typer(cls=TaggerByDefault, subcommand_metavar=f"[{' | '.join(names)}] ...", **SETTINGS)
     app.callback(help=help)(_nothing)
     return app
 

@@ -7,12 +7,16 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from structune.cli.tables import precisions_table, print_tables, record_table
+from structune.cli.tables import nodes_table, precisions_table, print_tables, record_table
 from structune.errors import DataError, StructuneError
 from structune.estimators.base import StructuredEstimator
+
+if TYPE_CHECKING:
+    from structune.estimators.multitask import MultitaskEstimator
 
 INTERRUPTED = 130
 
@@ -59,6 +63,23 @@ def report(model: StructuredEstimator, data: Iterable[tuple[str, str]], seconds:
     print_tables(
         precisions_table(model.group_names_, sizes.tolist(), model.penalty_.tolist()),
         record_table("Training", [*data, *_record(model, seconds, path)]),
+    )
+
+
+def report_tree(
+    model: MultitaskEstimator, data: Iterable[tuple[str, str]], seconds: float, path: Path
+) -> None:
+    """Print the priors of the nodes of a tree, and what the training was."""
+    tree, told, root = model.tree_, model.nodes_, model.model_
+    record = [
+        ("weights of a node", f"{root.coef_.size:,}"),
+        ("passes over the data", f"{root.passes_:.1f}"),
+        ("seconds", f"{seconds:.1f}"),
+        ("saved", str(path)),
+    ]
+    print_tables(
+        nodes_table([(node, len(tree.path(node)) - 1, told[node]) for node in tree.nodes if node in told]),
+        record_table("Training", [*data, *record]),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -46,6 +47,19 @@ def record_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     table = _table(title, ["", ""], [])
     table.show_header = False
     return _filled(table, rows)
+
+
+def nodes_table(rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> Table:
+    """Nodes of a tree of tasks, with their depths, and what `MultitaskEstimator.nodes_` says of each."""
+    table = _table("Nodes of the tree", ["node"], ["examples", "gamma", "factor", "status"])
+    for name, depth, told in rows[:_MOST_ROWS]:
+        gamma = f"{told['gamma']:g}" if depth else ""  # the root is drawn to nothing
+        table.add_row(
+            "  " * depth + name, f"{told['n_examples']:,}", gamma, f"{told['factor']:g}", told["status"]
+        )
+    if len(rows) > _MOST_ROWS:
+        table.add_row(f"... and {len(rows) - _MOST_ROWS:,} more")
+    return table
 
 
 def names_table(title: str, name: str, value: str, rows: Sequence[tuple[str, str]]) -> Table:

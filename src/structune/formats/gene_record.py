@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -82,7 +82,7 @@ class Transcript:
         joined = "".join(sequence[a:b] for a, b in self.exons)
         return along_strand(joined, self.strand)
 
-    def protein(self, sequence: str, code: int = 1) -> str:
+    def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
         """Translation, without the stop codon at the end; a start codon at the beginning gives M.
 
         Codons that are not fully known give X where their residue is not; bases behind the last one are left
@@ -94,11 +94,13 @@ class Transcript:
             That of the contig.
         code : int
             NCBI's number of the genetic code: 1 the standard code, 11 that of bacteria and archaea.
+        starts : collection of str, optional
+            Start codons, in upper case; by default all those of the code.
         """
         table = genetic_code(code)
         coding = self.coding_sequence(sequence).upper()
         residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
-        if coding[:3] in table.start_codons:
+        if coding[:3] in (table.start_codons if starts is None else starts):
             residues = "M" + residues[1:]
         return residues.removesuffix("*")
 

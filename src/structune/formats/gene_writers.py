@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import quote
 
 from structune.errors import DataError
@@ -71,8 +71,8 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
     save(target, "".join(proteins_text(genome, code) for genome in genomes))
 
 
-def proteins_text(genome: AnnotatedSequence, code: int = 1) -> str:
-    return "".join(_fasta(t, t.protein(genome.sequence, code)) for t in genome.transcripts)
+def proteins_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
+    return "".join(_fasta(t, t.protein(genome.sequence, code, starts)) for t in genome.transcripts)
 
 
 def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence]) -> None:

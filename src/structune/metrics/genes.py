@@ -145,7 +145,7 @@ def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
 
 
 def _stop_codon(t: Transcript) -> Transcript:
-    return replace(t, exons=((t.end - 3, t.end) if t.strand == "+" else (t.start, t.start + 3),))
+    return replace(t, exons=((max(t.end - 3, 0), t.end) if t.strand == "+" else (t.start, t.start + 3),))
 
 
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:

@@ -95,9 +95,17 @@ def fit_node(
         Weights of the parent; None at the root.
     **options
         Of `fit_l2`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Solvers end with the best so far; but of a tree this is one of many fits, and the others would go on.
     """
     center = None if parent is None else prior.gamma * parent
-    return fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
+    found = fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
+    if found.status == "interrupted":
+        raise KeyboardInterrupt
+    return found
 
 
 def fit_tree(

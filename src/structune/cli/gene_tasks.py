@@ -1,0 +1,103 @@
+"""``structune train prokaryotic-genes --tree``."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import typer
+
+from structune.cli import reports
+from structune.cli.gene_data import paired, tell_skipped
+from structune.cli.gene_training import Request, described
+from structune.errors import DataError
+from structune.estimators.gene_examples import SkippedGenesWarning
+from structune.estimators.multitask import MultitaskEstimator
+from structune.estimators.orf_examples import cut_genomes
+from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.formats import AnnotatedSequence, Transcript, read_genomes
+from structune.multitask.task_tree import TaskTree
+from structune.structures.orfs import OrfRules
+
+_ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3))?(\.gz)?\Z", re.IGNORECASE)
+
+
+def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -> int:
+    """Fit every node of a tree, save, report; returns the exit code."""
+    if request.test or request.test_sequences:
+        raise DataError("found --test with --tree, expected evaluate genes with --task after training")
+    reports.check_targets([request.model], [])
+    tree, rules = _read_tree(tree_file), OrfRules(finder.code)
+    genomes = _read_tasks(request, tree)
+    pieces = {task: _pieces(task, of, rules) for task, of in genomes.items()}
+    model = MultitaskEstimator(finder, tree, n_jobs=finder.n_jobs, verbose=finder.verbose)
+    start = time.perf_counter()
+    try:
+        with reports.short_warnings():
+            model.fit({task: (of, [each.transcripts for each in of]) for task, of in pieces.items()})
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return reports.INTERRUPTED
+    seconds = time.perf_counter() - start
+    reports.check_begun(model.model_)
+    model.save(request.model)
+    data = f"{len(genomes)} tasks, {described(list(chain.from_iterable(genomes.values())))}"
+    reports.report_tree(model, [("data", data)], seconds, request.model)
+    return 0
+
+
+def _read_tree(path: Path) -> TaskTree:
+    try:
+        text = path.read_text(encoding="utf-8")
+        is_nested = path.suffix.lower() == ".json"
+        return TaskTree.from_nested(json.loads(text)) if is_nested else TaskTree.from_newick(text)
+    except (ValueError, RecursionError) as error:  # of what is read: no text, no JSON, or no tree
+        raise DataError(f"{path}: {error}") from error
+
+
+def _read_tasks(request: Request, tree: TaskTree) -> dict[str, list[AnnotatedSequence]]:
+    """The sequences of each task; those of several files in one list."""
+    files = [_named(given) for given in request.train]
+    for task, path in files:
+        if task not in tree.leaves:
+            leaves = ", ".join(tree.leaves)
+            raise DataError(f"{path}: found the task {task!r}, expected a leaf of the tree: {leaves}")
+    found: dict[str, list[AnnotatedSequence]] = defaultdict(list)
+    both = paired([path for _, path in files], request.sequences)
+    for (task, _), (path, fasta) in zip(files, both, strict=True):
+        found[task] += read_genomes(path, fasta)
+    return dict(found)
+
+
+def _named(given: Path) -> tuple[str, Path]:
+    """Task and file of an argument: NAME=FILE, or a file that is named after its task."""
+    name, is_named, path = str(given).partition("=")
+    if is_named and not given.exists():
+        return name, Path(path)
+    return _ENDING.sub("", given.name, count=1), given
+
+
+def _pieces(task: str, genomes: Sequence[AnnotatedSequence], rules: OrfRules) -> list[AnnotatedSequence]:
+    """The genomes cut into parts of some genes: whole sequences are held out, and many genomes are one."""
+    examples = cut_genomes(genomes, rules)
+    try:
+        with reports.short_warnings(SkippedGenesWarning):
+            examples.report()
+    except DataError as error:
+        raise DataError(f"task {task!r}: {error}") from None
+    tell_skipped(f"task {task!r}", examples.skipped)
+    return [
+        AnnotatedSequence(f"{task}.{k}", bases, tuple(_transcripts(f"{task}.{k}", genes)))
+        for k, (bases, genes) in enumerate(zip(examples.sequences, examples.genes, strict=True))
+    ]
+
+
+def _transcripts(contig: str, genes: Iterable[tuple[int, int, str]]) -> Iterable[Transcript]:
+    for start, end, strand in genes:
+        name = f"{contig}:{start}"
+        yield Transcript(contig, strand, ((start, end),), name, name)
