@@ -119,6 +119,15 @@ def test_copies_of_a_gene_count_once():
     assert not found.skipped
 
 
+def test_several_starts_of_a_gene():
+    """The longest that makes sense."""
+    text = "CCC" + "ATG" + "GCC" * 10 + "ATG" + "GCC" * 30 + "TAA"
+    starts = [Transcript("c", "+", ((a, len(text)),), f"t{a}", "g") for a in (0, 3, 36)]
+    found = cut_genomes([AnnotatedSequence("c", text, tuple(starts))], RULES)
+    assert found.genes == [[(3, len(text), "+")]]
+    assert not found.skipped
+
+
 def test_what_a_reader_skipped_is_not_taught_as_empty():
     one = sequence_of("+", "CCCC" * 10, "+")
     found = cut_genomes([replace(one, skipped=(Skipped("c", "x", "odd", (110, 120)),))], RULES)

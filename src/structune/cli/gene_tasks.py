@@ -6,23 +6,19 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
 import typer
 
 from structune.cli import reports
-from structune.cli.gene_data import paired, tell_skipped
+from structune.cli.gene_data import paired
 from structune.cli.gene_training import Request, described
 from structune.errors import DataError
-from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.estimators.multitask import MultitaskEstimator
-from structune.estimators.orf_examples import cut_genomes
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.formats import AnnotatedSequence, Transcript, read_genomes
+from structune.formats import AnnotatedSequence, read_genomes
 from structune.multitask.task_tree import TaskTree
-from structune.structures.orfs import OrfRules
 
 _ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3))?(\.gz)?\Z", re.IGNORECASE)
 
@@ -32,14 +28,13 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
     if request.test or request.test_sequences:
         raise DataError("found --test with --tree, expected evaluate genes with --task after training")
     reports.check_targets([request.model], [])
-    tree, rules = _read_tree(tree_file), OrfRules(finder.code)
+    tree = _read_tree(tree_file)
     genomes = _read_tasks(request, tree)
-    pieces = {task: _pieces(task, of, rules) for task, of in genomes.items()}
     model = MultitaskEstimator(finder, tree, n_jobs=finder.n_jobs, verbose=finder.verbose)
     start = time.perf_counter()
     try:
         with reports.short_warnings():
-            model.fit({task: (of, [each.transcripts for each in of]) for task, of in pieces.items()})
+            model.fit({task: (of, [each.transcripts for each in of]) for task, of in genomes.items()})
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return reports.INTERRUPTED
@@ -71,6 +66,9 @@ def _read_tasks(request: Request, tree: TaskTree) -> dict[str, list[AnnotatedSeq
     both = paired([path for _, path in files], request.sequences)
     for (task, _), (path, fasta) in zip(files, both, strict=True):
         found[task] += read_genomes(path, fasta)
+    for task, of in found.items():
+        if not any(each.transcripts for each in of):
+            raise DataError(f"task {task!r}: found no gene to learn from")
     return dict(found)
 
 
@@ -80,24 +78,3 @@ def _named(given: Path) -> tuple[str, Path]:
     if is_named and not given.exists():
         return name, Path(path)
     return _ENDING.sub("", given.name, count=1), given
-
-
-def _pieces(task: str, genomes: Sequence[AnnotatedSequence], rules: OrfRules) -> list[AnnotatedSequence]:
-    """The genomes cut into parts of some genes: whole sequences are held out, and many genomes are one."""
-    examples = cut_genomes(genomes, rules)
-    try:
-        with reports.short_warnings(SkippedGenesWarning):
-            examples.report()
-    except DataError as error:
-        raise DataError(f"task {task!r}: {error}") from None
-    tell_skipped(f"task {task!r}", examples.skipped)
-    return [
-        AnnotatedSequence(f"{task}.{k}", bases, tuple(_transcripts(f"{task}.{k}", genes)))
-        for k, (bases, genes) in enumerate(zip(examples.sequences, examples.genes, strict=True))
-    ]
-
-
-def _transcripts(contig: str, genes: Iterable[tuple[int, int, str]]) -> Iterable[Transcript]:
-    for start, end, strand in genes:
-        name = f"{contig}:{start}"
-        yield Transcript(contig, strand, ((start, end),), name, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
     if len(genes) != len(found):
         raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
     return [
-        AnnotatedSequence(sequence.name, sequence.sequence, _transcripts(of, sequence.name))
+        replace(sequence, transcripts=_transcripts(of, sequence.name))
         for sequence, of in zip(found, genes, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GroupShuffleSplit
+from sklearn.model_selection import ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError, ModelFileError
@@ -50,11 +50,11 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
     factors : sequence of float
         Of the penalty, chosen in the same way.
     holdout : float
-        Share of the sequences of each task that the choice holds out.
+        Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
     n_jobs : int, optional
         Nodes that are worked on side by side; -1 takes all cores.
     random_state : int
-        Of held-out sequences.
+        Of held-out examples.
     verbose : int
 
     Attributes
@@ -251,7 +251,7 @@ class _TreeLearner:
             return node_risks(self.tree, structure, loss, shards)
 
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
-            full, heldout = risks(every), self._heldout(sequence, grid)
+            full, heldout = risks(every), self._heldout(self.task_of[sequence], grid)
             if heldout.any():
                 parts = risks(every[~heldout]), risks(every[heldout])
                 priors = choose_priors(self.tree, *parts, precision, grid, **ends, monitor=monitor)
@@ -272,15 +272,15 @@ class _TreeLearner:
             log_precision, self.fits[root].w, self.fits[root].status, None, passes, self.history
         )
 
-    def _heldout(self, sequence: IntArray, grid: NodeGrid) -> NDArray[np.bool_]:
-        """Which examples the choice of priors holds out: some sequences of each task that has two or more."""
-        found = np.zeros(sequence.size, bool)
+    def _heldout(self, task: IntArray, grid: NodeGrid) -> NDArray[np.bool_]:
+        """Which examples the choice of priors holds out: some of each task that has two or more."""
+        found = np.zeros(task.size, bool)
         if len(grid.factors) * len(grid.gammas) == 1:
             return found
         settings = self.settings
-        splitter = GroupShuffleSplit(1, test_size=settings.holdout, random_state=settings.random_state)
+        splitter = ShuffleSplit(1, test_size=settings.holdout, random_state=settings.random_state)
         for k in range(len(self.tasks)):
-            own = np.flatnonzero(self.task_of[sequence] == k)
-            if np.unique(sequence[own]).size > 1:
-                found[own[next(splitter.split(own, groups=sequence[own]))[1]]] = True
+            own = np.flatnonzero(task == k)
+            if own.size > 1:
+                found[own[next(splitter.split(own))[1]]] = True
         return found

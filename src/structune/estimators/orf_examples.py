@@ -46,8 +46,9 @@ class _Span(NamedTuple):
 def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfExamples:
     """Examples of about five genes each, cut in the middle between genes that do not overlap.
 
-    Left out are genes that are no candidates, and what lies between those that do not overlap with them.
-    Sequences without genes are left out, too: nobody may have looked for them.
+    Left out are genes that are no candidates, with those that they overlap or touch. Of several that end at
+    one stop codon the longest counts that makes sense, and the others are no matter. Sequences without genes
+    are left out, too: nobody may have looked for them.
     """
     found = OrfExamples()
     for s, sequence in enumerate(annotated):
@@ -64,17 +65,19 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
 
 
 def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
-    """What keeps each transcript from being learned from, or nothing; by position, once for each place."""
-    found = {t: _problem(t, bases, rules) for t in _distinct(transcripts)}
+    """What keeps transcripts from being learned from, or nothing; by position, one for each stop codon."""
+    of_stop: dict[tuple[str, int], list[tuple[bool, int, Transcript, str]]] = {}
+    for t in transcripts:
+        stop, problem = t.end if t.strand == "+" else t.start, _problem(t, bases, rules)
+        of_stop.setdefault((t.strand, stop), []).append((bool(problem), -t.length, t, problem))
+    chosen = [min(of, key=lambda one: one[:2]) for of in of_stop.values()]
+    reasons = {t: problem for *_, t, problem in chosen}
+    found = {t: reasons[t] for t in by_position(reasons)}
     sound = [t for t, problem in found.items() if not problem]
     for a, b in pairwise(sound):
         if b.start < a.end - rules.overlap or b.start == a.start:
             found[a] = found[b] = f"overlaps another gene by more than {rules.overlap} bases"
     return found
-
-
-def _distinct(transcripts: Iterable[Transcript]) -> Iterable[Transcript]:
-    return {(t.exons, t.strand): t for t in by_position(transcripts)}.values()
 
 
 def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
