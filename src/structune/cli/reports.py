@@ -48,10 +48,12 @@ def check_begun(model: StructuredEstimator) -> None:
 
 
 @contextmanager
-def short_warnings() -> Iterator[None]:
-    """Warnings in one line, without the place in the code."""
+def short_warnings(*told: type[Warning]) -> Iterator[None]:
+    """Warnings in one line, without the place in the code; none of those that are told otherwise."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: typer.echo(f"structune: {message}", err=True)
+        for category in told:
+            warnings.simplefilter("ignore", category)
         yield
 
 
