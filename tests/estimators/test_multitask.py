@@ -14,8 +14,10 @@ from structune import (
     load,
 )
 from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.estimators import multitask
 from structune.formats import AnnotatedSequence, Transcript
 from structune.model_files import read_model, save_model
+from structune.multitask.selection import choose_priors
 from structune.structures.base import Groups
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
@@ -47,6 +49,26 @@ def test_the_root_is_the_union():
     assert_allclose(model.model("root").coef_, union.coef_, atol=1e-5)
     assert model.nodes_["root"]["n_examples"] == 36
     assert model.nodes_["inner"]["n_examples"] == 24
+
+
+@pytest.mark.parametrize("n", [1, 3, 12])
+def test_folds_hold_out_every_example_once(n, monkeypatch):
+    held = []
+
+    def spy(tree, splits, *args, **options):
+        held.extend(sum(map(len, heldout["root"].shards)) for _, heldout in splits)
+        for train, heldout in splits:
+            assert (
+                sum(len(shard) for risks in (train, heldout) for shard in risks["root"].shards) == 2 * n + 1
+            )
+        return choose_priors(tree, splits, *args, **options)
+
+    monkeypatch.setattr(multitask, "choose_priors", spy)
+    data = {"a": drawn(n, 0), "b": drawn(n, 1), "c": drawn(1, 2)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], folds=4).fit(data)
+    assert len(held) == (min(n, 4) if n > 1 else 0)
+    assert sum(held) == (2 * n if n > 1 else 0)
+    assert model.nodes_["c"]["gamma"] == 1.0  # nothing of it is held out: the strongest
 
 
 def test_without_gamma_a_task_is_on_its_own():

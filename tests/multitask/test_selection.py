@@ -34,7 +34,7 @@ def halves(loss=None, kind="chain"):
 @pytest.mark.parametrize("loss", [LogLoss(), MarginLoss()])
 def test_each_node_gets_the_best_of_the_grid(loss):
     train, heldout, precision = halves(loss)
-    chosen = choose_priors(TREE, train, heldout, precision, GRID, **ENDS)
+    chosen = choose_priors(TREE, [(train, heldout)], precision, GRID, **ENDS)
 
     def loss_of(node, priors):
         w = fit_tree(TREE, {n: train[n] for n in priors}, priors, **ENDS)[node].w
@@ -51,20 +51,43 @@ def test_each_node_gets_the_best_of_the_grid(loss):
         assert own == pytest.approx(min(every), rel=1e-4)
 
 
+def test_losses_of_folds_are_added():
+    """What the folds favour together, by the weights that each has at the parent."""
+    first, second, precision = halves()
+    folds = [(first, second), (second, first)]
+    chosen = choose_priors(TREE, folds, precision, GRID, **ENDS)
+
+    def loss_of(priors, node):
+        total = 0.0
+        for train, heldout in folds:
+            fits = fit_tree(TREE, {n: train[n] for n in priors}, priors, **ENDS)
+            total += heldout[node].value(fits[node].w)
+        return total
+
+    at_root = [loss_of({"root": NodePrior(precision, 0.0, f)}, "root") for f in GRID.factors]
+    assert loss_of({"root": chosen["root"]}, "root") == pytest.approx(min(at_root))
+    every = [
+        loss_of({"root": chosen["root"], "a": NodePrior(precision, gamma, f)}, "a")
+        for f, gamma in product(GRID.factors, GRID.gammas)
+    ]
+    own = loss_of({"root": chosen["root"], "a": chosen["a"]}, "a")
+    assert own == pytest.approx(min(every), rel=1e-4)
+
+
 def test_of_equals_the_strongest():
     """Costs of predictions are often equal."""
     train, heldout, precision = halves()
     nothing = {node: heldout[node].under(MarginLoss()) for node in heldout}
     for risk in nothing.values():
         risk.task_cost = lambda w: 0.0
-    chosen = choose_priors(TREE, train, nothing, precision, GRID)
+    chosen = choose_priors(TREE, [(train, nothing)], precision, GRID)
     assert chosen["root"].precision[0] == 100.0
     assert (chosen["a"].precision[0], chosen["a"].gamma) == (100.0, 1.0)
 
 
 def test_nothing_held_out():
     train, heldout, precision = halves()
-    chosen = choose_priors(TREE, train, {"root": heldout["root"]}, precision, GRID)
+    chosen = choose_priors(TREE, [(train, {"root": heldout["root"]})], precision, GRID)
     for node in "ab":
         assert (chosen[node].precision[0], chosen[node].gamma) == (100.0, 1.0)
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError, ModelFileError
@@ -30,7 +30,7 @@ from structune.solvers.solution import Solution
 from structune.structures.base import Groups, IntArray, Structure
 from structune.tuning.problem import TuningResult
 
-_SAVED = ("gammas", "factors", "holdout", "n_jobs", "random_state", "verbose")
+_SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
 _PREFIX = "estimator."  # of its arrays in a model file
 _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
@@ -51,6 +51,8 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         Of the penalty, chosen in the same way.
     holdout : float
         Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
+    folds : int, optional
+        Hold out each of so many folds once instead: slower, and better where tasks have few examples.
     n_jobs : int, optional
         Nodes that are worked on side by side; -1 takes all cores.
     random_state : int
@@ -90,6 +92,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         gammas: Sequence[float] = _GAMMAS,
         factors: Sequence[float] = _FACTORS,
         holdout: float = 0.25,
+        folds: int | None = None,
         n_jobs: int | None = -1,
         random_state: int = 0,
         verbose: int = 0,
@@ -99,6 +102,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         self.gammas = gammas
         self.factors = factors
         self.holdout = holdout
+        self.folds = folds
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -252,9 +256,9 @@ class _TreeLearner:
 
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full, heldout = risks(every), self._heldout(self.task_of[sequence], grid)
-            if heldout.any():
-                parts = risks(every[~heldout]), risks(every[heldout])
-                priors = choose_priors(self.tree, *parts, precision, grid, **ends, monitor=monitor)
+            if heldout:
+                splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
+                priors = choose_priors(self.tree, splits, precision, grid, **ends, monitor=monitor)
             else:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
@@ -272,15 +276,21 @@ class _TreeLearner:
             log_precision, self.fits[root].w, self.fits[root].status, None, passes, self.history
         )
 
-    def _heldout(self, task: IntArray, grid: NodeGrid) -> NDArray[np.bool_]:
-        """Which examples the choice of priors holds out: some of each task that has two or more."""
-        found = np.zeros(task.size, bool)
+    def _heldout(self, task: IntArray, grid: NodeGrid) -> list[NDArray[np.bool_]]:
+        """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
         if len(grid.factors) * len(grid.gammas) == 1:
-            return found
-        settings = self.settings
-        splitter = ShuffleSplit(1, test_size=settings.holdout, random_state=settings.random_state)
+            return []
+        settings, fold = self.settings, np.full(task.size, -1)
+        seed = settings.random_state
         for k in range(len(self.tasks)):
             own = np.flatnonzero(task == k)
-            if own.size > 1:
-                found[own[next(splitter.split(own))[1]]] = True
-        return found
+            if own.size < 2:
+                continue
+            splitter = (
+                ShuffleSplit(1, test_size=settings.holdout, random_state=seed)
+                if settings.folds is None
+                else KFold(min(settings.folds, own.size), shuffle=True, random_state=seed)
+            )
+            for f, (_, heldout) in enumerate(splitter.split(own)):
+                fold[own[heldout]] = f
+        return [fold == f for f in range(fold.max(initial=-1) + 1)]

@@ -45,8 +45,7 @@ class NodeGrid:
 
 def choose_priors(
     tree: TaskTree,
-    train: Mapping[str, Risk],
-    heldout: Mapping[str, Risk],
+    splits: Sequence[tuple[Mapping[str, Risk], Mapping[str, Risk]]],
     precision: FloatArray,
     grid: NodeGrid,
     *,
@@ -64,8 +63,9 @@ def choose_priors(
     Parameters
     ----------
     tree : TaskTree
-    train, heldout : mapping of str to Risk
-        As `node_risks` makes them.
+    splits : sequence of (mapping of str to Risk, mapping of str to Risk)
+        What is learned from and what is held out, as `node_risks` makes them; one split, or folds, whose
+        held-out losses are added.
     precision : ndarray, shape (n_weights,)
         What the grid multiplies.
     grid : NodeGrid
@@ -79,30 +79,32 @@ def choose_priors(
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     chosen: dict[str, NodePrior] = {}
-    weights: dict[str, FloatArray] = {}
+    weights: dict[str, list[FloatArray]] = {}  # of each split
+    learned = {node for train, _ in splits for node in train}
 
-    def choose(node: str) -> tuple[NodePrior, FloatArray, float]:
-        parent = tree.parent(node)
-        above = None if parent is None else weights[parent]
-        priors = grid.priors(precision, parent is None)
-        if node not in heldout:
+    def tried(node: str, prior: NodePrior) -> tuple[list[FloatArray], float]:
+        """Weights of each split, and the sum of their held-out losses."""
+        parent, found, total = tree.parent(node), list[FloatArray](), 0.0
+        for k, (train, heldout) in enumerate(splits):
+            above = None if parent is None else weights[parent][k]
+            found.append(fit_node(train[node], prior, above, monitor, **ends).w)
+            total += heldout[node].heldout_loss(found[-1]) if node in heldout else 0.0
+        return found, total
+
+    def choose(node: str) -> tuple[NodePrior, list[FloatArray], float]:
+        priors = grid.priors(precision, tree.parent(node) is None)
+        if not any(node in heldout for _, heldout in splits):
             priors = priors[:1]
-        best: tuple[NodePrior, FloatArray, float] | None = None
-        for prior in priors:
-            w = fit_node(train[node], prior, above, monitor, **ends).w
-            loss = heldout[node].heldout_loss(w) if node in heldout else 0.0
-            if best is None or loss < best[2]:
-                best = prior, w, loss
-        assert best is not None
-        return best
+        results = [(prior, *tried(node, prior)) for prior in priors]
+        return min(results, key=lambda result: result[2])  # the first of equals
 
     for level in tree.levels:
-        nodes = [node for node in level if node in train]
+        nodes = [node for node in level if node in learned]
         for node, (prior, w, loss) in zip(nodes, executor.map(choose, nodes), strict=True):
             chosen[node], weights[node] = prior, w
             monitor.record(
                 "selection",
-                done=len(chosen) / len(train),
+                done=len(chosen) / len(learned),
                 node=node,
                 gamma=prior.gamma,
                 factor=prior.factor,
