@@ -10,9 +10,9 @@ of about five genes. Of each genome the first four fifths give training pieces, 
 enough genes, and the last fifth the first 300 genes or so to test on. "hierarchical" is the
 `MultitaskEstimator` along the tree, "union" the model of its root, "fine-tuned" the models of the organisms
 around that of the union, "independent" each organism alone. All choose from the same factors of the
-precisions by the held-out loss of four folds, and hierarchical also gamma. Scores are F1 of stop codons, and of
-whole genes. The intervals of differences in the mean over organisms are bootstraps over draws. A run goes on
-where the results end.
+precisions by the held-out loss of four folds, and hierarchical also gamma. Scores are F1 of stop codons, and
+of whole genes. The intervals of differences in the mean over organisms are bootstraps over draws. A run goes
+on where the results end.
 """
 
 from __future__ import annotations
