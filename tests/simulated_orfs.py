@@ -10,17 +10,17 @@ from structune.formats import AnnotatedSequence, Transcript
 _STARTS, _STOPS = ("ATG", "GTG", "TTG"), ("TAA", "TAG", "TGA")
 
 
-def gene(rng):
+def gene(rng, codons):
     """The bases of a gene."""
-    codons = rng.choice(CODONS, int(rng.integers(40, 80)))
+    codons = rng.choice(codons, int(rng.integers(40, 80)))
     return rng.choice(_STARTS, p=[0.8, 0.15, 0.05]) + "".join(codons) + rng.choice(_STOPS)
 
 
-def annotated(rng, name="c", n_genes=8):
+def annotated(rng, name="c", n_genes=8, codons=CODONS):
     """A sequence with genes on both strands, each behind a ribosome-binding site."""
     text, found = letters(rng, 50), []
     for k in range(1, n_genes + 1):
-        strand, bases, site = str(rng.choice(["+", "-"])), gene(rng), "AGGAGG" + letters(rng, 7)
+        strand, bases, site = str(rng.choice(["+", "-"])), gene(rng, codons), "AGGAGG" + letters(rng, 7)
         if strand == "+":
             text += site
         start = len(text)

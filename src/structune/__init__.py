@@ -20,7 +20,9 @@ _HOMES = {
     "SequenceAligner": "structune.estimators.aligner",
     "SequenceTagger": "structune.estimators.tagger",
     "TaskTree": "structune.multitask.task_tree",
+    "adapt": "structune.estimators.genome_adaptation",
     "load": "structune.model_files",
+    "nearest_node": "structune.estimators.genome_adaptation",
 }
 
 __all__ = [*_HOMES, "__version__"]

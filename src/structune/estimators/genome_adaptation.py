@@ -1,0 +1,104 @@
+"""Genes of a genome that nobody annotated: the nearest model, and self-training from there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from structune.errors import CapabilityError, DataError
+from structune.estimators.gene_examples import SkippedGenesWarning
+from structune.estimators.gene_inputs import annotated_sequences
+from structune.estimators.multitask import MultitaskEstimator
+from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
+
+_SURE = 0.5  # probability of the genes that are learned from
+_ENOUGH = 1_000_000  # bases to tell models apart by
+
+
+def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
+    """The node of a tree of organisms whose model suits a genome best.
+
+    That which is sure of most: the sum of the lengths of the genes that it finds, times their probabilities.
+    The longest sequences count, up to about a million bases.
+
+    Parameters
+    ----------
+    model : MultitaskEstimator
+        Of `ProkaryoticGeneFinder`.
+    X : list of str or AnnotatedSequence
+
+    Raises
+    ------
+    CapabilityError
+        A model of something else, or without probabilities.
+    """
+    sample = _longest(annotated_sequences(X, None))
+
+    def sure_of(node: str) -> float:
+        genes = _checked(model.model(node)).predict(sample)
+        return sum(t.length * (t.score or 0.0) for of in genes for t in of)
+
+    return max(model.nodes_, key=sure_of)
+
+
+def adapt(
+    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 3
+) -> ProkaryoticGeneFinder:
+    """A finder for a genome without annotation, learned from what another one finds there.
+
+    In each round the genes of a probability of at least a half are taken for annotated ones, others left out
+    with what they touch, and all weights learned from them with the default penalties.
+
+    Parameters
+    ----------
+    finder : ProkaryoticGeneFinder
+        Of organisms not too far away; it stays as it is.
+    X : list of str or AnnotatedSequence
+        The genome; annotation in it is not looked at.
+    rounds : int
+
+    Raises
+    ------
+    DataError
+        Nothing was found that could be learned from.
+    CapabilityError
+        A model without probabilities.
+    """
+    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
+        raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
+    _checked(finder)
+    genome = annotated_sequences(X, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
+        for _ in range(rounds):
+            genes = finder.predict(genome)
+            taught = [_taught(each, of) for each, of in zip(genome, genes, strict=True)]
+            finder = copy(finder).set_params(tuning=None, penalty=None, warm_start=True).fit(taught)
+    return finder
+
+
+def _taught(sequence: AnnotatedSequence, genes: Sequence[Transcript]) -> AnnotatedSequence:
+    sure = tuple(t for t in genes if (t.score or 0.0) >= _SURE)
+    unsure = tuple(
+        Skipped(t.contig, t.gene, "not sure", (t.start, t.end)) for t in genes if (t.score or 0.0) < _SURE
+    )
+    return replace(sequence, transcripts=sure, skipped=unsure)
+
+
+def _longest(sequences: Sequence[AnnotatedSequence]) -> list[AnnotatedSequence]:
+    by_length = sorted(sequences, key=lambda each: -len(each.sequence))
+    before = np.cumsum([0, *(len(each.sequence) for each in by_length)])
+    return [each for each, n in zip(by_length, before, strict=False) if n < _ENOUGH]
+
+
+def _checked(finder: ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
+    if not isinstance(finder, ProkaryoticGeneFinder) or not finder.has_probabilities:
+        raise CapabilityError(
+            "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
+        )
+    return finder
