@@ -13,8 +13,9 @@ import structune
 from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import flip
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger
-from structune.formats import AnnotatedSequence, read_gff3, write_gff3, write_proteins
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load
+from structune.formats import AnnotatedSequence, read_dna, read_gff3, write_gff3, write_proteins
+from structune.formats.gene_writers import GFF3_HEAD, gff3_text
 from structune.metrics.genes import gene_scores, stop_codons
 from structune.monitor import Monitor
 
@@ -218,6 +219,24 @@ def test_genes_of_a_task(files, along_tree, task, node):
     assert read_gff3(io.StringIO(out)).transcripts == predicted(structune.load(path).model(node))
 
 
+def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
+    result = run("genes", files / "test.fa", "-m", along_tree[0], "-o", tmp_path / "x.gff3", *QUIET)
+    assert result.exit_code == 0
+    node = result.stderr.split("found '")[1].split("' nearest")[0]
+    args = ["genes", files / "test.fa", "-m", along_tree[0], *QUIET]
+    assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
+
+
+def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
+    finder = load(along_tree[0]).model("ab")
+    texts = [AnnotatedSequence(name, text) for name, text in read_dna(files / "test.fa")]
+    expected = adapt(finder, texts, 1).predict(texts)
+    args = ["genes", files / "test.fa", "--adapt", 1, *QUIET]
+    found = succeed(*args, "-m", along_tree[0], "--task", "ab")
+    assert found == GFF3_HEAD + "".join(map(gff3_text, expected))
+    assert run(*args, "-m", model).exit_code == 0
+
+
 def test_evaluate_a_task(files, along_tree):
     shown = json.loads(
         succeed("evaluate", "genes", along_tree[0], files / "test.gb", "--task", "c", "--json")
@@ -323,12 +342,10 @@ def test_what_is_wrong_is_named(files, tmp_path):
 
 def test_tasks_that_are_wrong_are_named(files, model, along_tree):
     path = along_tree[0]
+    message = fail("evaluate", "genes", path, files / "test.gb")
+    assert "t.structune: found a model of several tasks, expected --task with one of: all, ab, a" in message
     for command in (["genes", files / "test.fa", "-m"], ["evaluate", "genes"]):
         behind = [] if command[-1] == "-m" else [files / "test.gb"]
-        message = fail(*command, path, *behind)
-        assert (
-            "t.structune: found a model of several tasks, expected --task with one of: all, ab, a" in message
-        )
         assert "t.structune: found the task 'x', ex" in fail(*command, path, *behind, "--task", "x")
         alone = fail(*command, model, *behind, "--task", "a")
         assert "m.structune: found a model without a tree of tasks, expected no --task" in alone

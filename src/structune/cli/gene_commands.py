@@ -147,6 +147,7 @@ def genes(
     file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")],
     model: gene_opt.ModelOption,
     task: gene_opt.Task = None,
+    adapt: gene_opt.Adapt = 0,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -167,8 +168,9 @@ def genes(
 
     Soft-masked bases, in lower case, count as others do. The score of a gene is the mean probability of its
     bases being coding; by a model of train or tune prokaryotic-genes it is the probability of the gene, with
-    both its ends. Models of losses other than log give none. Genes come in the order of FASTA, which is never
-    held in memory as a whole. What was found before Ctrl-C has been written; the exit code is then 130.
+    both its ends. Models of losses other than log give none. Genes come in the order of FASTA, which is not
+    held in memory as a whole unless a model is chosen or adapted by it. What was found before Ctrl-C has been
+    written; the exit code is then 130.
 
     By prokaryotic models, genes may go beyond the ends of a sequence: they lack a start or a stop codon then.
     They begin with a whole codon; the last one may not be whole, and proteins are without it.
@@ -177,10 +179,11 @@ def genes(
     Example:
       structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3
       structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3
+      structune genes unknown.fa --model tree.structune --adapt 3 > genes.gff3
     """
     from structune.cli.gene_finding import Request, run
 
-    raise typer.Exit(run(Request(model, task, file, output, proteins, jobs, quiet)))
+    raise typer.Exit(run(Request(model, task, adapt, file, output, proteins, jobs, quiet)))
 
 
 def _model(

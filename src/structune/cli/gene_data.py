@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from threading import Event
@@ -60,11 +60,16 @@ def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generat
         stopped.set()
 
 
-def open_finder(path: Path, n_jobs: int, task: str | None = None) -> Finder:
-    """A model that train or tune saved; of a model of several tasks, that of the node `task`."""
+def open_finder(
+    path: Path,
+    n_jobs: int,
+    task: str | None = None,
+    nearest: Callable[[MultitaskEstimator], str] | None = None,
+) -> Finder:
+    """A model that train or tune saved; of one of several tasks, that of the node `task`, or the nearest."""
     finder = load(path)
     if isinstance(finder, MultitaskEstimator):
-        finder = _of_task(finder, path, task)
+        finder = _of_task(finder, path, nearest(finder) if task is None and nearest else task)
     elif task is not None:
         raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
     if not isinstance(finder, Finder):

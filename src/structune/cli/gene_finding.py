@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from structune.cli.gene_data import Finder, open_finder, predicted
 from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import DataError
+from structune.estimators.genome_adaptation import adapt, nearest_node
+from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.formats import AnnotatedSequence, read_dna
 from structune.formats.gene_writers import GFF3_HEAD, gff3_text, proteins_text
@@ -28,6 +30,7 @@ class Request:
 
     model: Path
     task: str | None
+    adapt: int
     source: str
     output: Path | None
     proteins: Path | None
@@ -46,8 +49,31 @@ class Request:
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
     request.check()
-    finder = open_finder(request.model, request.n_jobs, request.task)
-    source = UntilError(_sequences(request.source))
+    held: list[AnnotatedSequence] = []  # only if a model is chosen or adapted by them
+
+    def whole() -> list[AnnotatedSequence]:
+        if not held:
+            held.extend(_sequences(request.source))
+        return held
+
+    def nearest(model: MultitaskEstimator) -> str:
+        node = nearest_node(model, whole())
+        typer.echo(f"structune: {request.source}: found {node!r} nearest", err=True)
+        return node
+
+    try:
+        finder = open_finder(request.model, request.n_jobs, request.task, nearest)
+        if request.adapt:
+            finder.set_params(verbose=int(not request.quiet))
+            finder = adapt(finder, whole(), request.adapt)
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return _write(request, finder, held or _sequences(request.source))
+
+
+def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> int:
+    source = UntilError(sequences)
     proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
     try:
         with (

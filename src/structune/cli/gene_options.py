@@ -66,8 +66,18 @@ Annotations = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        help="With a model that was trained with --tree: the leaf or inner node whose model to use.",
+        help="With a model that was trained with --tree: the leaf or inner node whose model to use. genes "
+        "takes by default the one that is surest of most of the sequence.",
         show_default=False,
+    ),
+]
+Adapt = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="ROUNDS",
+        help="First learn the genome itself from the genes that the model finds there, in so many rounds; 3 "
+        "will do. For whole genomes of bacteria and archaea that are not those of the training.",
     ),
 ]
 Code = Annotated[
