@@ -43,6 +43,8 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/constraint_gradients.py
 	$(BIN)/python benchmarks/gene_speed.py
 	$(BIN)/python benchmarks/gene_prediction.py
+	$(BIN)/python benchmarks/prokaryotic_genes.py
+	$(BIN)/python benchmarks/multitask_genes.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

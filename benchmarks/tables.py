@@ -568,14 +568,12 @@ def gene_prediction() -> str:
 
 
 def _gene_differences(data: dict[str, Any]) -> str:
-    found = {_GENE_SETS[name]: row["differences"] for name, row in data["summary"].items()}
     rows = [
-        [f"{name}, {features}", pair, *(interval(row[level]) for level in ("exon", "gene"))]
-        for name, differences in {**found, "all": data["all sets"]}.items()
-        for features, pairs in differences.items()
+        [f"{pair}, {features}", *(interval(row[level]) for level in ("exon", "gene"))]
+        for features, pairs in data["all sets"].items()
         for pair, row in pairs.items()
     ]
-    return table(["difference in F1 at the gene, points", "", "exon", "gene"], rows)
+    return table(["difference in F1 at the gene, points, all sets", "exon", "gene"], rows)
 
 
 def gene_speed() -> str:
@@ -592,6 +590,38 @@ def gene_speed() -> str:
     ]
     header = ["model", "states", "weights", "gradient, ns a base", "best path, ns a base"]
     return table([*header, "10 Mb, genes and probabilities, Mb/s", "memory, MB"], rows)
+
+
+def prokaryotic_genes() -> str:
+    data, rows = result("prokaryotic_genes"), []
+    for name, genome in data["genomes"].items():
+        for method, row in genome["methods"].items():
+            accuracy = [
+                f"{100 * row[level]['sensitivity']:.1f} / {100 * row[level]['precision']:.1f}"
+                for level in ("stop", "gene")
+            ]
+            starts = "" if row["verified"] is None else f"{100 * row['verified']:.1f}"
+            rows.append(
+                [f"{name.replace('_', '. ').capitalize()}, {method}", *accuracy, starts, f"{row['Mb/s']:.1f}"]
+            )
+    for method, row in data["means"].items():
+        f1 = [f"F1 {100 * row[f'{level} F1']:.1f}" for level in ("stop", "gene")]
+        rows.append([f"**mean**, {method}", *f1, f"{100 * row['verified']:.1f}", f"{row['Mb/s']:.1f}"])
+    return table(
+        ["sensitivity / precision, %", "by stop codon", "by both ends", "verified starts, %", "Mb/s"], rows
+    )
+
+
+def multitask_genes() -> str:
+    rows = []
+    for size, found in result("multitask_genes")["sizes"].items():
+        for level in ("stop", "gene"):
+            f1 = [f"{100 * of[level]:.1f}" for of in found["f1"].values()]
+            gains = [interval(of[level], digits=1) for of in found["hierarchical minus"].values()]
+            rows.append([f"{size} genes ({found['draws']} draws), {level}", *f1, *gains])
+        methods = list(found["f1"])
+        others = list(found["hierarchical minus"])
+    return table(["F1, %", *methods, *(f"hierarchical minus {name}" for name in others)], rows)
 
 
 def main() -> None:
@@ -618,6 +648,8 @@ def main() -> None:
         "constraint-gradients": constraint_gradients,
         "gene-prediction": gene_prediction,
         "gene-speed": gene_speed,
+        "prokaryotic-genes": prokaryotic_genes,
+        "multitask-genes": multitask_genes,
     }
     for name, make in makers.items():
         if f"<!-- {name} -->" not in text:
