@@ -1,5 +1,7 @@
 """The hypergradient against differences of the fully re-solved held-out loss, and the tuner on top of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,6 +83,45 @@ def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits
         # rounding of the objective leaves fits, and so all slopes, an error of the whole gradient's size
         scale = max(np.abs(gradient) @ np.abs(direction), 0.1 * np.linalg.norm(gradient))
         assert gradient @ direction == pytest.approx(expected, rel=1e-5, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_slope_in_gamma(kind, gamma):
+    """Around gamma times given weights, the fits solved again; and the slopes in the precisions there."""
+    problem, rng = tuning_problem(kind, "grouped"), np.random.default_rng(0)
+    d = rng.uniform(-1.0, 1.0, len(problem.groups))
+    split = replace(problem.splits[0], parent=rng.normal(size=problem.full.n_weights))
+
+    def refitted(d, gamma):
+        center = gamma * split.parent
+        moved = exact_fit(split.train.around(center), weight_precision(problem, d))
+        return split.heldout.value(center + moved)
+
+    def difference(step_d, step_gamma):
+        ahead, behind = (refitted(d + s * step_d, gamma + s * step_gamma) for s in (STEP, -STEP))
+        return (ahead - behind) / (2 * STEP)
+
+    point = hypergradient(split, problem.groups, d, gamma, **TIGHT)
+    assert point.value == pytest.approx(refitted(d, gamma), rel=1e-9)
+    scale = abs(point.gamma_slope) + np.linalg.norm(point.gradient)
+    assert point.gamma_slope == pytest.approx(difference(0.0, 1.0), rel=1e-4, abs=1e-4 * scale)
+    v = rng.normal(size=d.size)
+    assert point.gradient @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
+
+
+def test_gamma_is_learned():
+    """It rises to where the parent is right, and falls to zero where it says the opposite."""
+    problem = tuning_problem("classes", "single")
+    w = fit_l2(problem.full, np.full(problem.full.n_weights, 1e-2)).w
+    for sign, ends in ((1.0, (0.7, 1.0)), (-1.0, (0.0, 0.1))):
+        splits = tuple(replace(split, parent=sign * w) for split in problem.splits)
+        result = ImplicitTuner().tune(replace(problem, splits=splits, parent=sign * w))
+        assert ends[0] <= result.gamma <= ends[1]
+        precision = weight_precision(problem, result.log_precision)
+        center = result.gamma * sign * w
+        assert_allclose(result.w, fit_l2(problem.full, precision, center=center).w, atol=1e-2)
+    assert ImplicitTuner().tune(problem).gamma is None
 
 
 @pytest.mark.parametrize("kind", ["chain", "classes"])

@@ -22,6 +22,7 @@ _FALL = 0.2  # of the slope, from its peak: where precisions are too low to matt
 _REACH = 2.5  # of one search, in log precisions: far off, every slope is flat
 _MOST_LEFT = 0.1  # of the held-out loss: what its correction for an unfinished fit may be
 _TIGHTER = (1.0, 0.1, 0.01, 0.001)  # tolerances that are tried, until it is
+_FIRST_GAMMA = 0.5
 _LOOSE = 3.0  # tolerances of the first fits and systems, relative to the last
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
@@ -36,6 +37,8 @@ class HyperGradient:
     value : float
         Held-out loss, corrected to first order for what the fit on the training part left undone.
     gradient : ndarray, shape (n_groups,)
+    gamma_slope : float
+        In gamma, where the prior has its mean at gamma times the weights of a parent; 0 elsewhere.
     fit : Solution
         On the training part.
     system : LinearSolution
@@ -44,6 +47,7 @@ class HyperGradient:
 
     value: float
     gradient: FloatArray
+    gamma_slope: float
     fit: Solution
     system: LinearSolution
 
@@ -52,6 +56,7 @@ def hypergradient(
     split: Split,
     groups: Groups,
     log_precision: FloatArray,
+    gamma: float = 0.0,
     *,
     start: HyperGradient | None = None,
     tolerance: float = TOLERANCE,
@@ -60,8 +65,10 @@ def hypergradient(
 ) -> HyperGradient:
     """Held-out loss of the weights fitted with exp(`log_precision`), and its gradient in that.
 
-    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007.
-    `start`, from a point nearby, gives the fit and the system their first iterates.
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
+    the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
+    gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
+    first iterates.
 
     Parameters
     ----------
@@ -73,10 +80,13 @@ def hypergradient(
         Residual of the linear system, relative to its right-hand side.
     """
     precision = GroupedL2(groups, log_precision).precision
+    parent = np.zeros(precision.size) if split.parent is None else split.parent
+    center = None if split.parent is None else gamma * parent
     first_w, first_x = (start.fit.w, start.system.x) if start else (None, None)
     n_evaluations = 0
     for tighter in _TIGHTER:
-        fit = fit_l2(split.train, precision, first_w, tolerance=tighter * tolerance, monitor=monitor)
+        ends: dict[str, Any] = {"tolerance": tighter * tolerance, "monitor": monitor}
+        fit = fit_l2(split.train, precision, first_w, center=center, **ends)
         fit.check()
         n_evaluations += fit.n_evaluations
         try:
@@ -91,8 +101,10 @@ def hypergradient(
             break
         first_w, first_x = fit.w, solved.x
     value = loss - left
-    slope = -groups.sum(solved.x * precision * fit.w)
-    return HyperGradient(value, slope, replace(fit, n_evaluations=n_evaluations), solved)
+    pull = solved.x * precision
+    slope = -groups.sum(pull * (fit.w - gamma * parent))
+    fit = replace(fit, n_evaluations=n_evaluations)
+    return HyperGradient(value, slope, float(pull @ parent), fit, solved)
 
 
 @dataclass
@@ -101,7 +113,7 @@ class ImplicitTuner:
 
     Parameters
     ----------
-    start : float
+    start : float or array-like, shape (n_groups,)
         Precision of every group to begin with.
     max_evaluations : int
         Of the held-out loss; each is one warm-started fit and one linear system per split.
@@ -116,7 +128,7 @@ class ImplicitTuner:
         precision belongs to the prior of the weights, which more data does not change.
     """
 
-    start: float = 1.0
+    start: Any = 1.0
     max_evaluations: int = 20
     tolerance: float = 0.005
     fit_tolerance: float = TOLERANCE
@@ -129,7 +141,7 @@ class ImplicitTuner:
         if not problem.splits:
             raise DataError("the implicit tuner needs held-out data: found a problem without splits")
         problem.require_smooth("the implicit tuner")
-        if not self.start > 0:
+        if not np.all(np.asarray(self.start) > 0):
             raise DataError(f"start={self.start!r}: expected a precision > 0")
         with monitor or Monitor() as monitor:
             search = _Search(self, problem, monitor)
@@ -150,8 +162,14 @@ class _Search:
         self.points: list[HyperGradient | None] = [None] * len(problem.splits)
         self.best_points: list[HyperGradient | None] = []
         self.n_evaluations = 0
-        self.best_outcome: tuple[float, FloatArray] = np.inf, np.zeros(len(problem.groups))
-        self.best_d = np.clip(np.full(len(problem.groups), np.log(tuner.start)), *BOUNDS)
+        n, gammas = len(problem.groups), int(problem.parent is not None)
+        self.low, self.high = (
+            np.append(np.full(n, bound), np.full(gammas, of_gamma))
+            for bound, of_gamma in zip(BOUNDS, (0.0, 1.0), strict=True)
+        )
+        first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
+        self.best_outcome: tuple[float, FloatArray] = np.inf, np.zeros(n + gammas)
+        self.best_d = np.clip(first, self.low, self.high)  # the log precisions, and gamma
         self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
         self.peak_slope = 0.0
@@ -173,7 +191,7 @@ class _Search:
         """L-BFGS-B in a box around the best point; "moved" where it ran into a side of the box."""
         start, (value, gradient) = self.best_d, self.best_outcome
         options: Any = {"ftol": 1e-3 * self.tuner.tolerance, "gtol": 0.0, "maxls": 8}
-        low, high = np.maximum(BOUNDS[0], start - _REACH), np.minimum(BOUNDS[1], start + _REACH)
+        low, high = np.maximum(self.low, start - _REACH), np.minimum(self.high, start + _REACH)
         # inside bounds L-BFGS-B begins with minus the gradient: make that a factor e where it is steepest
         scale = 1.0 / max(float(np.max(np.abs(gradient))), 1e-300)
 
@@ -182,7 +200,7 @@ class _Search:
             return outcome[0] * scale, outcome[1] * scale
 
         def stop_at_side(d: Any) -> None:
-            if np.any((d <= low) & (low > BOUNDS[0]) | (d >= high) & (high < BOUNDS[1])):
+            if np.any((d <= low) & (low > self.low) | (d >= high) & (high < self.high)):
                 raise StopIteration
 
         found = minimize(  # type: ignore[call-overload]
@@ -205,14 +223,16 @@ class _Search:
             self.points[s] = hypergradient(
                 split,
                 self.problem.groups,
-                d,
+                *self._parts(d),
                 start=self.points[s],
                 tolerance=self.tuner.fit_tolerance * max(1.0, looseness),
                 cg_tolerance=self.tuner.cg_tolerance * max(1.0, looseness),
                 monitor=self.monitor,
             )
         points = [point for point in self.points if point is not None]
-        value, gradient = sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
+        value = sum(p.value for p in points)
+        slopes = [np.append(p.gradient, p.gamma_slope)[: d.size] for p in points]
+        gradient = np.sum(slopes, axis=0)
         self.last_norm = float(np.linalg.norm(gradient))
         self.first_norm = self.first_norm or self.last_norm
         if value < self.best_outcome[0]:
@@ -222,7 +242,8 @@ class _Search:
             done=self.n_evaluations / self.tuner.max_evaluations,
             heldout_loss=value,
             gradient_norm=self.last_norm,
-            log_precision=d.tolist(),
+            log_precision=self._parts(d)[0].tolist(),
+            **({} if self.problem.parent is None else {"gamma": float(d[-1])}),
             fit_evaluations=sum(p.fit.n_evaluations for p in points),
             hessian_products=sum(p.system.n_products for p in points),
             systems_converged=all(p.system.converged for p in points),
@@ -234,7 +255,7 @@ class _Search:
 
     def _is_flat(self, d: FloatArray, value: float, gradient: FloatArray) -> bool:
         """Whether the slope within the bounds is small beside the loss, and beside its own peak."""
-        room = np.where(gradient > 0, d - BOUNDS[0], BOUNDS[1] - d)
+        room = np.where(gradient > 0, d - self.low, self.high - d)
         slope = float(np.linalg.norm(gradient * np.minimum(room, 1.0)))
         self.peak_slope = max(self.peak_slope, slope)
         return slope <= min(self.tuner.tolerance * abs(value), _FALL * self.peak_slope)
@@ -248,12 +269,21 @@ class _Search:
             except STOPS as stop:
                 w, status = getattr(stop, "w", w), stop_status(stop)
         value = float(self.best_outcome[0]) if self.best_points else None
-        return TuningResult(self.best_d, w, status, value, self.passes.spent, self.monitor.history)
+        d, gamma = self._parts(self.best_d)
+        found = TuningResult(d, w, status, value, self.passes.spent, self.monitor.history)
+        return found if self.problem.parent is None else replace(found, gamma=gamma)
+
+    def _parts(self, d: FloatArray) -> tuple[FloatArray, float]:
+        """The log precisions, and gamma."""
+        n = len(self.problem.groups)
+        return d[:n], float(d[n:].sum())
 
     def _refit(self, w: FloatArray) -> FloatArray:
-        precision = GroupedL2(self.problem.groups, self.best_d).precision
+        d, gamma = self._parts(self.best_d)
+        precision, parent = GroupedL2(self.problem.groups, d).precision, self.problem.parent
         risk, tolerance = self.problem.full, self.tuner.fit_tolerance
-        fit = fit_l2(risk, precision, w, tolerance=tolerance, monitor=self.monitor)
+        center = None if parent is None else gamma * parent
+        fit = fit_l2(risk, precision, w, center=center, tolerance=tolerance, monitor=self.monitor)
         self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
         fit.check()
         return fit.w

@@ -27,10 +27,15 @@ from structune.structures.base import FloatArray, Groups, Structure
 
 @dataclass(frozen=True)
 class Split:
-    """Risks on a training part and on what was held out from it."""
+    """Risks on a training part and on what was held out from it.
+
+    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, with gamma one more
+    hyperparameter.
+    """
 
     train: Risk
     heldout: Risk
+    parent: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,14 @@ class TuningProblem:
     groups : Groups
     splits : tuple of Split
         One held-out split, or K folds; empty where the tuner needs none.
+    parent : ndarray, shape (n_weights,), optional
+        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
     """
 
     full: Risk
     groups: Groups
     splits: tuple[Split, ...] = ()
+    parent: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
@@ -168,6 +176,8 @@ class TuningResult:
     history : list of dict
     noise : float, optional
         Variance that divides the loss beside the precisions, where it was integrated out.
+    gamma : float, optional
+        Times the weights of the parent it is the mean of the prior, where a problem has one.
     """
 
     log_precision: FloatArray
@@ -177,6 +187,7 @@ class TuningResult:
     passes: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     noise: float | None = None
+    gamma: float | None = None
 
     @property
     def precision(self) -> FloatArray:
