@@ -71,6 +71,24 @@ def test_folds_hold_out_every_example_once(n, monkeypatch):
     assert model.nodes_["c"]["gamma"] == 1.0  # nothing of it is held out: the strongest
 
 
+def test_tuning_learns_gamma_and_precisions():
+    """A task like the others is drawn to them, one that is their opposite is not."""
+    data = {"a": drawn(40, 0), "b": drawn(40, 1), "c": drawn(40, 2, 0.9)}
+    model = MultitaskEstimator(SequenceTagger(states="all"), TREE, tuning="implicit", n_jobs=1).fit(data)
+    told = model.nodes_
+    assert told["root"]["gamma"] == 0.0
+    assert told["inner"]["gamma"] > told["c"]["gamma"]
+    assert len({tuple(told[node]["penalty"]) for node in told}) > 1
+    X, y = drawn(100, 7, 0.9)
+    alone = SequenceTagger(states="all", tuning="implicit").fit(*data["c"])
+    assert model.score("c", X, y) > alone.score(X, y) - 0.02
+
+
+def test_wrong_tuning():
+    with pytest.raises(DataError, match="tuning='grid': expected None, 'implicit' or an ImplicitTuner"):
+        MultitaskEstimator(SequenceTagger(), TREE, tuning="grid").fit(three())
+
+
 def test_without_gamma_a_task_is_on_its_own():
     data = three()
     model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, gammas=[0.0], factors=[1.0]).fit(data)

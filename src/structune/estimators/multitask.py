@@ -21,13 +21,15 @@ from structune.executors import make_executor
 from structune.losses import Loss
 from structune.model_files import save_model, unpack_model
 from structune.monitor import Monitor
+from structune.multitask.node_tuning import tune_priors
 from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import fit_tree, node_risks
 from structune.risk import Risk
 from structune.solvers.blas import one_thread
 from structune.solvers.solution import Solution
-from structune.structures.base import Groups, IntArray, Structure
+from structune.structures.base import FloatArray, Groups, IntArray, Structure
+from structune.tuning.implicit import ImplicitTuner
 from structune.tuning.problem import TuningResult
 
 _SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
@@ -49,6 +51,9 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         each node gets the best on held-out examples of the tasks below it.
     factors : sequence of float
         Of the penalty, chosen in the same way.
+    tuning : None, "implicit", or an ImplicitTuner
+        "implicit" learns gamma and a precision for each group of weights, node by node, by the gradient of
+        the held-out loss, instead of trying `gammas` and `factors`. Smooth losses only.
     holdout : float
         Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
     folds : int, optional
@@ -63,7 +68,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
     ----------
     tree_ : TaskTree
     nodes_ : dict of str to dict
-        Of each node with examples: "gamma", "factor", "n_examples", "status".
+        Of each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
     history_ : list of dict
 
     Notes
@@ -91,6 +96,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         gammas: Sequence[float] = _GAMMAS,
         factors: Sequence[float] = _FACTORS,
+        tuning: str | ImplicitTuner | None = None,
         holdout: float = 0.25,
         folds: int | None = None,
         n_jobs: int | None = -1,
@@ -101,6 +107,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         self.tree = tree
         self.gammas = gammas
         self.factors = factors
+        self.tuning = tuning
         self.holdout = holdout
         self.folds = folds
         self.n_jobs = n_jobs
@@ -252,34 +259,48 @@ class _TreeLearner:
         def risks(examples: IntArray) -> dict[str, Risk]:
             task = self.task_of[sequence[examples]]
             shards = {name: shard.take(examples[task == k]) for k, name in enumerate(self.tasks)}
-            return node_risks(self.tree, structure, loss, shards)
+            return node_risks(self.tree, structure, loss, shards, hessian=self.model.hessian)
 
+        tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
-            full, heldout = risks(every), self._heldout(self.task_of[sequence], grid)
-            if heldout:
-                splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
+            full = risks(every)
+            heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
+            splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
+            if tuner:
+                priors = tune_priors(self.tree, full, splits, groups, tuner, monitor)
+            elif splits:
                 priors = choose_priors(self.tree, splits, precision, grid, **ends, monitor=monitor)
             else:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
+        penalties = {
+            node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
+        }
         for node, fit in self.fits.items():
             self.nodes[node] = {
                 "gamma": priors[node].gamma,
                 "factor": priors[node].factor,
+                "penalty": penalties[node].tolist(),
                 "n_examples": sum(map(len, full[node].shards)),
                 "status": fit.status,
             }
         self.history, root = monitor.history, self.tree.root
-        log_precision = np.log(priors[root].factor * precisions)
         passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
         return TuningResult(
-            log_precision, self.fits[root].w, self.fits[root].status, None, passes, self.history
+            np.log(penalties[root]), self.fits[root].w, self.fits[root].status, None, passes, self.history
         )
 
-    def _heldout(self, task: IntArray, grid: NodeGrid) -> list[NDArray[np.bool_]]:
+    def _tuner(self, precisions: FloatArray) -> ImplicitTuner | None:
+        """What tunes, from given precisions on, if anything does."""
+        tuning = self.settings.tuning
+        if tuning is None or isinstance(tuning, ImplicitTuner):
+            return tuning
+        if tuning != "implicit":
+            raise DataError(f"tuning={tuning!r}: expected None, 'implicit' or an ImplicitTuner")
+        return ImplicitTuner(start=precisions, fit_tolerance=self.model.tolerance)
+
+    def _heldout(self, task: IntArray) -> list[NDArray[np.bool_]]:
         """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
-        if len(grid.factors) * len(grid.gammas) == 1:
-            return []
         settings, fold = self.settings, np.full(task.size, -1)
         seed = settings.random_state
         for k in range(len(self.tasks)):

@@ -36,6 +36,11 @@ class NodeGrid:
             if not len(values):
                 raise DataError(f"found no {name} to try, expected one at least")
 
+    @property
+    def size(self) -> int:
+        """How many priors a node may have."""
+        return len(self.factors) * len(self.gammas)
+
     def priors(self, precision: FloatArray, is_root: bool) -> list[NodePrior]:
         """From the strongest to the weakest; gamma means nothing at the root."""
         gammas = (0.0,) if is_root else sorted(self.gammas, reverse=True)
