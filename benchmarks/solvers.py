@@ -4,8 +4,8 @@
     python benchmarks/solvers.py --quick    # smaller problems, into a temporary folder
 
 The structured hinge loss with margin rescaling and one penalty, on classes (500 examples of satimage), chains
-(60 sentences of CoNLL-2000), RNA (sequences of S151Rfam of up to 120 bases) and genes (60 pieces of the genome
-of E. coli, of five genes or so, with wrong starts and stops as the cost). Seconds of the processor, and
+(60 sentences of CoNLL-2000), RNA (sequences of S151Rfam of up to 120 bases) and genes (60 pieces of a genome,
+of five genes or so, with wrong starts and stops as the cost). Seconds of the processor, and
 passes (a decoding of every example with its cost: an oracle call each), until the objective is within a share
 of the best lower bound that any solver found. The n-slack cutting plane solves its quadratic programme over
 all outputs seen by the same interior point method (PIQP) as the bundle its small one; other programmes would
