@@ -1,5 +1,7 @@
 """Sets of genes without introns: the laws, by enumeration; what cannot be encoded."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -57,6 +59,16 @@ def test_long_sequences_without_stops():
     )
     assert np.isfinite(structure.log_partition(w, shard)).all()
     assert structure.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_memory_of_many_candidates():
+    structure, text = OrfGraph(OrfRules()), "ATG" * 30_000
+    structure.encode([text], is_open=True)
+    tracemalloc.start()
+    structure.encode([text], is_open=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * len(text)
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,10 @@ class OrfWeights:
         """
         first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
         bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
-        bases = first[3] + len(_BASES) * np.arange(CONTEXT.size) + context
+        bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
         bases[context == len(_BASES)] = self._signals.stop - self._signals.start
-        return np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins, bases)).astype(np.uint8)
+        others = np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins))
+        return np.column_stack((others.astype(np.uint8), bases))
 
     @cached_property
     def _signals(self) -> slice:
