@@ -79,7 +79,8 @@ def adapt(
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
     _checked(finder)
     genome = annotated_sequences(X, None)
-    learner = copy(finder).set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
+    learner = copy(finder)
+    learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
         for _ in range(rounds):
@@ -87,7 +88,8 @@ def adapt(
             learner.fit([_taught(each, of) for each, of in zip(genome, genes, strict=True)])
             if learner.status_ == "interrupted":
                 raise KeyboardInterrupt
-    return learner.set_params(warm_start=finder.warm_start)
+    learner.set_params(warm_start=finder.warm_start)
+    return learner
 
 
 def _taught(sequence: AnnotatedSequence, genes: Sequence[Transcript]) -> AnnotatedSequence:

@@ -95,7 +95,7 @@ def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list
         (t.start, t.end, None if problem else t) for t, problem in problems.items()
     ]
     unread = [one.span for one in sequence.skipped if one.span is not None]
-    unread += [(0, end - n_bases) for _, end in unread if end > n_bases]  # across the origin
+    unread += [(0, end - n_bases) for start, end in unread if start < n_bases < end]  # across the origin
     items += [(start, end, None) for start, end in unread]
     blocks: list[_Span] = []
     sound: list[bool] = []
