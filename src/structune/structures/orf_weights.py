@@ -9,7 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.kernels.ribosome_site import RUNS, SPACINGS
+from structune.kernels.ribosome_site import RUNS, SHORTEST_RUN, SPACING_STARTS, SPACINGS
 from structune.structures.base import Array, Groups, IntArray
 from structune.structures.orfs import CODON, STARTS, WORD, OrfRules
 
@@ -111,11 +111,16 @@ class OrfWeights:
         out[self._signals] += counts[:-1]
 
     def names(self) -> list[str]:
-        """A name for every weight; the text before the first ``:`` is its group's."""
+        """A name for every weight; the text before the first ``:`` is its group's.
+
+        Lengths, distances and spacings are those at which a bin begins; the longest run stands for longer
+        ones.
+        """
         found = [f"codons: {word}" for word in _words(CODON)]
         found += [f"hexamers: {word}" for word in _words(WORD)]
         found += [f"starts: {codon}" for codon in STARTS]
-        found += [f"ribosome site: run {run}, spacing {s}" for run in range(RUNS) for s in range(SPACINGS)]
+        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
+        found += [f"ribosome site: run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
         found += ["ribosome site: none"]
         found += [f"lengths: {length}" for length in _LENGTHS]
         found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]
