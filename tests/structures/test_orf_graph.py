@@ -84,7 +84,9 @@ def test_genes_that_are_not_there(genes, message):
         OrfGraph(orf_graphs.RULES[0]).encode([TEXT], [genes])
 
 
-@pytest.mark.parametrize("options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}])
+@pytest.mark.parametrize(
+    "options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}]
+)
 def test_wrong_rules(options):
     with pytest.raises(DataError):
         OrfRules(**options)

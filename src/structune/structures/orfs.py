@@ -47,6 +47,12 @@ class OrfRules:
                 f"overlap={self.overlap!r}: expected 0 or more, and less than the shortest gene has, "
                 f"{self.shortest}"
             )
+        if self.shortest < 2 * CODON:
+            raise DataError(
+                f"shortest={self.shortest!r}: expected at least a start and a stop codon, 6 bases"
+            )
+        if self.far < 1:
+            raise DataError(f"far={self.far!r}: expected 1 or more")
 
     @cached_property
     def is_stop(self) -> NDArray[np.bool_]:
