@@ -16,7 +16,7 @@ COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 RULES = (OrfRules(11, 9, 5, 12), OrfRules(4, 12, 0, 20), OrfRules(11, 9, 8, 9))
 STOPS = {11: {"TAA", "TAG", "TGA"}, 4: {"TAA", "TAG"}}
 CONSENSUS = "TAAGGAGGTGA"
-SPACINGS = {s: k for k, some in enumerate([(2, 3, 4), (5, 6), (7, 8), (9, 10), range(11, 16)]) for s in some}
+SPACINGS = {s: some[0] for some in [(2, 3, 4), (5, 6), (7, 8), (9, 10), range(11, 16)] for s in some}
 LENGTHS = (0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200)
 
 
@@ -106,7 +106,7 @@ class Definition:
 
         longest, _, spacing = max((run(s), -abs(s - 7), s) for s in reversed(SPACINGS))
         ties = [s for s in SPACINGS if (run(s), abs(s - 7)) == (longest, abs(spacing - 7))]
-        return "none" if longest < 3 else f"run {min(longest, 6) - 3}, spacing {SPACINGS[min(ties)]}"
+        return "none" if longest < 3 else f"run {min(longest, 6)}, spacing {SPACINGS[min(ties)]}"
 
     def gap(self, before, after):
         distance = after[0] - before[1]

@@ -227,6 +227,16 @@ def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
     assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
 
 
+def test_without_probabilities_no_node_is_nearest(files, tmp_path):
+    path = tmp_path / "m"
+    args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]
+    assert run(*args[0], *args[1]).exit_code == 0
+    message = fail("genes", files / "test.fa", "-m", path, *QUIET)
+    assert f"{path}: expected a ProkaryoticGeneFinder with loss='log'" in message
+    assert "or --task with one of: " in message
+    assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
+
+
 def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
     finder = load(along_tree[0]).model("ab")
     texts = [AnnotatedSequence(name, text) for name, text in read_dna(files / "test.fa")]

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import simulated_orfs as simulated
 from simulated_genes import CODONS, exons
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, nearest_node
 from structune.errors import CapabilityError, DataError
+from structune.estimators import genome_adaptation
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 HALF = [*CODONS[:4], *OTHER[:4]]
@@ -35,6 +37,28 @@ def test_self_training_gains(finder):
     np.testing.assert_array_equal(finder.coef_, weights)
 
 
+def test_penalties_are_the_default_ones():
+    """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
+    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0).fit(KNOWN)
+    found = adapt(one, NEW[:2], rounds=1)
+    assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
+    assert (found.warm_start, one.warm_start, one.groups) == (False, False, "single")
+
+
+def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
+    rounds = []
+
+    def fit(self, X):
+        rounds.append(X)
+        self.status_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        adapt(finder, NEW[:1])
+    assert len(rounds) == 1
+
+
 def test_annotation_is_not_looked_at(finder):
     texts = [each.sequence for each in NEW]
     a, b = (adapt(finder, genome, rounds=1).predict(texts) for genome in (texts, NEW))
@@ -49,6 +73,16 @@ def test_the_nearest_node(tree, codons, far):
     assert scores[far] < 0.7
 
 
+def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
+    seen = []
+    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 100)
+    monkeypatch.setattr(ProkaryoticGeneFinder, "predict", lambda self, X: seen.append(X) or [()] * len(X))
+    nearest_node(tree, ["A" * 30, "C" * 60, "G" * 20])
+    nearest_node(tree, ["A", "ACGT" * 50])
+    assert seen[0] == ["C" * 60, "A" * 30, "G" * 10]
+    assert seen[-1] == ["ACGT" * 25]
+
+
 def test_wrong_input(finder, tree):
     with pytest.raises(DataError, match="found no gene to learn from"):
         adapt(finder, ["ACGT"])
@@ -59,3 +93,7 @@ def test_wrong_input(finder, tree):
         adapt(ProkaryoticGeneFinder(loss="margin"), ["ACGT"])
     with pytest.raises(CapabilityError, match="expected a ProkaryoticGeneFinder"):
         adapt(SequenceTagger(), ["ACGT"])
+    with pytest.raises(CapabilityError, match="found ProkaryoticGeneFinder, expected a MultitaskEstimator"):
+        nearest_node(finder, ["ACGT"])
+    with pytest.raises(NotFittedError):
+        nearest_node(MultitaskEstimator(ProkaryoticGeneFinder(), ["a", "b"]), ["ACGT"])

@@ -89,6 +89,14 @@ def test_wrong_tuning():
         MultitaskEstimator(SequenceTagger(), TREE, tuning="grid").fit(three())
 
 
+def test_of_two_examples_one_is_left_to_learn_from():
+    data = three() | {"a": drawn(2, 0)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], holdout=0.9).fit(
+        data
+    )
+    assert set(model.nodes_) == set(TREE.nodes)
+
+
 def test_without_gamma_a_task_is_on_its_own():
     data = three()
     model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, gammas=[0.0], factors=[1.0]).fit(data)
@@ -172,6 +180,19 @@ def test_the_estimator_is_left_as_it_was():
         (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
+        *(
+            (
+                lambda name=name, v=value: MultitaskEstimator(SequenceTagger(), TREE, **{name: v}).fit(
+                    three()
+                ),
+                said,
+            )
+            for name, values, said in (
+                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number > 1"),
+                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a share between 0 and 1"),
+            )
+            for value in values
+        ),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", []), "task 'd'"),
     ],
 )
@@ -203,6 +224,15 @@ def test_files(tmp_path):
     again.fit(data)
 
 
+def test_files_of_settings_from_numpy(tmp_path):
+    settings = {"gammas": np.array([0, 1]), "factors": np.array([1]), "folds": np.int64(2)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, **settings).fit(three())
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (list(again.gammas), list(again.factors), again.folds) == ([0, 1], [1], 2)
+    assert again.nodes_ == model.nodes_
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -212,6 +242,7 @@ def test_files(tmp_path):
         (lambda header, arrays: header.update(tree="(a,b"), "damaged|Newick|parenthes"),
         (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
         (lambda header, arrays: header["nodes"].pop("a"), "nodes with weights"),
+        (lambda header, arrays: header["parameters"].pop("folds"), "damaged.*'folds'"),
     ],
 )
 def test_damaged_files(tmp_path, change, said):

@@ -134,6 +134,16 @@ def test_what_a_reader_skipped_is_not_taught_as_empty():
     assert [len(text) for text in found.sequences] == [96 + 7, 96 + 8]
 
 
+def test_what_a_reader_skipped_across_the_origin():
+    """Neither of its ends is taught as empty."""
+    one = sequence_of("CCCCCC", "+", "CCCC" * 10, "+", "CC" * 10, "+", "CC")
+    n = len(one.sequence)
+    found = cut_genomes([replace(one, skipped=(Skipped("c", "x", "odd", (n - 1, n + 3)),))], RULES)
+    cuts = ((3 + 6) // 2, (n - 2 + n - 1) // 2)
+    assert found.sequences == [one.sequence[cuts[0] : cuts[1]]]
+    assert len(found.genes[0]) == 3
+
+
 @pytest.mark.parametrize("annotated", [[], [AnnotatedSequence("c", "ACGT")]])
 def test_no_genes(annotated):
     found = cut_genomes(annotated, RULES)

@@ -189,6 +189,7 @@ def test_clones_and_unfitted_models():
         ({"loss": "brier"}, TRAIN, "loss='brier'"),
         ({"groups": "letters"}, TRAIN, "groups='letters'"),
         ({}, "ACGT", "found one str, expected a list"),
+        ({}, None, "found one NoneType, expected a list"),
         ({}, ["ACGT"], "found no gene to learn from"),
         ({}, [AnnotatedSequence("c9", "ACGTJ", ())], "c9: found 'J' at position 5"),
         ({}, [], "found no gene"),
@@ -202,5 +203,16 @@ def test_wrong_input(options, X, message):
 def test_genes_of_other_sequences():
     with pytest.raises(DataError, match="found the genes of 1 sequences, expected those of 4"):
         finder().fit(TRAIN, [[Transcript("c", "+", ((0, 9),), "t", "g")]])
-    with pytest.raises(DataError, match=r"found weights of shape \(1,\)"):
-        finder().fit(TRAIN, sample_weight=np.ones(1))
+    for genes, message in (
+        (5, "found int, expected the genes of each sequence"),
+        ([None] * 4, "c0: found NoneType, expected a list of Transcript"),
+        (TRAIN[0].transcripts[:4], "c0: found Transcript, expected a list of Transcript"),
+    ):
+        with pytest.raises(DataError, match=message):
+            finder().fit(TRAIN, genes)
+    for weights, message in (
+        (np.ones(1), r"found weights of shape \(1,\)"),
+        ([[1.0], 2.0, 3.0, 4.0], "found weights of several shapes"),
+    ):
+        with pytest.raises(DataError, match=message):
+            finder().fit(TRAIN, sample_weight=weights)

@@ -47,8 +47,9 @@ def test_proteins():
     assert protein("ATGTGATAA") == "M*"
     assert protein("ATGNNNGCNAA") == "MXA"
     assert protein("A") == ""
-    with pytest.raises(DataError, match="found the genetic code 7, expected one of 1, 2"):
-        protein("ATG", 7)
+    for code in (7, "11", [11], True, None):
+        with pytest.raises(DataError, match=r"found the genetic code .*, expected one of 1, 2"):
+            protein("ATG", code)
 
 
 @pytest.mark.parametrize(

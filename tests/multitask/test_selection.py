@@ -1,5 +1,6 @@
 """The choice of priors: by held-out loss, one node at a time."""
 
+import weakref
 from itertools import product
 
 import numpy as np
@@ -9,9 +10,10 @@ from maxima import enumerated
 from structune.errors import DataError
 from structune.losses import LogLoss
 from structune.margin_losses import MarginLoss
+from structune.multitask import selection
 from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import NodePrior, fit_tree, node_risks
+from structune.multitask.tree_fit import NodePrior, fit_node, fit_tree, node_risks
 
 TREE = TaskTree.from_nested({"root": ["a", "b"]})
 GRID = NodeGrid((0.01, 1.0, 100.0), (0.0, 0.5, 1.0))
@@ -72,6 +74,23 @@ def test_losses_of_folds_are_added():
     ]
     own = loss_of({"root": chosen["root"], "a": chosen["a"]}, "a")
     assert own == pytest.approx(min(every), rel=1e-4)
+
+
+def test_weights_that_are_not_chosen_are_not_kept(monkeypatch):
+    """Of many priors and weights they would fill the memory."""
+    train, heldout, precision = halves()
+    refs, most = [], 0
+
+    def spy(*args, **options):
+        nonlocal most
+        fit = fit_node(*args, **options)
+        refs.append(weakref.ref(fit.w))
+        most = max(most, sum(ref() is not None for ref in refs))
+        return fit
+
+    monkeypatch.setattr(selection, "fit_node", spy)
+    choose_priors(TREE, [(train, heldout)], precision, GRID)
+    assert most <= 6
 
 
 def test_of_equals_the_strongest():

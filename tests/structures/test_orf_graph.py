@@ -1,5 +1,7 @@
 """Sets of genes without introns: the laws, by enumeration; what cannot be encoded."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,6 +61,16 @@ def test_long_sequences_without_stops():
     assert structure.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
 
 
+def test_memory_of_many_candidates():
+    structure, text = OrfGraph(OrfRules()), "ATG" * 30_000
+    structure.encode([text], is_open=True)
+    tracemalloc.start()
+    structure.encode([text], is_open=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * len(text)
+
+
 @pytest.mark.parametrize(
     ("genes", "message"),
     [
@@ -72,7 +84,9 @@ def test_genes_that_are_not_there(genes, message):
         OrfGraph(orf_graphs.RULES[0]).encode([TEXT], [genes])
 
 
-@pytest.mark.parametrize("options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}])
+@pytest.mark.parametrize(
+    "options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}]
+)
 def test_wrong_rules(options):
     with pytest.raises(DataError):
         OrfRules(**options)

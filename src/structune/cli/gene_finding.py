@@ -15,7 +15,7 @@ from structune.cli.batches import Progress, UntilError
 from structune.cli.gene_data import Finder, open_finder, predicted
 from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 from structune.estimators.genome_adaptation import adapt, nearest_node
 from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
@@ -57,7 +57,11 @@ def run(request: Request) -> int:
         return held
 
     def nearest(model: MultitaskEstimator) -> str:
-        node = nearest_node(model, whole())
+        try:
+            node = nearest_node(model, whole())
+        except CapabilityError as error:
+            nodes = ", ".join(model.tree_.nodes)
+            raise CapabilityError(f"{request.model}: {error}; or --task with one of: {nodes}") from None
         typer.echo(f"structune: {request.source}: found {node!r} nearest", err=True)
         return node
 

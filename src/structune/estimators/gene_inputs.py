@@ -15,7 +15,7 @@ from structune.structures.state_machine import encode_letters
 
 def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
     """What was given, as annotated sequences of nucleotides."""
-    if isinstance(X, str | AnnotatedSequence):
+    if isinstance(X, str | AnnotatedSequence) or not isinstance(X, Iterable):
         raise DataError(f"found one {type(X).__name__}, expected a list of sequences")
     found = [
         item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
@@ -25,6 +25,8 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
         encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide
     if y is None:
         return found
+    if not isinstance(y, Iterable):
+        raise DataError(f"found {type(y).__name__}, expected the genes of each sequence")
     genes = list(y)
     if len(genes) != len(found):
         raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
@@ -41,6 +43,8 @@ def _text(item: Any, s: int) -> str:
 
 
 def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
+    if not isinstance(given, Iterable):
+        raise DataError(f"{name}: found {type(given).__name__}, expected a list of Transcript")
     found = tuple(given)
     for t in found:
         if not isinstance(t, Transcript):
@@ -50,7 +54,10 @@ def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
 
 def of_each(values: Any, sequences: Sequence[AnnotatedSequence], what: str) -> np.ndarray:
     """Values of which there is to be one a sequence, as an array."""
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        raise DataError(f"found {what} of several shapes, expected ({len(sequences)},)") from None
     if found.shape != (len(sequences),):
         raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
     return found

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError
 from structune.estimators.gene_examples import SkippedGenesWarning
@@ -24,7 +25,7 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
     """The node of a tree of organisms whose model suits a genome best.
 
     That which is sure of most: the sum of the lengths of the genes that it finds, times their probabilities.
-    The longest sequences count, up to about a million bases.
+    The first million bases count, those of long sequences first.
 
     Parameters
     ----------
@@ -35,9 +36,12 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
     Raises
     ------
     CapabilityError
-        A model of something else, or without probabilities.
+        Not a tree of such models, or one without probabilities.
     """
-    sample = _longest(annotated_sequences(X, None))
+    if not isinstance(model, MultitaskEstimator):
+        raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
+    check_is_fitted(model, "model_")
+    sample = _sample(annotated_sequences(X, None))
 
     def sure_of(node: str) -> float:
         genes = _checked(model.model(node)).predict(sample)
@@ -52,7 +56,7 @@ def adapt(
     """A finder for a genome without annotation, learned from what another one finds there.
 
     In each round the genes of a probability of at least a half are taken for annotated ones, others left out
-    with what they touch, and all weights learned from them with the default penalties.
+    with what they touch, and all weights learned from them with the default penalties, those of kinds.
 
     Parameters
     ----------
@@ -68,18 +72,24 @@ def adapt(
         Nothing was found that could be learned from.
     CapabilityError
         A model without probabilities.
+    KeyboardInterrupt
+        A fit ends with the best so far; but this is one of many, and the others would go on.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
     _checked(finder)
     genome = annotated_sequences(X, None)
+    learner = copy(finder)
+    learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
         for _ in range(rounds):
-            genes = finder.predict(genome)
-            taught = [_taught(each, of) for each, of in zip(genome, genes, strict=True)]
-            finder = copy(finder).set_params(tuning=None, penalty=None, warm_start=True).fit(taught)
-    return finder
+            genes = learner.predict(genome)
+            learner.fit([_taught(each, of) for each, of in zip(genome, genes, strict=True)])
+            if learner.status_ == "interrupted":
+                raise KeyboardInterrupt
+    learner.set_params(warm_start=finder.warm_start)
+    return learner
 
 
 def _taught(sequence: AnnotatedSequence, genes: Sequence[Transcript]) -> AnnotatedSequence:
@@ -90,10 +100,15 @@ def _taught(sequence: AnnotatedSequence, genes: Sequence[Transcript]) -> Annotat
     return replace(sequence, transcripts=sure, skipped=unsure)
 
 
-def _longest(sequences: Sequence[AnnotatedSequence]) -> list[AnnotatedSequence]:
-    by_length = sorted(sequences, key=lambda each: -len(each.sequence))
-    before = np.cumsum([0, *(len(each.sequence) for each in by_length)])
-    return [each for each, n in zip(by_length, before, strict=False) if n < _ENOUGH]
+def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
+    """Enough bases, of the longest sequences."""
+    found, n = list[str](), 0
+    for each in sorted(sequences, key=lambda each: -len(each.sequence)):
+        found.append(each.sequence[: _ENOUGH - n])
+        n += len(found[-1])
+        if n == _ENOUGH:
+            break
+    return found
 
 
 def _checked(finder: ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:

@@ -132,6 +132,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         """
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model = self._checked_estimator()
+        self._check_splits()
         tasks = list(data)
         sizes = [_n_sequences(task, *data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
@@ -154,6 +155,13 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(model, name, None) is not None:
                 raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected None")
         return model
+
+    def _check_splits(self) -> None:
+        is_whole = isinstance(self.folds, int | np.integer) and not isinstance(self.folds, bool)
+        if self.folds is not None and not (is_whole and self.folds > 1):
+            raise DataError(f"folds={self.folds!r}: expected None or a whole number > 1")
+        if not isinstance(self.holdout, float | np.floating) or not 0 < self.holdout < 1:
+            raise DataError(f"holdout={self.holdout!r}: expected a share between 0 and 1")
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -192,7 +200,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
             "estimator": {"kind": self.model_._kind, **header},
             "tree": self.tree_.to_newick(),
             "nodes": self.nodes_,
-            "parameters": {name: getattr(self, name) for name in _SAVED},
+            "parameters": {name: np.asarray(getattr(self, name)).tolist() for name in _SAVED},
             "history": self.history_,
         }
         own = {"weights": np.array(list(self.weights_.values())), **pack_names("node", names)}
@@ -248,7 +256,8 @@ class _TreeLearner:
         self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
     ) -> TuningResult:
         sequence, precisions = np.asarray(example_groups), self.model._precisions(groups)
-        grid, precision = NodeGrid(self.settings.factors, self.settings.gammas), groups.spread(precisions)
+        tried = (np.asarray(values).tolist() for values in (self.settings.factors, self.settings.gammas))
+        grid, precision = NodeGrid(*tried), groups.spread(precisions)  # plain numbers, as for a file
         every = np.arange(len(shard))
         ends: dict[str, Any] = {
             "executor": make_executor(self.settings.n_jobs),
@@ -308,10 +317,15 @@ class _TreeLearner:
             if own.size < 2:
                 continue
             splitter = (
-                ShuffleSplit(1, test_size=settings.holdout, random_state=seed)
+                ShuffleSplit(1, test_size=_n_heldout(settings.holdout, own.size), random_state=seed)
                 if settings.folds is None
                 else KFold(min(settings.folds, own.size), shuffle=True, random_state=seed)
             )
             for f, (_, heldout) in enumerate(splitter.split(own)):
                 fold[own[heldout]] = f
         return [fold == f for f in range(fold.max(initial=-1) + 1)]
+
+
+def _n_heldout(share: float, n: int) -> int:
+    """At least one example, and one is left to learn from."""
+    return min(int(np.ceil(share * n)), n - 1)

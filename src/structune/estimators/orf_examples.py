@@ -75,7 +75,7 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
     found = {t: reasons[t] for t in by_position(reasons)}
     sound = [t for t, problem in found.items() if not problem]
     for a, b in pairwise(sound):
-        if b.start < a.end - rules.overlap or b.start == a.start:
+        if b.start < a.end - rules.overlap:
             found[a] = found[b] = f"overlaps another gene by more than {rules.overlap} bases"
     return found
 
@@ -90,10 +90,13 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
 
 def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list[_Span]:
     """The sequence, cut wherever there is a base between genes."""
+    n_bases = len(sequence.sequence)
     items: list[tuple[int, int, Transcript | None]] = [
         (t.start, t.end, None if problem else t) for t, problem in problems.items()
     ]
-    items += [(*one.span, None) for one in sequence.skipped if one.span is not None]
+    unread = [one.span for one in sequence.skipped if one.span is not None]
+    unread += [(0, end - n_bases) for start, end in unread if start < n_bases < end]  # across the origin
+    items += [(start, end, None) for start, end in unread]
     blocks: list[_Span] = []
     sound: list[bool] = []
     for start, end, t in sorted(items, key=lambda item: item[:2]):
@@ -103,7 +106,7 @@ def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list
         last = blocks[-1]
         last.genes.extend([t] if t else [])
         blocks[-1], sound[-1] = last._replace(end=max(last.end, end)), sound[-1] and t is not None
-    cuts = [0, *((a.end + b.start) // 2 for a, b in pairwise(blocks)), len(sequence.sequence)]
+    cuts = [0, *((a.end + b.start) // 2 for a, b in pairwise(blocks)), n_bases]
     return [
         _Span(a, b, block.genes if is_sound else [])
         for (a, b), block, is_sound in zip(pairwise(cuts), blocks, sound, strict=False)

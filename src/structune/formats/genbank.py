@@ -21,6 +21,7 @@ from structune.formats.dna import check_dna
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
+_OTHER_ORDER = "parts in another order than on the strand (across the origin, or trans-splicing)"
 _STRANDS = {1: "+", -1: "-"}
 
 
@@ -116,7 +117,7 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
             continue
         name, gene = _names(record.id, feature, used)
         if reason := _unusable(feature):
-            skipped.append(Skipped(record.id, name, reason, _place(feature)))
+            skipped.append(Skipped(record.id, name, reason, _place(feature, len(sequence))))
         else:
             transcripts.append(_transcript(record.id, feature.location, name, gene))
     return AnnotatedSequence(record.id, sequence, tuple(_with_copies_apart(transcripts)), tuple(skipped))
@@ -197,7 +198,7 @@ def _scattered(location: Location) -> str:
     if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
         return "parts on two strands"
     if any(b.start < a.start for a, b in pairwise(_ascending(location))):
-        return "parts in another order than on the strand (across the origin, or trans-splicing)"
+        return _OTHER_ORDER
     return ""
 
 
@@ -207,12 +208,19 @@ def _ascending(location: Location) -> list[Location]:
     return parts if location.parts[0].strand == 1 else parts[::-1]
 
 
-def _place(feature: SeqFeature) -> tuple[int, int] | None:
-    """The span of parts of one place."""
+def _place(feature: SeqFeature, n_bases: int) -> tuple[int, int] | None:
+    """The span of parts of one place; beyond the end, if across the origin."""
     location = feature.location
-    if location is None or "trans_splicing" in feature.qualifiers or _scattered(location):
+    if location is None or "trans_splicing" in feature.qualifiers:
         return None
+    if reason := _scattered(location):
+        return _across_the_origin(_ascending(location), n_bases) if reason == _OTHER_ORDER else None
     return int(location.start), int(location.end)
+
+
+def _across_the_origin(parts: list[Location], n_bases: int) -> tuple[int, int] | None:
+    back = [(int(a.end), int(b.start)) for a, b in pairwise(parts) if b.start < a.start]
+    return (int(parts[0].start), n_bases + int(parts[-1].end)) if back == [(n_bases, 0)] else None
 
 
 def _unusable_start(feature: SeqFeature) -> str:

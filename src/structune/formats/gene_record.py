@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from numbers import Integral
 from typing import NamedTuple
 
 from Bio.Data import CodonTable
@@ -106,7 +107,10 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript of a file that was left out, and why; its start and end, where it lies in one place."""
+    """A transcript of a file that was left out, and why; its start and end, where it lies in one place.
+
+    The end is beyond that of the sequence if the transcript goes across the origin of a circle.
+    """
 
     contig: str
     name: str
@@ -178,7 +182,7 @@ def genetic_code(code: int) -> CodonTable.CodonTable:
         There is none.
     """
     tables = CodonTable.unambiguous_dna_by_id
-    if code not in tables:
+    if not isinstance(code, Integral) or isinstance(code, bool) or code not in tables:
         raise DataError(f"found the genetic code {code!r}, expected one of {', '.join(map(str, tables))}")
     return tables[code]
 

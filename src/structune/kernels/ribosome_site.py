@@ -7,11 +7,11 @@ from structune.kernels._jit import kernel
 # TAAGGAGGTGA, complementary to the 3' end of the 16S RNA; spacings count from behind GGAGG
 _CONSENSUS = np.array([3, 0, 0, 2, 2, 0, 2, 2, 3, 2, 0], np.int8)
 _CORE_END = 8
-_SHORTEST_RUN, _LONGEST_RUN = 3, 6
-_SPACING_STARTS = np.array([2, 5, 7, 9, 11])
+SHORTEST_RUN, _LONGEST_RUN = 3, 6
+SPACING_STARTS = np.array([2, 5, 7, 9, 11])
 _MOST_SPACING = 16
 _USUAL_SPACING = 7
-RUNS, SPACINGS = _LONGEST_RUN - _SHORTEST_RUN + 1, _SPACING_STARTS.size
+RUNS, SPACINGS = _LONGEST_RUN - SHORTEST_RUN + 1, SPACING_STARTS.size
 
 
 @kernel
@@ -21,16 +21,16 @@ def ribosome_sites(letters, starts, out):
     The best has the longest run of bases as in the consensus, of equal ones the spacing nearest to the usual.
     """
     for k in range(starts.size):
-        longest, at = _SHORTEST_RUN - 1, 0
-        for spacing in range(_SPACING_STARTS[0], _MOST_SPACING):
+        longest, at = SHORTEST_RUN - 1, 0
+        for spacing in range(SPACING_STARTS[0], _MOST_SPACING):
             run = _run(letters, starts[k] - spacing - _CORE_END, starts[k])
             nearer = abs(spacing - _USUAL_SPACING) < abs(at - _USUAL_SPACING)
             if run > longest or (run == longest and at and nearer):
                 longest, at = run, spacing
         out[k] = RUNS * SPACINGS
         if at:
-            place = np.searchsorted(_SPACING_STARTS, at, side="right") - 1
-            out[k] = (min(longest, _LONGEST_RUN) - _SHORTEST_RUN) * SPACINGS + place
+            place = np.searchsorted(SPACING_STARTS, at, side="right") - 1
+            out[k] = (min(longest, _LONGEST_RUN) - SHORTEST_RUN) * SPACINGS + place
 
 
 @kernel

@@ -100,7 +100,7 @@ def choose_priors(
         priors = grid.priors(precision, tree.parent(node) is None)
         if not any(node in heldout for _, heldout in splits):
             priors = priors[:1]
-        results = [(prior, *tried(node, prior)) for prior in priors]
+        results = ((prior, *tried(node, prior)) for prior in priors)  # weights of the best alone are kept
         return min(results, key=lambda result: result[2])  # the first of equals
 
     for level in tree.levels:

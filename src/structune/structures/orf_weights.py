@@ -9,7 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.kernels.ribosome_site import RUNS, SPACINGS
+from structune.kernels.ribosome_site import RUNS, SHORTEST_RUN, SPACING_STARTS, SPACINGS
 from structune.structures.base import Array, Groups, IntArray
 from structune.structures.orfs import CODON, STARTS, WORD, OrfRules
 
@@ -93,9 +93,10 @@ class OrfWeights:
         """
         first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
         bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
-        bases = first[3] + len(_BASES) * np.arange(CONTEXT.size) + context
+        bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
         bases[context == len(_BASES)] = self._signals.stop - self._signals.start
-        return np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins, bases)).astype(np.uint8)
+        others = np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins))
+        return np.column_stack((others.astype(np.uint8), bases))
 
     @cached_property
     def _signals(self) -> slice:
@@ -110,11 +111,16 @@ class OrfWeights:
         out[self._signals] += counts[:-1]
 
     def names(self) -> list[str]:
-        """A name for every weight; the text before the first ``:`` is its group's."""
+        """A name for every weight; the text before the first ``:`` is its group's.
+
+        Lengths, distances and spacings are those at which a bin begins; the longest run stands for longer
+        ones.
+        """
         found = [f"codons: {word}" for word in _words(CODON)]
         found += [f"hexamers: {word}" for word in _words(WORD)]
         found += [f"starts: {codon}" for codon in STARTS]
-        found += [f"ribosome site: run {run}, spacing {s}" for run in range(RUNS) for s in range(SPACINGS)]
+        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
+        found += [f"ribosome site: run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
         found += ["ribosome site: none"]
         found += [f"lengths: {length}" for length in _LENGTHS]
         found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]

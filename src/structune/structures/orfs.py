@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.formats.gene_record import genetic_code
-from structune.structures.base import Array, IntArray
+from structune.structures.base import IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
@@ -48,6 +47,12 @@ class OrfRules:
                 f"overlap={self.overlap!r}: expected 0 or more, and less than the shortest gene has, "
                 f"{self.shortest}"
             )
+        if self.shortest < 2 * CODON:
+            raise DataError(
+                f"shortest={self.shortest!r}: expected at least a start and a stop codon, 6 bases"
+            )
+        if self.far < 1:
+            raise DataError(f"far={self.far!r}: expected 1 or more")
 
     @cached_property
     def is_stop(self) -> NDArray[np.bool_]:
@@ -110,10 +115,10 @@ def _of_frame(
     return stops[of[is_long]], starts[is_long]
 
 
-def numbers(letters: NDArray[np.int8], length: int) -> IntArray:
-    """Words from each position on as numbers in base 4; ``4 ** length`` for one with an unknown base."""
+def numbers(letters: NDArray[np.int8], length: int) -> NDArray[np.int16]:
+    """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
     n = max(letters.size - length + 1, 0)
-    found, known = np.zeros(n, np.int64), np.ones(n, bool)
+    found, known = np.zeros(n, np.int16), np.ones(n, bool)  # whole genomes: eight bytes each would be a lot
     for k in range(length):
         part = letters[k : k + n]
         found = 4 * found + part
@@ -137,7 +142,7 @@ def frame_words(letters: NDArray[np.int8], strand: Strand) -> tuple[NDArray[np.i
     n_words = np.maximum((strand.stops - first) // CODON - 1, 0)
     before = np.repeat(np.cumsum(n_words) - n_words, n_words)
     places = np.repeat(first, n_words) + CODON * (np.arange(n_words.sum()) - before)
-    words = numbers(letters, WORD).astype(np.int16)[places]
+    words = numbers(letters, WORD)[places]
     return words, n_words, (strand.starts - np.repeat(first, strand.n_candidates)) // CODON
 
 
@@ -145,17 +150,13 @@ def letters_at(letters: NDArray[np.int8], starts: IntArray, places: IntArray) ->
     """The letters at `places` relative to each start, shape (n, n_places); 4 outside of the sequence."""
     before, after = max(0, -int(places.min())), max(0, int(places.max()) + 1)
     padded = np.pad(letters, (before, after), constant_values=4)
-    return np.asarray(padded[starts[:, None] + (places + before)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, before + after)
+    return np.asarray(windows[starts][:, places + before])
 
 
 def reverse_complement(letters: NDArray[np.int8]) -> NDArray[np.int8]:
     """The other strand."""
     return np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1]
-
-
-def joined(parts: Iterable[Any], dtype: Any) -> Array:
-    """Arrays in a row; none is fine."""
-    return np.concatenate([*parts, np.empty(0, dtype)], dtype=dtype, casting="unsafe")
 
 
 def _number(codon: str) -> int:
