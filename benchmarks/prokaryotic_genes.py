@@ -61,7 +61,7 @@ Prediction = Callable[[AnnotatedSequence], Sequence[Transcript]]
 def parts_of(name: str) -> tuple[AnnotatedSequence, AnnotatedSequence, AnnotatedSequence]:
     """The chromosome, its first thousand genes, and what lies behind them."""
     whole = max(load_genes(name), key=lambda each: len(each.sequence))
-    cut = sorted(t.end for t in whole.transcripts)[TRAIN_GENES] + GAP
+    cut = sorted(t.end for t in whole.transcripts)[TRAIN_GENES - 1] + GAP
     return whole, window(whole, 0, cut), window(whole, cut, len(whole.sequence))
 
 
