@@ -163,6 +163,8 @@ class Run:
                             log(f"{name}, split {k}, {features}, {method}: {text(scores([found[method]]))}")
         known = self.result["sets"]
         self.result["summary"] = {name: summary(found) for name, found in known.items()}
+        if known.get("fly"):  # what AUGUSTUS was measured on
+            self.result["first split of the fly"] = summary(known["fly"][:1])["full"]
         self.result["all sets"] = compared([row for found in known.values() for row in found])
         self._save()
 
