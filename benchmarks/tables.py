@@ -599,7 +599,8 @@ def gene_speed() -> str:
 def prokaryotic_genes() -> str:
     data, rows = result("prokaryotic_genes"), []
     for name, genome in data["genomes"].items():
-        for method, row in genome["methods"].items():
+        for method in ("structune", "pyrodigal"):
+            row = genome["methods"][method]
             accuracy = [
                 f"{100 * row[level]['sensitivity']:.1f} / {100 * row[level]['precision']:.1f}"
                 for level in ("stop", "gene")
