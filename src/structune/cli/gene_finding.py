@@ -70,36 +70,32 @@ def run(request: Request) -> int:
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
             finder = adapt(finder, whole(), request.adapt)
+        _write(request, finder, held or _sequences(request.source))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
-    return _write(request, finder, held or _sequences(request.source))
+    return 0
 
 
-def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> int:
+def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> None:
     source = UntilError(sequences)
     proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
-    try:
-        with (
-            open_text("-" if request.output is None else str(request.output)) as out,
-            proteins as fasta,
-            closing(predicted(finder, source)) as found,
-            Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
-        ):
-            head = GFF3_HEAD
-            for some in found:
-                for each, genes in some:
-                    out.write(head + gff3_text(genes))
-                    if fasta is not None:
-                        fasta.write(_proteins(finder, AnnotatedSequence(each.name, each.sequence, genes)))
-                    head = ""
-                out.flush()
-                progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
-    except KeyboardInterrupt:
-        typer.echo("structune: interrupted", err=True)
-        return INTERRUPTED
+    with (
+        open_text("-" if request.output is None else str(request.output)) as out,
+        proteins as fasta,
+        closing(predicted(finder, source)) as found,
+        Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
+    ):
+        head = GFF3_HEAD
+        for some in found:
+            for each, genes in some:
+                out.write(head + gff3_text(genes))
+                if fasta is not None:
+                    fasta.write(_proteins(finder, AnnotatedSequence(each.name, each.sequence, genes)))
+                head = ""
+            out.flush()
+            progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
-    return 0
 
 
 def _proteins(finder: Finder, found: AnnotatedSequence) -> str:

@@ -15,7 +15,7 @@ from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.structures.base import FloatArray, IntArray
 
 _CODON = 3
-_AS_DNA = str.maketrans("Uu", "Tt")
+AS_DNA = str.maketrans("Uu", "Tt")
 
 
 class SkippedGenesWarning(UserWarning):
@@ -74,7 +74,7 @@ def cut_examples(
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(_AS_DNA)
+        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(AS_DNA)
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
         close = _are_close(_pairs(spans))

@@ -12,10 +12,9 @@ from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_examples import cut_examples
-from structune.estimators.gene_inputs import annotated_sequences, named_genes, of_each
+from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
 from structune.losses import Loss
-from structune.metrics.genes import gene_scores
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
 from structune.structures.gene_paths import gene_path, path_genes
@@ -208,8 +207,8 @@ class GeneFinder(StructuredEstimator):
             for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
         ]
         source = [s for s, _, _ in examples.spans]
-        weights = None if sample_weight is None else of_each(sample_weight, annotated, "weights")[source]
-        kept = None if groups is None else of_each(groups, annotated, "groups")[source]
+        weights = of_examples(sample_weight, annotated, "weights", source)
+        kept = of_examples(groups, annotated, "groups", source)
         parts = None if values is None else examples.parts(values)
         shard = machine.encode(_inputs(examples.sequences, parts), paths, weights)
         self._learn(machine, loss, shard, self._start(machine), kept)
@@ -280,10 +279,7 @@ class GeneFinder(StructuredEstimator):
             As in `fit`.
         """
         annotated = annotated_sequences(X, y)
-        true, found = {}, {}
-        for s, (sequence, genes) in enumerate(zip(annotated, self.predict(annotated, tracks), strict=True)):
-            true[str(s)], found[str(s)] = sequence.transcripts, genes
-        return gene_scores(true, found).exon.f1
+        return exon_f1(annotated, self.predict(annotated, tracks))
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
+from structune.metrics.genes import gene_scores
 from structune.structures.state_machine import encode_letters
 
 
@@ -52,15 +53,19 @@ def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
     return found
 
 
-def of_each(values: Any, sequences: Sequence[AnnotatedSequence], what: str) -> np.ndarray:
-    """Values of which there is to be one a sequence, as an array."""
+def of_examples(
+    values: Any, sequences: Sequence[AnnotatedSequence], what: str, sources: Sequence[int]
+) -> np.ndarray | None:
+    """What is given for each sequence, if anything is, for the examples that were cut from them."""
+    if values is None:
+        return None
     try:
         found = np.asarray(values)
     except ValueError:  # lists of several lengths
         raise DataError(f"found {what} of several shapes, expected ({len(sequences)},)") from None
     if found.shape != (len(sequences),):
         raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
-    return found
+    return np.asarray(found[sources])
 
 
 def named_genes(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -> tuple[Transcript, ...]:
@@ -69,3 +74,10 @@ def named_genes(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -
         Transcript(contig, strand, exons, f"{contig}.g{k}.t1", f"{contig}.g{k}", score)
         for k, (strand, exons, score) in enumerate(genes, 1)
     )
+
+
+def exon_f1(annotated: Sequence[AnnotatedSequence], predicted: Sequence[Iterable[Transcript]]) -> float:
+    """F1 of exons, both ends of which must be right; sequences may have the same name."""
+    true = {str(s): sequence.transcripts for s, sequence in enumerate(annotated)}
+    found = {str(s): genes for s, genes in enumerate(predicted)}
+    return gene_scores(true, found).exon.f1

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from structune.estimators.gene_examples import Examples
+from structune.estimators.gene_examples import AS_DNA, Examples
 from structune.formats.gene_checks import coding_problems
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 from structune.structures.orf_encoding import Gene
 from structune.structures.orfs import STARTS, OrfRules
 
 _GENES = 5  # of an example, if there is room between them
-_AS_DNA = str.maketrans("Uu", "Tt")
+_Item = tuple[int, int, Transcript | None]  # start, end, and the gene if it can be learned from
 
 
 @dataclass
@@ -52,7 +52,7 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
     """
     found = OrfExamples()
     for s, sequence in enumerate(annotated):
-        bases = sequence.sequence.translate(_AS_DNA)
+        bases = sequence.sequence.translate(AS_DNA)
         found.skipped += sequence.skipped
         problems = _problems(sequence.transcripts, bases, rules)
         spans = _spans(sequence, problems)
@@ -91,26 +91,34 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
 def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list[_Span]:
     """The sequence, cut wherever there is a base between genes."""
     n_bases = len(sequence.sequence)
-    items: list[tuple[int, int, Transcript | None]] = [
-        (t.start, t.end, None if problem else t) for t, problem in problems.items()
-    ]
+    items: list[_Item] = [(t.start, t.end, None if problem else t) for t, problem in problems.items()]
     unread = [one.span for one in sequence.skipped if one.span is not None]
     unread += [(0, end - n_bases) for start, end in unread if start < n_bases < end]  # across the origin
     items += [(start, end, None) for start, end in unread]
-    blocks: list[_Span] = []
-    sound: list[bool] = []
-    for start, end, t in sorted(items, key=lambda item: item[:2]):
-        if not blocks or start > blocks[-1].end:
-            blocks.append(_Span(start, end, []))
-            sound.append(True)
-        last = blocks[-1]
-        last.genes.extend([t] if t else [])
-        blocks[-1], sound[-1] = last._replace(end=max(last.end, end)), sound[-1] and t is not None
-    cuts = [0, *((a.end + b.start) // 2 for a, b in pairwise(blocks)), n_bases]
+    blocks = _blocks(sorted(items, key=lambda item: item[:2]))
+    cuts = [0, *((_end(a) + b[0][0]) // 2 for a, b in pairwise(blocks)), n_bases]
+    genes = [[t for *_, t in block if t] for block in blocks]
     return [
-        _Span(a, b, block.genes if is_sound else [])
-        for (a, b), block, is_sound in zip(pairwise(cuts), blocks, sound, strict=False)
+        _Span(a, b, some if len(some) == len(block) else [])
+        for (a, b), some, block in zip(pairwise(cuts), genes, blocks, strict=False)
     ]
+
+
+def _blocks(items: Iterable[_Item]) -> list[list[_Item]]:
+    """Runs of items that overlap or touch; they come by start."""
+    found: list[list[_Item]] = []
+    end = 0
+    for item in items:
+        if found and item[0] <= end:
+            found[-1].append(item)
+        else:
+            found.append([item])
+        end = max(end, item[1])
+    return found
+
+
+def _end(block: Iterable[_Item]) -> int:
+    return max(end for _, end, _ in block)
 
 
 def _skipped(name: str, spans: Sequence[_Span], problems: dict[Transcript, str]) -> Iterator[Skipped]:

@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from structune.errors import ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
-from structune.estimators.gene_inputs import annotated_sequences, named_genes, of_each
+from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.estimators.orf_examples import cut_genomes
 from structune.executors import make_executor
 from structune.formats.gene_record import AnnotatedSequence, Transcript
 from structune.losses import Loss
-from structune.metrics.genes import gene_scores
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray, Groups
 from structune.structures.orf_graph import OrfGraph
@@ -159,9 +158,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         loss, annotated, graph = self._make_loss(), annotated_sequences(X, y), self._graph()
         examples = cut_genomes(annotated, graph.rules)
         examples.report()
-        source = examples.sources
-        weights = None if sample_weight is None else of_each(sample_weight, annotated, "weights")[source]
-        kept = None if groups is None else of_each(groups, annotated, "groups")[source]
+        weights = of_examples(sample_weight, annotated, "weights", examples.sources)
+        kept = of_examples(groups, annotated, "groups", examples.sources)
         shard = graph.encode(examples.sequences, examples.genes, weights)
         self._learn(graph, loss, shard, self._start(graph), kept)
         self.graph_, self.skipped_ = graph, examples.skipped
@@ -219,9 +217,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             As in `fit`.
         """
         annotated = annotated_sequences(X, y)
-        true = {str(s): sequence.transcripts for s, sequence in enumerate(annotated)}
-        found = {str(s): genes for s, genes in enumerate(self.predict(annotated))}
-        return gene_scores(true, found).exon.f1
+        return exon_f1(annotated, self.predict(annotated))
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels._jit import kernel
+from structune.kernels.log_sums import add_logs
 
 
 class Shares(NamedTuple):
@@ -15,16 +16,6 @@ class Shares(NamedTuple):
     gap_x: Any
     gap_y: Any
     done: Any
-
-
-@kernel
-def _plus(a, b):
-    """log(exp(a) + exp(b))."""
-    if a.real < b.real:
-        a, b = b, a
-    if b.real == -np.inf:
-        return a
-    return a + np.log(1.0 + np.exp(b - a))
 
 
 @kernel
@@ -41,17 +32,17 @@ def log_forward(match, f, cells, rows, ends):
             start = _begin(f, i, j)
             if i and j:
                 rows.match[i, j] = match[i - 1, j - 1] + rows.start[i - 1, j - 1]
-                start = _plus(start, rows.match[i, j])
+                start = add_logs(start, rows.match[i, j])
             if i:
                 for k in range(L):
                     rows.gap_x[i, k, j] = _into_x(f, rows, i, j, k)
-                start = _plus(start, _done(f, rows, i, j))
+                start = add_logs(start, _done(f, rows, i, j))
             if i and j:
                 for k in range(L):
                     rows.gap_y[i, k, j] = _into_y(f, rows, i, j, k)
-                    start = _plus(start, rows.gap_y[i, k, j] + y.closes[j - 1])
+                    start = add_logs(start, rows.gap_y[i, k, j] + y.closes[j - 1])
             rows.start[i, j] = start
-            ends[i] = _plus(ends[i], _end(f, rows, i, j))
+            ends[i] = add_logs(ends[i], _end(f, rows, i, j))
 
 
 @kernel
@@ -75,7 +66,7 @@ def _into_x(f, rows, i, j, k):
     else:
         value = rows.gap_x[i - 1, k - 1, j] + residue + t[k]
     if k == L - 1:
-        value = _plus(value, rows.gap_x[i - 1, k, j] + residue + t[L])
+        value = add_logs(value, rows.gap_x[i - 1, k, j] + residue + t[L])
     return value
 
 
@@ -83,7 +74,7 @@ def _into_x(f, rows, i, j, k):
 def _done(f, rows, i, j):
     value = rows.gap_x[i, 0, j]
     for k in range(1, rows.gap_x.shape[1]):
-        value = _plus(value, rows.gap_x[i, k, j])
+        value = add_logs(value, rows.gap_x[i, k, j])
     return value + f.x.closes[i - 1]
 
 
@@ -92,12 +83,12 @@ def _into_y(f, rows, i, j, k):
     L, t = rows.gap_y.shape[1], f.steps
     residue = f.y.residue[j - 1] + f.x.site[i]
     if k == 0:
-        value = _plus(rows.match[i, j - 1], _done(f, rows, i, j - 1) + f.both[0])
+        value = add_logs(rows.match[i, j - 1], _done(f, rows, i, j - 1) + f.both[0])
         value += residue + t[0] + f.y.opens[j - 1] + f.x.site_open[i]
     else:
         value = rows.gap_y[i, k - 1, j - 1] + residue + t[k]
     if k == L - 1:
-        value = _plus(value, rows.gap_y[i, k, j - 1] + residue + t[L])
+        value = add_logs(value, rows.gap_y[i, k, j - 1] + residue + t[L])
     return value
 
 
@@ -175,7 +166,7 @@ def _hand_on_gap_y(f, rows, i, j, shares, used):
         used.y.opens[j - 1] += share
         used.x.site_open[i] += share
         after_x = _done(f, rows, i, j - 1) + f.both[0]
-        part = share * _share(after_x, _plus(rows.match[i, j - 1], after_x))
+        part = share * _share(after_x, add_logs(rows.match[i, j - 1], after_x))
         used.both[0] += part
         shares.done[i, j - 1] += part
         shares.match[i, j - 1] += share - part

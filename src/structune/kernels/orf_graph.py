@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels.log_sums import add_logs
 
 _NOTHING = -1e300  # log of 0, of which sums stay finite
 _NEGLIGIBLE = 1e-18  # probability of the genes of a frame, the words of which are not counted
@@ -51,13 +52,6 @@ class Sums(NamedTuple):
     left: Any
     right: Any
     far: Any  # (n_lefts, 2): of those that end far from the left end, by strand
-
-
-@part_of_kernel
-def _plus(a, b):
-    """log(exp(a) + exp(b)), of complex numbers too."""
-    high, low = (a, b) if a.real >= b.real else (b, a)
-    return high + np.log(1.0 + np.exp(low - high))
 
 
 @part_of_kernel
@@ -159,9 +153,9 @@ def forward(ends, gaps, scores, sums):
         strand = ends.left_strand[x]
         while near < n_rights and _is_far(ends, gaps, near, x):
             if ends.right_strand[near] == 0:
-                plus = _plus(plus, sums.right[near])
+                plus = add_logs(plus, sums.right[near])
             else:
-                minus = _plus(minus, sums.right[near])
+                minus = add_logs(minus, sums.right[near])
             near += 1
         while last < n_rights and _is_near(ends, gaps, last, x):
             last += 1
@@ -175,10 +169,10 @@ def forward(ends, gaps, scores, sums):
         sums.left[x] = _log_sum(terms, 3 + last - near)
         for c in range(ends.first_candidate[x], ends.last_candidate[x]):
             r = ends.right_of[c]
-            sums.right[r] = _plus(sums.right[r], sums.left[x] + scores[c])
+            sums.right[r] = add_logs(sums.right[r], sums.left[x] + scores[c])
     for r in range(n_rights):
-        value = _plus(value, sums.right[r])
-    return _plus(value, zero)
+        value = add_logs(value, sums.right[r])
+    return add_logs(value, zero)
 
 
 @part_of_kernel
@@ -217,7 +211,7 @@ def backward(ends, gaps, scores, sums, value, used, counts):
         for s in range(2):
             kind, log = _kind(s, strand), np.log(total) - sums.left[x]
             counts[kind, -1] += np.exp(sums.far[x, s] + gaps.scores[kind, -1] + log)
-            after[s] = _plus(after[s], gaps.scores[kind, -1] + log)
+            after[s] = add_logs(after[s], gaps.scores[kind, -1] + log)
         for r in range(near, last):
             kind, bin_ = _gap(ends, gaps, r, x)
             share = total * np.exp(sums.right[r] + gaps.scores[kind, bin_] - sums.left[x])

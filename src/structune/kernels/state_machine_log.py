@@ -6,6 +6,7 @@
 import numpy as np
 
 from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.log_sums import add_logs
 from structune.kernels.state_machine import (
     count_emitted,
     emit_log,
@@ -13,15 +14,6 @@ from structune.kernels.state_machine import (
     pass_openings,
     repass_openings,
 )
-
-
-@part_of_bare_kernel
-def _plus(a, b):
-    """log(exp(a) + exp(b)), of complex numbers too."""
-    high, low = (a, b) if a.real >= b.real else (b, a)
-    if high.real == -np.inf:
-        return high
-    return high + np.log(1.0 + np.exp(low - high))
 
 
 @part_of_bare_kernel
@@ -44,14 +36,14 @@ def forward(graph, f, letters, first, n_rows, rows, scratch):
         letter, gates = letters.letter[t], letters.gates[t]
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
             b = graph.target[e]
-            here[b] = _plus(here[b], before[graph.source[e]])
+            here[b] = add_logs(here[b], before[graph.source[e]])
         for g in range(graph.gated_first.size - 1 if gates else 0):
             if gates >> g & 1:
                 for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                     if graph.gated_letters[e] >> letter & 1:
                         a, b = graph.gated_source[e], graph.gated_target[e]
                         log = letters.sites[g, t] + f.edges[graph.gated_weight[e]]
-                        here[b] = _plus(here[b], _times(before[a], log))
+                        here[b] = add_logs(here[b], _times(before[a], log))
         for j in range(last.size):
             _jumps_to(graph, f, letters, rows, j, r, t, last, here)
             c = graph.jump_column[j]
@@ -72,7 +64,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
         cell = rows.cell[r - graph.longest - 1]
         for k in lanes:
             value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
-            here[graph.lane_inside[k]] = _plus(here[graph.lane_inside[k]], value)
+            here[graph.lane_inside[k]] = add_logs(here[graph.lane_inside[k]], value)
     if not letters.gates[t] >> close & 1:
         return
     pass_openings(graph, letters, j, t, last)
@@ -87,7 +79,7 @@ def _jumps_to(graph, f, letters, rows, j, r, t, last, here):
             target = graph.lane_target[k, letter]
             if target >= 0:
                 value = _times(cell[graph.lane_source[k]], f.edges[graph.lane_weight[k]] + log)
-                here[target] = _plus(here[target], value)
+                here[target] = add_logs(here[target], value)
 
 
 @bare_kernel
@@ -110,14 +102,14 @@ def backward(graph, f, letters, first, n_rows, rows, inside, counts, scratch):
             inside[j] -= ending[r, j]
             count_emitted(graph, letters, counts, graph.jump_column[j], t, inside[j])
         for e in range(graph.edge_first[letter], graph.edge_first[letter + 1]):
-            back[graph.source[e]] = _plus(back[graph.source[e]], value[graph.target[e]])
+            back[graph.source[e]] = add_logs(back[graph.source[e]], value[graph.target[e]])
         for g in range(graph.gated_first.size - 1 if gates else 0):
             if gates >> g & 1:
                 for e in range(graph.gated_first[g], graph.gated_first[g + 1]):
                     if graph.gated_letters[e] >> letter & 1:
                         a, w = graph.gated_source[e], graph.gated_weight[e]
                         v = _times(value[graph.gated_target[e]], letters.sites[g, t] + f.edges[w])
-                        back[a] = _plus(back[a], v)
+                        back[a] = add_logs(back[a], v)
                         counts.edges[w] += _share(before[a], v)
                         counts.sites[g, t] += _share(before[a], v)
         for j in range(J):
@@ -171,6 +163,6 @@ def _lane_from(graph, f, rows, k, row, value, to, counts):
     a, w = graph.lane_source[k], graph.lane_weight[k]
     v = _times(value, f.edges[w])
     used = _share(rows.cell[row, a], v)
-    to[row, a] = _plus(to[row, a], v)
+    to[row, a] = add_logs(to[row, a], v)
     counts.edges[w] += used
     return used

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,16 @@ class OrfGraph(Structure):
             part["chosen"] = np.empty(0, np.int8)
             if outputs is not None:
                 part["chosen"] = chosen_candidates(part, outputs[s], names[s])
-        none = encode_sequence(np.empty(0, np.int8), self.weights, False) | {"chosen": np.empty(0, np.int8)}
-        shard = join_sequences(
-            parts, none, [part.size for part in letters], check_weights(weights, len(parts))
-        )
+        sizes = [part.size for part in letters]
+        shard = join_sequences(parts, self._none, sizes, check_weights(weights, len(parts)))
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
         return shard
+
+    @cached_property
+    def _none(self) -> dict[str, Array]:
+        """The arrays of an empty sequence."""
+        nothing = np.empty(0, np.int8)
+        return encode_sequence(nothing, self.weights, False) | {"chosen": nothing}
 
     # --- features -----------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.formats.gene_record import genetic_code
+from structune.kernels.state_machine_paths import words
 from structune.structures.base import IntArray
 
 CODON, WORD = 3, 6
@@ -117,13 +118,9 @@ def _of_frame(
 
 def numbers(letters: NDArray[np.int8], length: int) -> NDArray[np.int16]:
     """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
-    n = max(letters.size - length + 1, 0)
-    found, known = np.zeros(n, np.int16), np.ones(n, bool)  # whole genomes: eight bytes each would be a lot
-    for k in range(length):
-        part = letters[k : k + n]
-        found = 4 * found + part
-        known &= part < 4
-    return np.where(known, found, 4**length)
+    found = np.empty((2, letters.size), np.int16)
+    words(letters, length, *found)
+    return found[0, length - 1 :]
 
 
 def frame_words(letters: NDArray[np.int8], strand: Strand) -> tuple[NDArray[np.int16], IntArray, IntArray]:
@@ -142,8 +139,11 @@ def frame_words(letters: NDArray[np.int8], strand: Strand) -> tuple[NDArray[np.i
     n_words = np.maximum((strand.stops - first) // CODON - 1, 0)
     before = np.repeat(np.cumsum(n_words) - n_words, n_words)
     places = np.repeat(first, n_words) + CODON * (np.arange(n_words.sum()) - before)
-    words = numbers(letters, WORD)[places]
-    return words, n_words, (strand.starts - np.repeat(first, strand.n_candidates)) // CODON
+    return (
+        numbers(letters, WORD)[places],
+        n_words,
+        (strand.starts - np.repeat(first, strand.n_candidates)) // CODON,
+    )
 
 
 def letters_at(letters: NDArray[np.int8], starts: IntArray, places: IntArray) -> NDArray[np.int8]:
@@ -156,7 +156,7 @@ def letters_at(letters: NDArray[np.int8], starts: IntArray, places: IntArray) ->
 
 def reverse_complement(letters: NDArray[np.int8]) -> NDArray[np.int8]:
     """The other strand."""
-    return np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1]
+    return np.ascontiguousarray(np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1])
 
 
 def _number(codon: str) -> int:
