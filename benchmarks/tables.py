@@ -599,7 +599,7 @@ def gene_speed() -> str:
 def prokaryotic_genes() -> str:
     data, rows = result("prokaryotic_genes"), []
     for name, genome in data["genomes"].items():
-        for method in ("structune", "pyrodigal"):
+        for method in ("structune", "structune, ramp", "pyrodigal"):
             row = genome["methods"][method]
             accuracy = [
                 f"{100 * row[level]['sensitivity']:.1f} / {100 * row[level]['precision']:.1f}"

@@ -41,6 +41,7 @@ def test_penalties_are_the_default_ones():
     """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
     one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0).fit(KNOWN)
     found = adapt(one, NEW[:2], rounds=1)
+    assert found.loss == "log"
     assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
     assert (found.warm_start, one.warm_start, one.groups) == (False, False, "single")
 
@@ -48,8 +49,8 @@ def test_penalties_are_the_default_ones():
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
     rounds = []
 
-    def fit(self, X):
-        rounds.append(X)
+    def fit(self, X, y):
+        rounds.append(y)
         self.status_ = "interrupted"
         return self
 
@@ -57,6 +58,13 @@ def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         adapt(finder, NEW[:1])
     assert len(rounds) == 1
+
+
+def test_finders_without_probabilities_are_adapted_too():
+    margin = ProkaryoticGeneFinder(n_jobs=1, loss="margin").fit(KNOWN)
+    found = adapt(margin, NEW[:4], rounds=1)
+    assert all(t.score is not None for of in found.predict(NEW[:1]) for t in of)
+    assert margin.loss == "margin"
 
 
 def test_annotation_is_not_looked_at(finder):
@@ -89,8 +97,8 @@ def test_wrong_input(finder, tree):
     for rounds in (0, 1.5, True):
         with pytest.raises(DataError, match="expected a whole number > 0"):
             adapt(finder, ["ACGT"], rounds)
-    with pytest.raises(CapabilityError, match="whose genes have probabilities"):
-        adapt(ProkaryoticGeneFinder(loss="margin"), ["ACGT"])
+    with pytest.raises(NotFittedError):
+        adapt(ProkaryoticGeneFinder(), ["ACGT"])
     with pytest.raises(CapabilityError, match="expected a ProkaryoticGeneFinder"):
         adapt(SequenceTagger(), ["ACGT"])
     with pytest.raises(CapabilityError, match="found ProkaryoticGeneFinder, expected a MultitaskEstimator"):

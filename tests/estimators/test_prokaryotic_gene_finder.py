@@ -148,6 +148,9 @@ def test_penalties():
     assert model.score(TEST) > 0.9
     assert dict(zip(model.group_names_, model.penalty_, strict=True))["hexamers"] == 1000.0
     assert finder(penalty=None, groups="single").fit(TRAIN).penalty_.tolist() == [1.0]
+    of_costs = finder(penalty=None, loss="ramp").fit(TRAIN)
+    np.testing.assert_allclose(of_costs.penalty_, 10 * model.penalty_)
+    assert finder(penalty=None, groups="single", loss="ramp").fit(TRAIN).penalty_.tolist() == [1.0]
 
 
 # --- files ------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,9 +14,8 @@ from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.estimators.gene_inputs import annotated_sequences
 from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
+from structune.formats.gene_record import AnnotatedSequence
 
-_SURE = 0.5  # probability of the genes that are learned from
 _ENOUGH = 1_000_000  # bases to tell models apart by
 
 
@@ -51,12 +49,13 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
 
 
 def adapt(
-    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 3
+    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 5
 ) -> ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
-    In each round the genes of a probability of at least a half are taken for annotated ones, others left out
-    with what they touch, and all weights learned from them with the default penalties, those of kinds.
+    In each round what is found is taken for the annotation, and all weights are learned from it by the ramp
+    loss, which forgives mistakes, with the default penalties, those of kinds. From what the last round finds,
+    weights are learned once more by the log loss, so that genes have probabilities.
 
     Parameters
     ----------
@@ -66,38 +65,36 @@ def adapt(
         The genome; annotation in it is not looked at.
     rounds : int
 
+    Returns
+    -------
+    ProkaryoticGeneFinder
+        With ``loss="log"``; its other settings are those of `finder`.
+
     Raises
     ------
     DataError
         Nothing was found that could be learned from.
     CapabilityError
-        A model without probabilities.
+        Not a `ProkaryoticGeneFinder`.
     KeyboardInterrupt
         A fit ends with the best so far; but this is one of many, and the others would go on.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
-    _checked(finder)
-    genome = annotated_sequences(X, None)
+    if not isinstance(finder, ProkaryoticGeneFinder):
+        raise CapabilityError(f"found {type(finder).__name__}, expected a ProkaryoticGeneFinder")
+    genome = [AnnotatedSequence(each.name, each.sequence) for each in annotated_sequences(X, None)]
     learner = copy(finder)
     learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
-        for _ in range(rounds):
-            genes = learner.predict(genome)
-            learner.fit([_taught(each, of) for each, of in zip(genome, genes, strict=True)])
-            if learner.status_ == "interrupted":
-                raise KeyboardInterrupt
+    for loss in ["ramp"] * rounds + ["log"]:
+        genes = learner.predict(genome)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
+            learner.set_params(loss=loss).fit(genome, genes)
+        if learner.status_ == "interrupted":
+            raise KeyboardInterrupt
     learner.set_params(warm_start=finder.warm_start)
     return learner
-
-
-def _taught(sequence: AnnotatedSequence, genes: Sequence[Transcript]) -> AnnotatedSequence:
-    sure = tuple(t for t in genes if (t.score or 0.0) >= _SURE)
-    unsure = tuple(
-        Skipped(t.contig, t.gene, "not sure", (t.start, t.end)) for t in genes if (t.score or 0.0) < _SURE
-    )
-    return replace(sequence, transcripts=sure, skipped=unsure)
 
 
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
