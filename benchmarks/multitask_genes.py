@@ -30,34 +30,13 @@ import numpy as np
 
 from common import folder_for, mean_difference, write
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.datasets import load_genes
+from structune.datasets import PROKARYOTES, load_genes
 from structune.estimators.orf_examples import cut_genomes
 from structune.formats import AnnotatedSequence, Transcript
 from structune.metrics.genes import gene_scores, stop_codons
 from structune.structures.orfs import OrfRules
 
 NAME = "multitask_genes"
-TREE: dict[str, Any] = {
-    "life": {
-        "bacteria": {
-            "proteobacteria": {
-                "gammaproteobacteria": {
-                    "e_coli": None,
-                    "pseudomonas": ["p_aeruginosa", "p_fluorescens"],
-                },
-                "c_crescentus": None,
-            },
-            "terrabacteria": ["b_subtilis", "m_tuberculosis", "synechocystis"],
-        },
-        "archaea": {
-            "euryarchaeota": {
-                "halobacteria": ["h_salinarum", "n_pharaonis"],
-                "others": ["m_mazei", "p_furiosus"],
-            },
-            "crenarchaeota": ["a_pernix", "s_acidocaldarius"],
-        },
-    }
-}
 QUICK_TREE = {"life": {"bacteria": ["e_coli", "b_subtilis"], "halobacteria": ["h_salinarum", "n_pharaonis"]}}
 SIZES, DRAWS = (10, 25, 50, 100, 250), 5
 GAMMAS, FACTORS, FOLDS = (0.0, 0.5, 0.9, 1.0), (0.3, 1.0, 3.0), 4
@@ -220,7 +199,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     folder, sizes, draws = folder_for(NAME, arguments.quick), arguments.sizes, arguments.draws
-    tree = TaskTree.from_nested(QUICK_TREE if arguments.quick else TREE)
+    tree = TaskTree.from_nested(QUICK_TREE if arguments.quick else PROKARYOTES)
     run(
         tree,
         SIZES[:2] if arguments.quick else sizes,

@@ -156,10 +156,14 @@ def compared(name: str) -> dict[str, Any]:
     methods = {m: measured(partial(ours, train, settings), test, known) for m, settings in MODELS.items()}
     if pyrodigal is not None:
         methods["pyrodigal"] = measured(partial(prodigal, whole), test, known)
+    told(name, methods)
+    return {"genes": len(test.transcripts), "verified genes": len(known), "methods": methods}
+
+
+def told(name: str, methods: dict[str, dict[str, Any]]) -> None:
     for method, row in methods.items():
         text = ", ".join(f"{k} {row[k]['sensitivity']:.3f}/{row[k]['precision']:.3f}" for k in LEVELS)
         print(f"{name}, {method}: {text}, verified {row['verified']}, {row['Mb/s']:.1f} Mb/s", flush=True)
-    return {"genes": len(test.transcripts), "verified genes": len(known), "methods": methods}
 
 
 def main() -> None:

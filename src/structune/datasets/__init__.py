@@ -2,7 +2,7 @@
 
 from structune.datasets._files import DatasetUnavailable
 from structune.datasets.conll2000 import load_conll2000
-from structune.datasets.genes import load_genes, load_verified_genes
+from structune.datasets.genes import PROKARYOTES, load_genes, load_verified_genes
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.ohsumed import OhsumedData, load_ohsumed
 from structune.datasets.protein_alignments import load_protein_alignments
@@ -11,6 +11,7 @@ from structune.datasets.stocks import load_stocks
 from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 
 __all__ = [
+    "PROKARYOTES",
     "UCI_SETS",
     "DatasetUnavailable",
     "FlatData",

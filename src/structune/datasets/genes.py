@@ -6,6 +6,7 @@ import gzip
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from structune.datasets._files import DataFile, find
 from structune.errors import DataError
@@ -174,6 +175,27 @@ _FILES = {
         ),
     ],
 }
+PROKARYOTES: dict[str, Any] = {
+    "life": {
+        "bacteria": {
+            "proteobacteria": {
+                "gammaproteobacteria": {
+                    "e_coli": None,
+                    "pseudomonas": ["p_aeruginosa", "p_fluorescens"],
+                },
+                "c_crescentus": None,
+            },
+            "terrabacteria": ["b_subtilis", "m_tuberculosis", "synechocystis"],
+        },
+        "archaea": {
+            "euryarchaeota": {
+                "halobacteria": ["h_salinarum", "n_pharaonis"],
+                "others": ["m_mazei", "p_furiosus"],
+            },
+            "crenarchaeota": ["a_pernix", "s_acidocaldarius"],
+        },
+    }
+}  # the taxonomy of the genomes of bacteria and archaea, as `TaskTree.from_nested` takes it
 _VERIFIED = {
     "a_pernix": DataFile(
         "genes/verified/Aeropyrum_pernix_K1_uid57757.verified.gff.gz",

@@ -1,0 +1,51 @@
+"""Trains the tree of models of `ProkaryoticGeneFinder.pretrained()`, on thirteen genomes.
+
+    python training/prokaryotes.py            about ten minutes on two cores
+    python training/prokaryotes.py --quick    on 30,000 bases of each, to a file in the current folder
+
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
+
+Default penalties, and gamma as `benchmarks/multitask_genes.py` finds it good for most nodes: a grid along the
+tree would choose among models that `adapt` leaves behind anyway.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
+from structune.datasets import PROKARYOTES, load_genes
+from structune.formats import AnnotatedSequence, Transcript
+
+MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "prokaryotes.structune"
+GAMMA, FEW = 0.9, 30_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    tree = TaskTree.from_nested(PROKARYOTES)
+    finder = ProkaryoticGeneFinder(tolerance=1e-3, n_jobs=1)
+    model = MultitaskEstimator(finder, tree, gammas=[GAMMA], factors=[1.0], verbose=1)
+    model.fit({name: examples(name, quick) for name in tree.leaves})
+    path = Path("prokaryotes.structune") if quick else MODEL
+    model.save(path)
+    print(f"wrote {path}, {path.stat().st_size} bytes")
+
+
+def examples(name: str, quick: bool) -> tuple[list[AnnotatedSequence], list[tuple[Transcript, ...]]]:
+    """A genome, or some of it, and its genes."""
+    genome = [beginning(each) for each in load_genes(name)] if quick else load_genes(name)
+    return genome, [each.transcripts for each in genome]
+
+
+def beginning(of: AnnotatedSequence) -> AnnotatedSequence:
+    return AnnotatedSequence(of.name, of.sequence[:FEW], tuple(t for t in of.transcripts if t.end <= FEW))
+
+
+if __name__ == "__main__":
+    main()
