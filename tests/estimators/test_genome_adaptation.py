@@ -23,11 +23,12 @@ def finder():
 
 @pytest.fixture(scope="module")
 def tree():
-    data = {
-        name: (genome, [each.transcripts for each in genome]) for name, genome in (("a", KNOWN), ("b", FAR))
-    }
+    genomes = {"a": KNOWN, "b": simulated.genome(4, n_contigs=2)}
+    genomes |= {"c": FAR, "d": simulated.genome(5, codons=OTHER, n_contigs=2)}
+    data = {name: (genome, [each.transcripts for each in genome]) for name, genome in genomes.items()}
     options = {"gammas": [0.0], "factors": [1.0], "n_jobs": 1}
-    return MultitaskEstimator(ProkaryoticGeneFinder(n_jobs=1), {"root": ["a", "b"]}, **options).fit(data)
+    names = {"root": {"near": ["a", "b"], "far": ["c", "d"]}}
+    return MultitaskEstimator(ProkaryoticGeneFinder(n_jobs=1), names, **options).fit(data)
 
 
 def test_self_training_gains(finder):
@@ -73,12 +74,18 @@ def test_annotation_is_not_looked_at(finder):
     assert [exons(of) for of in a] == [exons(of) for of in b]
 
 
-@pytest.mark.parametrize(("codons", "far"), [(CODONS, "b"), (OTHER, "a")])
+@pytest.mark.parametrize(("codons", "far"), [(CODONS, "far"), (OTHER, "near")])
 def test_the_nearest_node(tree, codons, far):
     genome = simulated.genome(3, codons=codons)
     scores = {node: tree.model(node).score(genome) for node in tree.nodes_}
     assert scores[nearest_node(tree, genome)] > 0.95
-    assert scores[far] < 0.7
+    assert scores[far] < 0.9
+
+
+def test_a_single_node_is_nearest():
+    data = {"a": (KNOWN, [each.transcripts for each in KNOWN])}
+    model = MultitaskEstimator(ProkaryoticGeneFinder(n_jobs=1), ["a"], gammas=[0.0], factors=[1.0]).fit(data)
+    assert nearest_node(model, NEW[:1]) == "a"
 
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):

@@ -17,8 +17,9 @@ from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.executors import make_executor
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
-from structune.model_files import load
+from structune.model_files import load, load_shipped
 
+PRETRAINED = Path("pretrained")
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
@@ -66,8 +67,11 @@ def open_finder(
     task: str | None = None,
     nearest: Callable[[MultitaskEstimator], str] | None = None,
 ) -> Finder:
-    """A model that train or tune saved; of one of several tasks, that of the node `task`, or the nearest."""
-    finder = load(path)
+    """A model that train or tune saved, or the one of prokaryotes that comes with structune.
+
+    Of a model of several tasks, that of the node `task`, or the nearest.
+    """
+    finder = load_shipped("prokaryotes") if path == PRETRAINED else load(path)
     if isinstance(finder, MultitaskEstimator):
         finder = _of_task(finder, path, nearest(finder) if task is None and nearest else task)
     elif task is not None:

@@ -45,14 +45,19 @@ TestSequences = Annotated[
 ]
 ModelOption = Annotated[
     Path,
-    typer.Option("--model", "-m", help="A file that train or tune wrote, of genes or prokaryotic-genes."),
+    typer.Option(
+        "--model",
+        "-m",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; or the word pretrained: the "
+        "tree of bacteria and archaea that comes with structune.",
+    ),
 ]
 ModelOrPrediction = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="A file that train or tune wrote, of genes or prokaryotic-genes; or genes that any program "
-        "predicted, in a file named .gff3 or .gff, also .gz.",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; the word pretrained; or genes "
+        "that any program predicted, in a file named .gff3 or .gff, also .gz.",
     ),
 ]
 Annotations = Annotated[
@@ -67,7 +72,7 @@ Task = Annotated[
     str | None,
     typer.Option(
         help="With a model that was trained with --tree: the leaf or inner node whose model to use. genes "
-        "takes by default the one that is surest of most of the sequence.",
+        "takes by default the inner node that is surest of most of the sequence.",
         show_default=False,
     ),
 ]
@@ -76,7 +81,7 @@ Adapt = Annotated[
     typer.Option(
         min=0,
         metavar="ROUNDS",
-        help="First learn the genome itself from the genes that the model finds there, in so many rounds; 3 "
+        help="First learn the genome itself from the genes that the model finds there, in so many rounds; 5 "
         "will do. For whole genomes of bacteria and archaea that are not those of the training.",
     ),
 ]

@@ -22,8 +22,9 @@ _ENOUGH = 1_000_000  # bases to tell models apart by
 def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
     """The node of a tree of organisms whose model suits a genome best.
 
-    That which is sure of most: the sum of the lengths of the genes that it finds, times their probabilities.
-    The first million bases count, those of long sequences first.
+    That of the inner nodes which is sure of most: the sum of the lengths of the genes that it finds, times
+    their probabilities. The first million bases count, those of long sequences first. Leaves are surer than
+    they should be: of an organism that has one, give the name.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
         genes = _checked(model.model(node)).predict(sample)
         return sum(t.length * (t.score or 0.0) for of in genes for t in of)
 
-    return max(model.nodes_, key=sure_of)
+    inner = [node for node in model.nodes_ if node not in model.tree_.leaves]
+    return max(inner or model.nodes_, key=sure_of)
 
 
 def adapt(

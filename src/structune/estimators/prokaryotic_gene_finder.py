@@ -16,6 +16,7 @@ from structune.estimators.orf_examples import cut_genomes
 from structune.executors import make_executor
 from structune.formats.gene_record import AnnotatedSequence, Transcript
 from structune.losses import Loss
+from structune.model_files import load_shipped
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray, Groups
 from structune.structures.orf_graph import OrfGraph
@@ -224,6 +225,27 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         return exon_f1(annotated, self.predict(annotated))
 
     # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls, X: Any = None) -> ProkaryoticGeneFinder:
+        """A model that comes with structune, of a tree of seven bacteria and six archaea.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence, optional
+            A genome, which needs no annotation: the model is that of the node of the tree that is nearest to
+            it, as `nearest_node` has it; else that of the root.
+
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
+        """
+        from structune.estimators.genome_adaptation import nearest_node  # which imports this module
+
+        tree = load_shipped("prokaryotes")
+        finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
+        return finder
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         return {"genes": {"code": self.code}}, pack_names("weight", self.graph_.weight_names())
