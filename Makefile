@@ -44,6 +44,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/gene_speed.py
 	$(BIN)/python benchmarks/gene_prediction.py
 	$(BIN)/python benchmarks/prokaryotic_genes.py
+	$(BIN)/python benchmarks/new_genomes.py
 	$(BIN)/python benchmarks/multitask_genes.py
 	$(BIN)/python benchmarks/tables.py
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -597,18 +598,26 @@ def gene_speed() -> str:
 
 
 def prokaryotic_genes() -> str:
-    data, rows = result("prokaryotic_genes"), []
-    for name, genome in data["genomes"].items():
-        for method in ("structune", "structune, ramp", "pyrodigal"):
-            row = genome["methods"][method]
+    return genomes("prokaryotic_genes", ("structune", "structune, ramp", "pyrodigal"))
+
+
+def new_genomes() -> str:
+    return genomes("new_genomes", ("nearest", "adapted", "pyrodigal"))
+
+
+def genomes(name: str, methods: Sequence[str]) -> str:
+    """Some of the methods on each genome, and the means of all."""
+    data, rows = result(name), []
+    for genome, found in data["genomes"].items():
+        for method in methods:
+            row = found["methods"][method]
             accuracy = [
                 f"{100 * row[level]['sensitivity']:.1f} / {100 * row[level]['precision']:.1f}"
                 for level in ("stop", "gene")
             ]
             starts = "" if row["verified"] is None else f"{100 * row['verified']:.1f}"
-            rows.append(
-                [f"{name.replace('_', '. ').capitalize()}, {method}", *accuracy, starts, f"{row['Mb/s']:.1f}"]
-            )
+            organism = genome.replace("_", ". ").capitalize()
+            rows.append([f"{organism}, {method}", *accuracy, starts, f"{row['Mb/s']:.1f}"])
     for method, row in data["means"].items():
         f1 = [f"F1 {100 * row[f'{level} F1']:.1f}" for level in ("stop", "gene")]
         rows.append([f"**mean**, {method}", *f1, f"{100 * row['verified']:.1f}", f"{row['Mb/s']:.1f}"])
@@ -627,6 +636,23 @@ def multitask_genes() -> str:
         methods = list(found["f1"])
         others = list(found["hierarchical minus"])
     return table(["F1, %", *methods, *(f"hierarchical minus {name}" for name in others)], rows)
+
+
+def multitask_organisms() -> str:
+    """F1 of stop codons of each organism, mean over draws."""
+    runs, methods = list(result("multitask_genes")["runs"].values()), ("independent", "union", "hierarchical")
+    sizes = sorted({run["size"] for run in runs})
+
+    def mean(size: int, method: str, organism: str) -> str:
+        own = [run["f1"][method][organism][0] for run in runs if run["size"] == size]
+        return f"{100 * np.mean(own):.1f}"
+
+    rows = [
+        [organism.replace("_", ". ").capitalize()]
+        + [" / ".join(mean(size, method, organism) for method in methods) for size in sizes]
+        for organism in runs[0]["f1"][methods[0]]
+    ]
+    return table([" / ".join(methods), *(f"{size} genes" for size in sizes)], rows)
 
 
 def main() -> None:
@@ -654,7 +680,9 @@ def main() -> None:
         "gene-prediction": gene_prediction,
         "gene-speed": gene_speed,
         "prokaryotic-genes": prokaryotic_genes,
+        "new-genomes": new_genomes,
         "multitask-genes": multitask_genes,
+        "multitask-organisms": multitask_organisms,
     }
     for name, make in makers.items():
         if f"<!-- {name} -->" not in text:

@@ -227,6 +227,14 @@ def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
     assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
 
 
+def test_genes_by_the_pretrained_tree(files):
+    args = ["genes", files / "test.fa", "-m", "pretrained", *QUIET]
+    finder = ProkaryoticGeneFinder.pretrained(TEST)
+    assert read_gff3(io.StringIO(succeed(*args))).transcripts == predicted(finder)
+    assert succeed(*args, "--task", "e_coli") != succeed(*args, "--task", "h_salinarum")
+    assert "pretrained: " in fail(*args, "--task", "x")
+
+
 def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     path = tmp_path / "m"
     args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]

@@ -12,10 +12,12 @@ import simulated_orfs as simulated
 import structune
 from simulated_genes import exons, flip
 from structune import MultitaskEstimator, ProkaryoticGeneFinder
+from structune.datasets import load_genes
 from structune.errors import DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.formats import AnnotatedSequence, Transcript, coding_problems
-from structune.model_files import read_model, save_model
+from structune.metrics.genes import gene_scores, stop_codons
+from structune.model_files import load_shipped, read_model, save_model
 from structune.structures.orfs import STARTS
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
@@ -151,6 +153,26 @@ def test_penalties():
     of_costs = finder(penalty=None, loss="ramp").fit(TRAIN)
     np.testing.assert_allclose(of_costs.penalty_, 10 * model.penalty_)
     assert finder(penalty=None, groups="single", loss="ramp").fit(TRAIN).penalty_.tolist() == [1.0]
+
+
+# --- pretrained -------------------------------------------------------------------------------------------
+
+
+def test_the_pretrained_model_of_all():
+    model = ProkaryoticGeneFinder.pretrained()
+    assert model.has_probabilities
+    assert_allclose(model.coef_, load_shipped("prokaryotes").model("life").coef_)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("organism", ["e_coli", "h_salinarum"])
+def test_the_pretrained_model_of_relatives(organism):
+    whole = max(load_genes(organism), key=lambda each: len(each.sequence))
+    text, genes = whole.sequence[:300_000], [t for t in whole.transcripts if t.end <= 300_000]
+    model = ProkaryoticGeneFinder.pretrained([text])
+    true, found = {whole.name: genes}, {whole.name: model.predict([text])[0]}
+    assert gene_scores(stop_codons(true), stop_codons(found)).exon.f1 > 0.9
+    assert not np.array_equal(model.coef_, ProkaryoticGeneFinder.pretrained().coef_)
 
 
 # --- files ------------------------------------------------------------------------------------------------

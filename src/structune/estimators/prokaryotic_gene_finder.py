@@ -245,7 +245,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
         tree = load_shipped("prokaryotes")
         finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
-        return finder
+        return finder.set_params(n_jobs=-1)  # type: ignore[no-any-return]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         return {"genes": {"code": self.code}}, pack_names("weight", self.graph_.weight_names())
