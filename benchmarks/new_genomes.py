@@ -1,15 +1,15 @@
 """Genes of genomes that nobody annotated: relatives and self-training, beside Prodigal.
 
-    python benchmarks/new_genomes.py            thirteen genomes: half an hour
+    python benchmarks/new_genomes.py            thirteen genomes: three quarters of an hour
     python benchmarks/new_genomes.py --quick    two genomes, to a temporary folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and for Prodigal ``pip
 install pyrodigal`` (GPL, so no dependency of ours). Each genome in turn is left out of the tree of organisms
 that `training/prokaryotes.py` learns, here of 250 genes of each of the others. "nearest" is the model of the
-node that `nearest_node` finds, "adapted" what `adapt` makes of it in five rounds on the genome itself, and
-pyrodigal trains itself on the genome. None sees its annotation, by which all are scored: sensitivity and
-precision of genes by their stop codons, and by both ends. "Verified" are genes whose starts were verified by
-experiment: the share that is found with that start. Speeds are those of predictions on one thread.
+node that `nearest_node` finds, "adapted" what `adapt` makes of it on the genome itself, and pyrodigal trains
+itself on the genome. None sees its annotation, by which all are scored: sensitivity and precision of genes by
+their stop codons, and by both ends. "Verified" are genes whose starts were verified by experiment: the share
+that is found with that start. Speeds are those of predictions on one thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree, adapt
 from structune.datasets import PROKARYOTES, load_genes
 
 NAME = "new_genomes"
-SIZE, GAMMA, ROUNDS = 250, 0.9, 5
+SIZE, GAMMA = 250, 0.9
 
 
 def without(tree: TaskTree, leaf: str) -> TaskTree:
@@ -61,7 +61,7 @@ def compared(name: str, data: dict[str, Any]) -> dict[str, Any]:
 
     learners = {
         "nearest": lambda: by(tree.model(nearest)),
-        "adapted": lambda: by(adapt(tree.model(nearest), [whole], ROUNDS)),
+        "adapted": lambda: by(adapt(tree.model(nearest), [whole])),
     }
     if pyrodigal is not None:
         learners["pyrodigal"] = lambda: prodigal(whole)

@@ -68,6 +68,20 @@ def test_finders_without_probabilities_are_adapted_too():
     assert margin.loss == "margin"
 
 
+def test_rounds_end_when_little_is_new(finder, monkeypatch):
+    losses = []
+    fit = ProkaryoticGeneFinder.fit
+    monkeypatch.setattr(
+        ProkaryoticGeneFinder, "fit", lambda self, X, y: losses.append(self.loss) or fit(self, X, y)
+    )
+    adapt(finder, NEW[:10], rounds=20)
+    assert losses[-2:] == ["ramp", "log"]
+    assert 3 <= len(losses) < 20
+    del losses[:]
+    adapt(finder, NEW[:10], rounds=1)
+    assert losses == ["ramp", "log"]
+
+
 def test_annotation_is_not_looked_at(finder):
     texts = [each.sequence for each in NEW]
     a, b = (adapt(finder, genome, rounds=1).predict(texts) for genome in (texts, NEW))

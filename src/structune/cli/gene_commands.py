@@ -179,7 +179,7 @@ def genes(
     Example:
       structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3
       structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3
-      structune genes new.fa --model pretrained --adapt 5 > genes.gff3
+      structune genes new.fa --model pretrained --adapt 20 > genes.gff3
     """
     from structune.cli.gene_finding import Request, run
 

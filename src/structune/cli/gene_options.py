@@ -81,8 +81,9 @@ Adapt = Annotated[
     typer.Option(
         min=0,
         metavar="ROUNDS",
-        help="First learn the genome itself from the genes that the model finds there, in so many rounds; 5 "
-        "will do. For whole genomes of bacteria and archaea that are not those of the training.",
+        help="First learn the genome itself from the genes that the model finds there, in at most so "
+        "many rounds; 20 will do. For whole genomes of bacteria and archaea that are not those of the "
+        "training.",
     ),
 ]
 Code = Annotated[

@@ -14,9 +14,11 @@ from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.estimators.gene_inputs import annotated_sequences
 from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.formats.gene_record import AnnotatedSequence
+from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
+_SETTLED = 0.001  # share of genes that are new
+Found = list[tuple[Transcript, ...]]  # of each sequence
 
 
 def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
@@ -51,13 +53,13 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
 
 
 def adapt(
-    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 5
+    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 20
 ) -> ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
     In each round what is found is taken for the annotation, and all weights are learned from it by the ramp
-    loss, which forgives mistakes, with the default penalties, those of kinds. From what the last round finds,
-    weights are learned once more by the log loss, so that genes have probabilities.
+    loss, which forgives mistakes, with the default penalties, those of kinds. When no more than one gene in a
+    thousand is new, weights are learned once more by the log loss, so that genes have probabilities.
 
     Parameters
     ----------
@@ -66,11 +68,12 @@ def adapt(
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
+        At most so many.
 
     Returns
     -------
     ProkaryoticGeneFinder
-        With ``loss="log"``; its other settings are those of `finder`.
+        With ``loss="log"`` and the default penalties; its other settings are those of `finder`.
 
     Raises
     ------
@@ -88,15 +91,34 @@ def adapt(
     genome = [AnnotatedSequence(each.name, each.sequence) for each in annotated_sequences(X, None)]
     learner = copy(finder)
     learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
-    for loss in ["ramp"] * rounds + ["log"]:
+    genes = learner.predict(genome)
+    for _ in range(rounds):
+        before = genes
+        _learn(learner, "ramp", genome, before)
         genes = learner.predict(genome)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
-            learner.set_params(loss=loss).fit(genome, genes)
-        if learner.status_ == "interrupted":
-            raise KeyboardInterrupt
+        if _share_new(genes, before) <= _SETTLED:
+            break
+    _learn(learner, "log", genome, genes)
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: list[AnnotatedSequence], genes: Found) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
+        learner.set_params(loss=loss).fit(genome, genes)
+    if learner.status_ == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _share_new(genes: Found, before: Found) -> float:
+    """Share of the genes that were not there before."""
+    new = sum(len(_ends(now) - _ends(old)) for now, old in zip(genes, before, strict=True))
+    return new / max(1, sum(map(len, genes)))
+
+
+def _ends(genes: tuple[Transcript, ...]) -> set[tuple[str, Exons]]:
+    return {(t.strand, t.exons) for t in genes}
 
 
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
