@@ -235,6 +235,20 @@ def test_genes_by_the_pretrained_tree(files):
     assert "pretrained: " in fail(*args, "--task", "x")
 
 
+def test_evaluate_the_pretrained_tree(files):
+    args = ["evaluate", "genes", "pretrained", files / "test.gb"]
+    assert "pretrained: found a model of several tasks, expected --task with one of: life, " in fail(*args)
+    shown = json.loads(succeed(*args, "--task", "life", "--json"))
+    assert shown["gene"]["predicted"] == sum(map(len, ProkaryoticGeneFinder.pretrained().predict(TEST)))
+
+
+def test_a_file_of_the_name_of_the_pretrained_tree(files, model, tmp_path, monkeypatch):
+    shutil.copy(model, tmp_path / "pretrained")
+    monkeypatch.chdir(tmp_path)
+    found = succeed("genes", files / "test.fa", "-m", "./pretrained", *QUIET)
+    assert read_gff3(io.StringIO(found)).transcripts == predicted(load(model))
+
+
 def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     path = tmp_path / "m"
     args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]

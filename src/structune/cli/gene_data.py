@@ -19,7 +19,7 @@ from structune.executors import make_executor
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
 from structune.model_files import load, load_shipped
 
-PRETRAINED = Path("pretrained")
+PRETRAINED = "pretrained"
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
@@ -62,12 +62,12 @@ def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generat
 
 
 def open_finder(
-    path: Path,
+    path: str,
     n_jobs: int,
     task: str | None = None,
     nearest: Callable[[MultitaskEstimator], str] | None = None,
 ) -> Finder:
-    """A model that train or tune saved, or the one of prokaryotes that comes with structune.
+    """A model that train or tune saved, or the tree of prokaryotes that comes with structune.
 
     Of a model of several tasks, that of the node `task`, or the nearest.
     """
@@ -86,7 +86,7 @@ def open_finder(
     return finder
 
 
-def _of_task(model: MultitaskEstimator, path: Path, task: str | None) -> Any:
+def _of_task(model: MultitaskEstimator, path: str, task: str | None) -> Any:
     if task is None:
         nodes = ", ".join(model.tree_.nodes)
         raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")

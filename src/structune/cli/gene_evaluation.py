@@ -63,7 +63,7 @@ def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
 
 
 def run(
-    model: Path,
+    model: str,
     task: str | None,
     annotations: list[Path],
     sequences: list[Path] | None,
@@ -72,10 +72,10 @@ def run(
     as_json: bool,
 ) -> None:
     """Show how well a model, or another program, finds annotated genes."""
-    if _is_gff3(model):
+    if _is_gff3(Path(model)):
         if task is not None:
             raise DataError(f"{model}: found predicted genes, expected a model with --task")
-        evaluation = _evaluate_file(model, annotations, sequences, margin)
+        evaluation = _evaluate_file(Path(model), annotations, sequences, margin)
     else:
         evaluation = evaluate(
             open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin

@@ -28,7 +28,7 @@ from structune.structures.orfs import STARTS
 class Request:
     """Where to find genes, and where to write them."""
 
-    model: Path
+    model: str
     task: str | None
     adapt: int
     source: str

@@ -44,16 +44,17 @@ TestSequences = Annotated[
     typer.Option(metavar="FASTA", help="Those of --test, as --sequences.", show_default=False),
 ]
 ModelOption = Annotated[
-    Path,
+    str,
     typer.Option(
         "--model",
         "-m",
+        metavar="MODEL",
         help="A file that train or tune wrote, of genes or prokaryotic-genes; or the word pretrained: the "
         "tree of bacteria and archaea that comes with structune.",
     ),
 ]
 ModelOrPrediction = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="MODEL",
         help="A file that train or tune wrote, of genes or prokaryotic-genes; the word pretrained; or genes "
@@ -71,8 +72,8 @@ Annotations = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        help="With a model that was trained with --tree: the leaf or inner node whose model to use. genes "
-        "takes by default the inner node that is surest of most of the sequence.",
+        help="With the pretrained model, or one that was trained with --tree: the leaf or inner node whose "
+        "model to use. genes takes by default the inner node that is surest of most of the sequence.",
         show_default=False,
     ),
 ]
