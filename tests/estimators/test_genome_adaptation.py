@@ -40,11 +40,29 @@ def test_self_training_gains(finder):
 
 def test_penalties_are_the_default_ones():
     """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
-    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0).fit(KNOWN)
+    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, max_seconds=60.0).fit(KNOWN)
     found = adapt(one, NEW[:2], rounds=1)
     assert found.loss == "log"
     assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
-    assert (found.warm_start, one.warm_start, one.groups) == (False, False, "single")
+    assert (found.warm_start, found.max_seconds) == (False, 60.0)
+    assert (one.loss, one.warm_start, one.groups) == ("log", False, "single")
+
+
+def test_rounds_by_the_ramp_loss_and_one_by_the_log_loss(finder, monkeypatch):
+    """Each from the genes that the one before finds, and warm."""
+    fit, losses, taught, found = ProkaryoticGeneFinder.fit, [], [], [finder.predict(NEW[:4])]
+
+    def watched(self, X, y):
+        losses.append((self.loss, self.warm_start))
+        taught.append(y)
+        fit(self, X, y)
+        found.append(self.predict(NEW[:4]))
+        return self
+
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", watched)
+    adapt(finder, NEW[:4], rounds=2)
+    assert losses == [("ramp", True), ("ramp", True), ("log", True)]
+    assert taught == found[:-1]
 
 
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
@@ -110,6 +128,7 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     nearest_node(tree, ["A", "ACGT" * 50])
     assert seen[0] == ["C" * 60, "A" * 30, "G" * 10]
     assert seen[-1] == ["ACGT" * 25]
+    assert len(seen) == 2 * 3  # leaves are not asked
 
 
 def test_wrong_input(finder, tree):
