@@ -20,7 +20,8 @@ def train(
         float | None,
         typer.Option(
             help="Precision of the Gaussian prior of all weights; by default one for each kind of weight, "
-            "about what tuning finds on a thousand genes, which serves ten genes too.",
+            "about what tuning finds on a thousand genes, which serves ten genes too; ten times that for "
+            "losses other than log.",
             show_default=False,
         ),
     ] = None,

@@ -26,7 +26,8 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
 
     That of the inner nodes which is sure of most: the sum of the lengths of the genes that it finds, times
     their probabilities. The first million bases count, those of long sequences first. Leaves are surer than
-    they should be: of an organism that has one, give the name.
+    they should be: of an organism that has one, give the name. Near are genomes whose words are alike, as by
+    their share of G and C, which need not be the next of kin.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def adapt(
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
-        At most so many.
+        At most so many. The `max_seconds` and `max_iterations` of the finder hold for each, and for the last
+        fit.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator : SequenceTagger, RNAFolder, SequenceAligner or GeneFinder
+    estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
         What learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning` and
         `constraints` must be None.
     tree : TaskTree, or what `TaskTree.from_nested` takes

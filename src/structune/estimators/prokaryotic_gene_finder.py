@@ -42,8 +42,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     ----------
     penalty : float or dict, optional
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). By default about what tuning finds on a thousand genes, which serves ten genes too, and 1 for
-        groups that are no kinds. Ignored under `tuning`.
+        named). By default about what tuning finds on a thousand genes, which serves ten genes too, ten times
+        that for losses of costs, and 1 for groups that are no kinds. Ignored under `tuning`.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
         How to choose the precisions; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
