@@ -6,10 +6,10 @@
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and for Prodigal ``pip
 install pyrodigal`` (GPL, so no dependency of ours). `ProkaryoticGeneFinder` learns from the annotation of the
 first thousand genes of a genome: by its log loss with default penalties and with majorised ones, and by its
-ramp loss. pyrodigal trains itself on the whole genome, without annotation. All are scored on what lies behind
-the thousandth gene: sensitivity and precision of genes by their stop codons, and by both ends. "Verified" are
-genes there whose starts were verified by experiment: the share that is found with that start. Speeds are
-those of predictions on one thread.
+ramp loss, with default penalties that were chosen on these genomes. pyrodigal trains itself on the whole
+genome, without annotation. All are scored on what lies behind the thousandth gene: sensitivity and precision
+of genes by their stop codons, and by both ends. "Verified" are genes there whose starts were verified by
+experiment: the share that is found with that start. Speeds are those of predictions on one thread.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
 
-Default penalties, and gamma as `benchmarks/multitask_genes.py` finds it good for most nodes: a grid along the
-tree would choose among models that `adapt` leaves behind anyway.
+Default penalties, and the gamma that `benchmarks/multitask_genes.py` chooses most often for 250 genes: a
+grid along the tree would choose among models that `adapt` leaves behind anyway.
 """
 
 from __future__ import annotations
