@@ -9,8 +9,8 @@ that `training/prokaryotes.py` learns, here of 250 genes of each of the others. 
 node that `nearest_node` finds, "adapted" what `adapt` makes of it on the genome itself, and pyrodigal trains
 itself on the genome. None sees its annotation, by which all are scored: sensitivity and precision of genes by
 their stop codons, and by both ends. "Verified" are genes whose starts were verified by experiment: the share
-that is found with that start. Speeds are those of predictions on one thread. What `nearest_node` and `adapt` do,
-and the penalties, were chosen on these genomes, by their annotation.
+that is found with that start. Speeds are those of predictions on one thread. What `nearest_node` and `adapt`
+do, and the penalties, were chosen on these genomes, by their annotation.
 """
 
 from __future__ import annotations

@@ -69,8 +69,7 @@ def adapt(
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
-        At most so many. The `max_seconds` and `max_iterations` of the finder hold for each, and for the last
-        fit.
+        At most so many. `max_seconds` and `max_iterations` of the finder hold for the fit of each.
 
     Returns
     -------
