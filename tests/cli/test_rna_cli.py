@@ -544,7 +544,7 @@ def test_nothing_is_left(tmp_path):
 @pytest.mark.parametrize("method", ["implicit", "majorize", "direct", "grid"])
 def test_tune(files, tmp_path, method):
     path = tmp_path / "m.structune"
-    args = ["--method", method, "--plot", tmp_path / "t.png", "--max-seconds", 15, "--holdout", 0.3, *QUIET]
+    args = ["--method", method, "--plot", tmp_path / "t.png", "--max-seconds", 120, "--holdout", 0.3, *QUIET]
     groups = ["--groups", "single", "--seed", 1]
     out = succeed("tune", "rna", files / "train.dbn", "--model", path, *groups, *args)
     assert ("held-out loss" in out) == (method in ("implicit", "grid"))
