@@ -17,21 +17,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick
 from multitask_genes import drawn, pieces_of
 from prokaryotic_genes import (
     GENOMES,
     QUICK,
-    Prediction,
+    by,
+    chromosome,
     measured,
     prodigal,
     pyrodigal,
-    summary,
+    save,
     told,
     verified,
 )
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree, adapt, nearest_node
-from structune.datasets import PROKARYOTES, load_genes
+from structune.datasets import PROKARYOTES
 
 NAME = "new_genomes"
 SIZE, GAMMA = 250, 0.9
@@ -53,13 +54,9 @@ def of_others(name: str, data: dict[str, Any]) -> MultitaskEstimator:
 
 def compared(name: str, data: dict[str, Any]) -> dict[str, Any]:
     """All methods on one genome."""
-    whole = max(load_genes(name), key=lambda each: len(each.sequence))
+    whole = chromosome(name)
     known, tree = verified(name, 0), of_others(name, data)
     nearest = nearest_node(tree, [whole])
-
-    def by(finder: ProkaryoticGeneFinder) -> Prediction:
-        return lambda sequence: finder.predict([sequence])[0]
-
     learners = {
         "nearest": lambda: by(tree.model(nearest)),
         "adapted": lambda: by(adapt(tree.model(nearest), [whole])),
@@ -77,10 +74,7 @@ def main() -> None:
     quick = asked_to_be_quick(__doc__ or "")
     data = {name: drawn(pieces_of(name)[0], SIZE, 0) for name in GENOMES}
     genomes = {name: compared(name, data) for name in (QUICK if quick else GENOMES)}
-    folder = folder_for(NAME, quick)
-    packages = [] if pyrodigal is None else ["pyrodigal"]
-    write(str(folder / NAME), {"genomes": genomes, "means": summary(genomes)}, *packages)
-    print(f"written to {folder}")
+    save(NAME, quick, genomes)
 
 
 if __name__ == "__main__":

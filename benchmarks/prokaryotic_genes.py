@@ -64,9 +64,13 @@ Prediction = Callable[[AnnotatedSequence], Sequence[Transcript]]
 
 def parts_of(name: str) -> tuple[AnnotatedSequence, AnnotatedSequence, AnnotatedSequence]:
     """The chromosome, its first thousand genes, and what lies behind them."""
-    whole = max(load_genes(name), key=lambda each: len(each.sequence))
+    whole = chromosome(name)
     cut = sorted(t.end for t in whole.transcripts)[TRAIN_GENES - 1] + GAP
     return whole, window(whole, 0, cut), window(whole, cut, len(whole.sequence))
+
+
+def chromosome(name: str) -> AnnotatedSequence:
+    return max(load_genes(name), key=lambda each: len(each.sequence))
 
 
 def window(whole: AnnotatedSequence, start: int, end: int) -> AnnotatedSequence:
@@ -98,6 +102,10 @@ def ours(train: AnnotatedSequence, settings: dict[str, Any]) -> Prediction:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         finder = ProkaryoticGeneFinder(n_jobs=1, **settings).fit([train])
+    return by(finder)
+
+
+def by(finder: ProkaryoticGeneFinder) -> Prediction:
     return lambda sequence: finder.predict([sequence])[0]
 
 
@@ -166,14 +174,18 @@ def told(name: str, methods: dict[str, dict[str, Any]]) -> None:
         print(f"{name}, {method}: {text}, verified {row['verified']}, {row['Mb/s']:.1f} Mb/s", flush=True)
 
 
+def save(name: str, quick: bool, genomes: dict[str, Any]) -> None:
+    folder = folder_for(name, quick)
+    packages = [] if pyrodigal is None else ["pyrodigal"]
+    write(str(folder / name), {"genomes": genomes, "means": summary(genomes)}, *packages)
+    print(f"written to {folder}")
+
+
 def main() -> None:
     quick = asked_to_be_quick(__doc__ or "")
     warm_up()
     genomes = {name: compared(name) for name in (QUICK if quick else GENOMES)}
-    folder = folder_for(NAME, quick)
-    packages = [] if pyrodigal is None else ["pyrodigal"]
-    write(str(folder / NAME), {"genomes": genomes, "means": summary(genomes)}, *packages)
-    print(f"written to {folder}")
+    save(NAME, quick, genomes)
 
 
 if __name__ == "__main__":

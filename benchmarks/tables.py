@@ -616,14 +616,17 @@ def genomes(name: str, methods: Sequence[str]) -> str:
                 for level in ("stop", "gene")
             ]
             starts = "" if row["verified"] is None else f"{100 * row['verified']:.1f}"
-            organism = genome.replace("_", ". ").capitalize()
             times = f"{row['training seconds']:.0f}", f"{row['Mb/s']:.1f}"
-            rows.append([f"{organism}, {method}", *accuracy, starts, *times])
+            rows.append([f"{_species(genome)}, {method}", *accuracy, starts, *times])
     for method, row in data["means"].items():
         f1 = [f"F1 {100 * row[f'{level} F1']:.1f}" for level in ("stop", "gene")]
         rows.append([f"**mean**, {method}", *f1, f"{100 * row['verified']:.1f}", "", f"{row['Mb/s']:.1f}"])
     measures = ["by stop codon", "by both ends", "verified starts, %", "training, s", "Mb/s"]
     return table(["sensitivity / precision, %", *measures], rows)
+
+
+def _species(name: str) -> str:
+    return name.replace("_", ". ").capitalize()
 
 
 def multitask_genes() -> str:
@@ -648,7 +651,7 @@ def multitask_organisms() -> str:
         return f"{100 * np.mean(own):.1f}"
 
     rows = [
-        [organism.replace("_", ". ").capitalize()]
+        [_species(organism)]
         + [" / ".join(mean(size, method, organism) for method in methods) for size in sizes]
         for organism in runs[0]["f1"][methods[0]]
     ]

@@ -106,12 +106,12 @@ def test_annotation_is_not_looked_at(finder):
     assert [exons(of) for of in a] == [exons(of) for of in b]
 
 
-@pytest.mark.parametrize(("codons", "far"), [(CODONS, "far"), (OTHER, "near")])
+@pytest.mark.parametrize(("codons", "far"), [(CODONS, "c"), (OTHER, "a")])
 def test_the_nearest_node(tree, codons, far):
     genome = simulated.genome(3, codons=codons)
     scores = {node: tree.model(node).score(genome) for node in tree.nodes_}
     assert scores[nearest_node(tree, genome)] > 0.95
-    assert scores[far] < 0.9
+    assert scores[far] < 0.7
 
 
 def test_a_single_node_is_nearest():

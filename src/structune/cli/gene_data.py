@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from structune.cli.batches import batches
+from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.gene_finder import GeneFinder
 from structune.estimators.multitask import MultitaskEstimator
@@ -19,7 +20,6 @@ from structune.executors import make_executor
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
 from structune.model_files import load, load_shipped
 
-PRETRAINED = "pretrained"
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
+
 
 class Method(StrEnum):
     """How to choose the precisions."""

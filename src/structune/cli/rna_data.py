@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structune.cli.options import PRETRAINED
 from structune.errors import DataError, ModelFileError
 from structune.estimators.folder import RNAFolder
 from structune.formats import RNARecord, read_rna
@@ -16,8 +17,6 @@ from structune.formats.fasta import header_name
 from structune.formats.rna_record import clean_sequence
 from structune.model_files import load
 from structune.structures.rna_constraints import NOTATION
-
-PRETRAINED = "pretrained"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _SETTLED = 0.001  # share of genes that are new
-Found = list[tuple[Transcript, ...]]  # of each sequence
+_Genes = list[tuple[Transcript, ...]]  # of each sequence
 
 
 def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
@@ -43,10 +43,14 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
     check_is_fitted(model, "model_")
+    if not isinstance(model.model_, ProkaryoticGeneFinder) or not model.model_.has_probabilities:
+        raise CapabilityError(
+            "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
+        )
     sample = _sample(annotated_sequences(X, None))
 
     def sure_of(node: str) -> float:
-        genes = _checked(model.model(node)).predict(sample)
+        genes: _Genes = model.model(node).predict(sample)
         return sum(t.length * (t.score or 0.0) for of in genes for t in of)
 
     inner = [node for node in model.nodes_ if node not in model.tree_.leaves]
@@ -104,7 +108,7 @@ def adapt(
     return learner
 
 
-def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: list[AnnotatedSequence], genes: Found) -> None:
+def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: list[AnnotatedSequence], genes: _Genes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
         learner.set_params(loss=loss).fit(genome, genes)
@@ -112,7 +116,7 @@ def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: list[AnnotatedSequ
         raise KeyboardInterrupt
 
 
-def _share_new(genes: Found, before: Found) -> float:
+def _share_new(genes: _Genes, before: _Genes) -> float:
     """Share of the genes that were not there before."""
     new = sum(len(_ends(now) - _ends(old)) for now, old in zip(genes, before, strict=True))
     return new / max(1, sum(map(len, genes)))
@@ -131,11 +135,3 @@ def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
         if n == _ENOUGH:
             break
     return found
-
-
-def _checked(finder: ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
-    if not isinstance(finder, ProkaryoticGeneFinder) or not finder.has_probabilities:
-        raise CapabilityError(
-            "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
-        )
-    return finder
