@@ -57,15 +57,15 @@ def test_executors_pickle_without_their_threads():
     executor = ThreadExecutor(2)
     list(executor.map(abs, [-1, -2, -3]))
     again = pickle.loads(pickle.dumps(executor))
-    assert again.n_threads == 2
+    assert again.n_workers == 2
     assert list(again.map(abs, [-1, -2, -3])) == [1, 2, 3]
 
 
 def test_jobs_are_counted_as_scikit_learn_does(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
-    assert ThreadExecutor().n_threads == 8
+    assert ThreadExecutor().n_workers == 8
     expected = {None: 1, 1: 1, 3: 3, 20: 20, -1: 8, -2: 7, -8: 1, -100: 1}
-    assert {n_jobs: make_executor(n_jobs).n_threads for n_jobs in expected} == expected
+    assert {n_jobs: make_executor(n_jobs).n_workers for n_jobs in expected} == expected
 
 
 def test_no_jobs():

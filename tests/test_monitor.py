@@ -55,5 +55,15 @@ def test_what_ends_work():
     assert issubclass(FitStopped, STOPS)
 
 
-def test_monitors_pickle_between_uses():
-    assert pickle.loads(pickle.dumps(Monitor(2, 3.0))).max_seconds == 3.0
+def test_another_process_gets_a_silent_monitor_with_the_time_left():
+    with Monitor(2, 3.0) as monitor:
+        monitor.record("fit", objective=1.0)
+        other = pickle.loads(pickle.dumps(monitor))
+    assert other.max_seconds == pytest.approx(3.0, abs=0.5)
+    assert (other.verbose, other.history) == (0, [])
+    assert pickle.loads(pickle.dumps(Monitor())).max_seconds is None
+
+
+def test_stops_pickle():
+    stop = pickle.loads(pickle.dumps(FitStopped("budget", [1.0])))
+    assert (stop.status, stop.w) == ("budget", [1.0])

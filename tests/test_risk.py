@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from chains import chain_problems
+from structune import executors
 from structune import risk as module
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
@@ -50,11 +51,11 @@ def results(risk, w):
 
 
 @pytest.fixture(params=[7, 1 << 16])
-def weights_per_piece(request, monkeypatch):
-    monkeypatch.setattr(module, "_WEIGHTS_PER_PIECE", request.param)
+def cells_per_piece(request, monkeypatch):
+    monkeypatch.setattr(executors, "_CELLS_PER_PIECE", request.param)
 
 
-@pytest.mark.usefixtures("weights_per_piece")
+@pytest.mark.usefixtures("cells_per_piece")
 @pytest.mark.parametrize("partial", [False, True])
 def test_threads_do_not_change_a_bit(partial):
     chain, shard, w = hmm_problem(partial)
@@ -67,7 +68,7 @@ def test_threads_do_not_change_a_bit(partial):
                 assert_array_equal(again[name], values, err_msg=name)
 
 
-@pytest.mark.usefixtures("weights_per_piece")
+@pytest.mark.usefixtures("cells_per_piece")
 @pytest.mark.parametrize("method", PRODUCTS)
 def test_threads_do_not_change_hessian_products(method):
     chain, shard, w = hmm_problem()

@@ -117,21 +117,21 @@ class Fuse(ThreadExecutor):
         super().__init__(1)
         self.left = n
 
-    def map(self, function, items):
+    def map(self, function, *columns, shared=()):
         if self.left <= 0:
             raise KeyboardInterrupt
         self.left -= 1
-        return super().map(function, items)
+        return super().map(function, *columns, shared=shared)
 
 
 class OneCtrlC(Fuse):
     """Ctrl-C is pressed once, instead of the `n`-th work on the shards."""
 
-    def map(self, function, items):
+    def map(self, function, *columns, shared=()):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
-        return ThreadExecutor.map(self, function, items)
+        return ThreadExecutor.map(self, function, *columns, shared=shared)
 
 
 def press_ctrl_c(monkeypatch, n=0):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.executors import ThreadExecutor
+from structune.executors import Executor
 from structune.margin_losses import PerceptronLoss
 from structune.risk import Risk
 from structune.solvers.saddle_point import check_positive
@@ -21,7 +21,7 @@ def validation_constraints(
     shard: Shard,
     n_sets: int = 3,
     random_state: int = 0,
-    executor: ThreadExecutor | None = None,
+    executor: Executor | None = None,
     subgradient: str = "exact",
     clip: float = 1.0,
 ) -> list[Risk]:
@@ -43,7 +43,7 @@ def validation_constraints(
         All training examples.
     n_sets : int
     random_state : int
-    executor : ThreadExecutor, optional
+    executor : Executor, optional
     subgradient : {"exact", "printed", "weighted"}
         "exact", or with the paper's approximation of how the best labels change with a weight: see
         `FlipConstraint`. It is there to be compared, and needs the capability "flips".
@@ -93,7 +93,7 @@ class FlipConstraint(Risk):
         is a rise and +1 where it is a fall, times the weight of the example. Equation 14 prints no weights.
     clip : float
         Positive.
-    executor : ThreadExecutor, optional
+    executor : Executor, optional
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class FlipConstraint(Risk):
         shard: Shard,
         weighted: bool,
         clip: float = 1.0,
-        executor: ThreadExecutor | None = None,
+        executor: Executor | None = None,
     ) -> None:
         structure.require(frozenset({"flips"}), "the approximate gradient of constraints")
         check_positive("clip", clip)

@@ -1,21 +1,56 @@
-"""Where the work on shards runs."""
+"""Where the work on shards runs: on threads here, or on a Dask cluster (`structune.dask_executor`)."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
 
 from structune.errors import DataError
 
-T = TypeVar("T")
-R = TypeVar("R")
+Function = Callable[..., Any]
+_CELLS_PER_PIECE = 1 << 16
+
+
+class Executor(Protocol):
+    """Calls a function for every shard, or for every one of several independent fits.
+
+    The function is called as ``function(*items, *shared)``, with an item of each column; a column is a
+    sequence of plain values, or of what `place` or `keep` returned. It must not change what it gets. For
+    executors on other machines function and values are picklable.
+    """
+
+    @property
+    def n_workers(self) -> int:
+        """Calls that run at the same time."""
+
+    def place(self, items: Iterable[Any]) -> Sequence[Any]:
+        """Hand items over, once, to where the work on them is done; what stands for them there."""
+
+    def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
+        """Results, here, in the order of the items."""
+
+    def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Sequence[Any]:
+        """What stands for the results, which stay where they are."""
+
+    def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        """The sum of results that are numbers, arrays, or tuples of these.
+
+        Its order depends on nothing but the number of results. Arrays may be overwritten: they are new.
+        """
+
+    def runs_whole(self, n_fits: int) -> bool:
+        """Whether so many independent fits had better run side by side than one by one, with their shards
+        side by side."""
 
 
 class ThreadExecutor:
-    """Maps a function over shards on threads of this process; kernels release the GIL.
+    """Threads of this process; kernels release the GIL.
 
     Parameters
     ----------
@@ -24,25 +59,59 @@ class ThreadExecutor:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_threads = n_threads or _usable_cores()
+        self.n_workers = n_threads or _usable_cores()
         self._pool: ThreadPoolExecutor | None = None
 
-    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Results in the order of `items`, with at most one more than `n_threads` alive at a time."""
-        if self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1):
-            yield from map(function, items)
+    def place(self, items: Iterable[Any]) -> Sequence[Any]:
+        return list(items)
+
+    def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
+        """Results in the order of the items, with at most one more than `n_workers` alive at a time."""
+        rows = zip(*columns, strict=True)
+        if self.n_workers == 1 or (isinstance(columns[0], Sized) and len(columns[0]) == 1):
+            yield from (function(*row, *shared) for row in rows)
             return
-        self._pool = self._pool or ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune")
-        waiting: deque[Future[R]] = deque()
-        for item in items:
-            waiting.append(self._pool.submit(function, item))
-            if len(waiting) > self.n_threads:
+        self._pool = self._pool or ThreadPoolExecutor(self.n_workers, thread_name_prefix="structune")
+        waiting: deque[Future[Any]] = deque()
+        for row in rows:
+            waiting.append(self._pool.submit(function, *row, *shared))
+            if len(waiting) > self.n_workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
+    def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Sequence[Any]:
+        return list(self.map(function, *columns, shared=shared))
+
+    def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        results = self.keep(function, *columns, shared=shared)
+        if isinstance(results[0], tuple):
+            return tuple(self._add(parts) for parts in zip(*results, strict=True))
+        return self._add(results)
+
+    def _add(self, parts: Sequence[Any]) -> Any:
+        """Sum in order; each thread adds some of the cells of all arrays: memory is what adding waits for."""
+        total, *others = parts
+        if not isinstance(total, np.ndarray):
+            return sum(parts)
+
+        def add(piece: slice) -> None:
+            for part in others:
+                total[piece] += part[piece]
+
+        rows = max(1, _CELLS_PER_PIECE * len(total) // max(1, total.size))
+        pieces = [slice(*ends) for ends in pairwise([*range(0, len(total), rows), len(total)])]
+        list(self.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
+        return total
+
+    def runs_whole(self, n_fits: int) -> bool:
+        return n_fits >= _FITS_PER_THREAD * self.n_workers > _FITS_PER_THREAD
+
     def __getstate__(self) -> dict[str, object]:
-        return {"n_threads": self.n_threads, "_pool": None}
+        return {"n_workers": self.n_workers, "_pool": None}
+
+
+_FITS_PER_THREAD = 4  # with fewer, threads that are done wait for those that are not
 
 
 def _usable_cores() -> int:
@@ -51,10 +120,38 @@ def _usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def make_executor(n_jobs: int | None) -> ThreadExecutor:
-    """Threads as scikit-learn counts jobs: None is 1, -1 all cores, -2 all but one."""
+def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
+    """What `executor` stands for, or threads.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads, counted as in scikit-learn: None is 1, -1 all cores, -2 all but one. Of a local cluster the
+        number of its processes.
+    executor : None, str, distributed.Client, or Executor
+        None for threads; "dask" for a cluster of processes on this machine; "dask://host:port" for the
+        scheduler of a Dask cluster.
+
+    Raises
+    ------
+    DataError
+        What is none of these.
+    """
+    if executor is None:
+        return ThreadExecutor(count_jobs(n_jobs))
+    if hasattr(executor, "runs_whole"):
+        return executor  # type: ignore[no-any-return]
+    try:
+        from structune.dask_executor import connect
+    except ImportError:
+        raise DataError(f"executor={executor!r} needs Dask: pip install 'structune[dask]'") from None
+    return connect(executor, count_jobs(n_jobs))
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """The number of threads that scikit-learn's `n_jobs` stands for."""
     if n_jobs is None or n_jobs > 0:
-        return ThreadExecutor(n_jobs or 1)
+        return n_jobs or 1
     if n_jobs == 0:
         raise DataError("n_jobs=0: expected a positive number, or -1 for all cores")
-    return ThreadExecutor(max(1, ThreadExecutor().n_threads + 1 + n_jobs))
+    return max(1, _usable_cores() + 1 + n_jobs)

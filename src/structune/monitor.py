@@ -23,7 +23,7 @@ class FitStopped(Exception):  # noqa: N818
     """
 
     def __init__(self, status: str, w: Any) -> None:
-        super().__init__(status)
+        super().__init__(status, w)
         self.status, self.w = status, w
 
 
@@ -40,7 +40,7 @@ def stop_status(stop: BaseException) -> str:
 class Monitor:
     """Keeps the history, shows progress, and raises `BudgetExhausted` when the time is up.
 
-    Work inside work may enter the same monitor again.
+    Work inside work may enter the same monitor again. Another process gets a silent one, with the time left.
 
     Parameters
     ----------
@@ -77,6 +77,10 @@ class Monitor:
         if self._bars is not None and not self._depth:
             self._bars.stop()
             self._bars = None
+
+    def __reduce__(self) -> tuple[type[Monitor], tuple[int, float | None]]:
+        left = None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
+        return Monitor, (0, left)
 
     def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
         """Add a record to the history, and show it; `done` is the share of the work that lies behind."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.executors import ThreadExecutor
+from structune.executors import Executor, ThreadExecutor
 from structune.losses import Loss
-from structune.structures.base import Array, FloatArray, HessianProduct, Structure, split_evenly
+from structune.structures.base import FloatArray, HessianProduct, Structure, split_evenly
 
 HESSIAN_METHODS = ("auto", "exact", "dense", "complex-step", "finite-difference")
 _COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
 _WORK_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
-_WEIGHTS_PER_PIECE = 1 << 16
 # measured: a fit takes about ten times as many gradients as Newton steps
 _GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
 _MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; seconds an evaluation
@@ -60,14 +58,14 @@ class AtZero:
 class Risk:
     """A loss summed over shards.
 
-    Sums run in the order of the shards, so that values do not depend on the number of threads.
+    Sums run in an order that depends on the number of shards alone: values do not depend on that of threads.
 
     Parameters
     ----------
     structure : Structure
     loss : Loss
     shards : sequence of shards
-    executor : ThreadExecutor, optional
+    executor : Executor, optional
         One thread by default.
     hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
         How `linearize` makes its products; "dense" has solvers take the Hessian as a matrix instead, and
@@ -93,7 +91,7 @@ class Risk:
         structure: Structure,
         loss: Loss,
         shards: Sequence[Any],
-        executor: ThreadExecutor | None = None,
+        executor: Executor | None = None,
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> None:
@@ -107,7 +105,7 @@ class Risk:
         self.structure, self.shards, self.hessian = structure, list(shards), hessian
         self.loss: Any = loss
         self.origin = origin
-        self.executor = executor or ThreadExecutor(1)
+        self._place(executor or ThreadExecutor(1))
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
         self.smooth, self.convex = loss.smooth, loss.convex
         self.partial = any(shard.partial for shard in self.shards)
@@ -116,7 +114,7 @@ class Risk:
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
         self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
-        self._passes = [0.0]  # shared with the bounds of this risk
+        self._passes: list[float] = []  # what was spent; shared with the bounds of this risk
         self._set_linear()
 
     @classmethod
@@ -125,39 +123,51 @@ class Risk:
         structure: Structure,
         loss: Loss,
         shard: Any,
-        executor: ThreadExecutor | None = None,
+        executor: Executor | None = None,
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> Risk:
         """The risk on one large shard, cut as `cut_shard` does."""
         return cls(structure, loss, cut_shard(structure, shard), executor, hessian, origin)
 
+    def _place(self, executor: Executor) -> None:
+        self.executor = executor
+        self._placed = executor.place(self.shards)
+        (self._structure,) = executor.place([self.structure])
+
     def _set_linear(self) -> None:
-        self.linear = np.zeros(self.n_weights)
-        for part in self._map(lambda shard: self.loss.linear(self.structure, shard)):
-            if part is not None:
-                self.linear += part
+        self.linear = self._sum(_linear, self.loss)
 
     @property
     def passes(self) -> float:
-        return self._passes[0]
+        return sum(self._passes)
 
-    @passes.setter
-    def passes(self, passes: float) -> None:
-        self._passes[0] = passes
+    def count_passes(self, spent: float = 1.0) -> None:
+        """Add passes over the data; threads may do so at the same time."""
+        self._passes.append(spent)
 
-    def _map(self, function: Callable[[Any], Any]) -> Any:
-        return self.executor.map(function, self.shards)
+    def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
+        """Results of ``function(shard, *items, structure, *shared)``, in the order of the shards.
+
+        A column has an item for each shard.
+        """
+        return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
+
+    def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
+        """What stands for ``function(shard, structure, *shared)``; the results stay where the shards are."""
+        return self.executor.keep(function, self._placed, shared=(self._structure, *shared))
+
+    def _sum(self, function: Callable[..., Any], *shared: Any) -> Any:
+        return self.executor.sum(function, self._placed, shared=(self._structure, *shared))
 
     def _moved(self, w: Any) -> Any:
         return w if self.origin is None else w + self.origin
 
     def value(self, w: FloatArray) -> float:
         """The summed loss at `w`."""
-        self.passes += 1
+        self.count_passes()
         w = self._moved(w)
-        parts = self._map(lambda shard: self.loss.nonlinear(self.structure, shard, w, None))
-        return float(sum(parts) + self._linear_value(w))
+        return float(self._sum(_value, self.loss, w) + self._linear_value(w))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
@@ -175,30 +185,9 @@ class Risk:
 
     def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
         """Value and gradient of a function of shards."""
-
-        def on_shard(shard: Any) -> tuple[Any, Any]:
-            gradient = np.zeros_like(w)
-            return function(self.structure, shard, w, gradient), gradient
-
-        self.passes += 1
-        values, gradients = zip(*self._map(on_shard), strict=True)
-        return sum(values), self._sum(gradients)
-
-    def _sum(self, parts: Iterable[Array]) -> Array:
-        """Sum of one vector per shard, in the order of the shards; the first is overwritten.
-
-        Each thread adds some of the weights over all shards: memory is what adding waits for.
-        """
-        total, *others = parts
-
-        def add(piece: slice) -> None:
-            for part in others:
-                total[piece] += part[piece]
-
-        bounds = [*range(0, self.n_weights, _WEIGHTS_PER_PIECE), self.n_weights]
-        pieces = [slice(*ends) for ends in pairwise(bounds)]
-        list(self.executor.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
-        return total
+        self.count_passes()
+        value, gradient = self._sum(_value_and_gradient, function, w)
+        return value, gradient
 
     def around(self, center: FloatArray) -> Risk:
         """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
@@ -209,6 +198,12 @@ class Risk:
         other = copy(self)
         other.__dict__.pop("at_zero", None)
         other.__dict__.update(attributes)
+        return other
+
+    def on(self, executor: Executor) -> Risk:
+        """A copy that works on another executor."""
+        other = self._like()
+        other._place(executor)
         return other
 
     # --- losses that are maxima ---------------------------------------------------------------------------
@@ -246,12 +241,9 @@ class Risk:
         """Weighted sum of the costs of the best outputs."""
         self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
         w = self._moved(w)
-        self.passes += 1
+        self.count_passes()
 
-        def on_shard(shard: Any) -> float:
-            return float(shard.weights @ self.structure.cost(shard, self.structure.best(w, shard)[0]))
-
-        return float(sum(self._map(on_shard)))
+        return float(self._sum(_task_cost, w))
 
     # --- second derivatives -------------------------------------------------------------------------------
 
@@ -264,12 +256,12 @@ class Risk:
             return lambda v: self._central_difference(w, v)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
         w = self._moved(w)
-        products = list(self._map(lambda shard: self.loss.linearize(self.structure, shard, w)))
-        self.passes += 1
+        products = self.keep(_linearize, self.loss, w)
+        self.count_passes()
 
         def product(v: FloatArray) -> FloatArray:
-            self.passes += 1
-            return self._sum(self.executor.map(lambda p: p(v), products))
+            self.count_passes()
+            return np.asarray(self.executor.sum(_product, products, shared=(v,)))
 
         return product
 
@@ -279,11 +271,11 @@ class Risk:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
         w = self._moved(w)
-        self.passes += self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops"))
-        matrix = sum(self._map(lambda shard: self.loss.hessian(self.structure, shard, w)))
+        self.count_passes(self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops")))
+        matrix = np.asarray(self._sum(_hessian, self.loss, w))
         if self.quadratic:
             self._constant_hessian = matrix
-        return np.asarray(matrix)
+        return matrix
 
     def _flops(self, what: str) -> float:
         return float(sum(getattr(shard, what) for shard in self.shards))
@@ -312,6 +304,44 @@ class Risk:
 
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
-        self.passes += 1
-        w = self._moved(w)
-        return self._sum(self._map(lambda shard: self.loss.variance(self.structure, shard, w)))
+        self.count_passes()
+        return np.asarray(self._sum(_variance, self.loss, self._moved(w)))
+
+
+# --- of one shard, wherever that is -----------------------------------------------------------------------
+
+
+def _linear(shard: Any, structure: Structure, loss: Loss) -> FloatArray:
+    found = loss.linear(structure, shard)
+    return np.zeros(structure.n_weights) if found is None else found
+
+
+def _value(shard: Any, structure: Structure, loss: Loss, w: Any) -> Any:
+    return loss.nonlinear(structure, shard, w, None)
+
+
+def _value_and_gradient(
+    shard: Any, structure: Structure, function: Callable[..., Any], w: Any
+) -> tuple[Any, Any]:
+    gradient = np.zeros_like(w)
+    return function(structure, shard, w, gradient), gradient
+
+
+def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
+    return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
+
+
+def _linearize(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> HessianProduct:
+    return loss.linearize(structure, shard, w)
+
+
+def _product(product: HessianProduct, v: FloatArray) -> FloatArray:
+    return product(v)
+
+
+def _hessian(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
+    return loss.hessian(structure, shard, w)
+
+
+def _variance(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
+    return loss.variance(structure, shard, w)

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from structune.blas import one_thread
 from structune.losses import LogLoss, SquaredLoss
 from structune.monitor import FitStopped, Monitor
 from structune.penalties import GroupedL2
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
 from structune.solvers.newton import minimize_newton
 from structune.structures.classes import Classes

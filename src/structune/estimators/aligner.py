@@ -95,6 +95,9 @@ class SequenceAligner(StructuredEstimator):
         Start a fit without tuning at the weights of the fit before.
     n_jobs : int, optional
         Threads; -1 takes all cores.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
     random_state : int
         Of held-out splits.
     verbose : int
@@ -159,6 +162,7 @@ class SequenceAligner(StructuredEstimator):
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = -1,
+        executor: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -178,6 +182,7 @@ class SequenceAligner(StructuredEstimator):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.executor = executor
         self.random_state = random_state
         self.verbose = verbose
 

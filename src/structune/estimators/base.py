@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from structune.blas import one_thread
 from structune.constraints import validation_constraints
 from structune.errors import CapabilityError, DataError
 from structune.estimators.base_file import Arrays, pack_fit
-from structune.executors import make_executor
+from structune.executors import Executor, make_executor
 from structune.losses import LogLoss, Loss
 from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.l2 import fit_l2
 from structune.solvers.saddle_point import check_positive, fit_constrained
 from structune.structures.base import FloatArray, Groups, Shard, Structure, split_evenly
@@ -49,7 +50,25 @@ class Learner(Protocol):
         """As `StructuredEstimator._learn`, with the groups of weights."""
 
 
-class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
+    """An estimator with the parameters `n_jobs` and `executor`."""
+
+    n_jobs: int | None
+    executor: Any = None
+
+    def __sklearn_clone__(self) -> Self:
+        """Clones share the executor: a connection to a cluster cannot be copied."""
+        other = copy(self)
+        other.executor = None
+        other = super(FitsOnExecutor, other).__sklearn_clone__()
+        other.executor = self.executor
+        return other
+
+    def _executor(self) -> Executor:
+        return make_executor(self.n_jobs, self.executor)
+
+
+class StructuredEstimator(FitsOnExecutor, ABC):
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
     A subclass documents and sets the parameters below in its own constructor, as scikit-learn wants it.
@@ -69,7 +88,6 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     max_iterations: int
     max_seconds: float | None
     warm_start: bool
-    n_jobs: int | None
     random_state: int
     verbose: int
 
@@ -113,7 +131,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             start = start - origin
 
         def problem(**options: Any) -> TuningProblem:
-            options |= {"executor": make_executor(self.n_jobs), "hessian": self.hessian, "origin": origin}
+            options |= {"executor": self._executor(), "hessian": self.hessian, "origin": origin}
             built = TuningProblem.build(structure, loss, shard, groups, **options)
             return self._prepared(built, start if self.tuning is None else None)
 
@@ -198,8 +216,9 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not isinstance(loss, LogLoss):
             raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
         check_positive("gamma", self.gamma)
-        executor = make_executor(self.n_jobs)
-        return validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
+        return validation_constraints(
+            structure, shard, self.validation_sets, self.random_state, self._executor()
+        )
 
     def _fit_constrained(
         self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
@@ -322,7 +341,7 @@ class StructuredEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _each(self, shard: S, function: Callable[[S], Iterable[T]]) -> list[T]:
         """Results of a function from some examples to one value each, on threads."""
         executor = make_executor(self.n_jobs)
-        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_threads)
+        pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_workers)
         found = executor.map(lambda piece: function(shard.take(piece)), pieces)
         return list(chain.from_iterable(found))
 

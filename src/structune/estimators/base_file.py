@@ -80,7 +80,7 @@ def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
         plain = value.item() if isinstance(value, np.generic) else value
         if name == "loss" and not isinstance(plain, str):
             plain = value.name  # of a loss that was given as an object: what kind it is
-        if _comes_back(plain):
+        if _comes_back(plain) and name != "executor":  # of the machines that fitted, not of the model
             found[name] = plain
     return found
 

@@ -73,6 +73,9 @@ class GeneFinder(StructuredEstimator):
         Start a fit without tuning at the weights of the fit before.
     n_jobs : int, optional
         Threads; -1 takes all cores. A sequence is the work of one thread.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
     random_state : int
         Of held-out splits.
     verbose : int
@@ -139,6 +142,7 @@ class GeneFinder(StructuredEstimator):
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = -1,
+        executor: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -160,6 +164,7 @@ class GeneFinder(StructuredEstimator):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.executor = executor
         self.random_state = random_state
         self.verbose = verbose
 

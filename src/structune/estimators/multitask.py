@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
+from structune.blas import one_thread
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.estimators.base import StructuredEstimator
+from structune.estimators.base import FitsOnExecutor, StructuredEstimator
 from structune.estimators.base_file import Arrays, check_array, pack_names, unpack_names
-from structune.executors import make_executor
 from structune.losses import Loss
 from structune.model_files import save_model, unpack_model
 from structune.monitor import Monitor
@@ -26,7 +26,6 @@ from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import fit_tree, node_risks
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray, Groups, IntArray, Structure
 from structune.tuning.implicit import ImplicitTuner
@@ -37,7 +36,7 @@ _PREFIX = "estimator."  # of its arrays in a model file
 _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
 
-class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
+class MultitaskEstimator(FitsOnExecutor):
     """An estimator trained for every node of a tree of tasks, around the weights of its parent.
 
     Parameters
@@ -60,6 +59,9 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         Hold out each of so many folds once instead: slower, and better where tasks have few examples.
     n_jobs : int, optional
         Nodes that are worked on side by side; -1 takes all cores.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
     random_state : int
         Of held-out examples.
     verbose : int
@@ -100,6 +102,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         holdout: float = 0.25,
         folds: int | None = None,
         n_jobs: int | None = -1,
+        executor: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -111,6 +114,7 @@ class MultitaskEstimator(BaseEstimator):  # type: ignore[misc]
         self.holdout = holdout
         self.folds = folds
         self.n_jobs = n_jobs
+        self.executor = executor
         self.random_state = random_state
         self.verbose = verbose
 
@@ -260,7 +264,7 @@ class _TreeLearner:
         grid, precision = NodeGrid(*tried), groups.spread(precisions)  # plain numbers, as for a file
         every = np.arange(len(shard))
         ends: dict[str, Any] = {
-            "executor": make_executor(self.settings.n_jobs),
+            "executor": self.settings._executor(),
             "tolerance": self.model.tolerance,
             "max_iterations": self.model.max_iterations,
         }
@@ -268,7 +272,7 @@ class _TreeLearner:
         def risks(examples: IntArray) -> dict[str, Risk]:
             task = self.task_of[sequence[examples]]
             shards = {name: shard.take(examples[task == k]) for k, name in enumerate(self.tasks)}
-            return node_risks(self.tree, structure, loss, shards, hessian=self.model.hessian)
+            return node_risks(self.tree, structure, loss, shards, ends["executor"], self.model.hessian)
 
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():

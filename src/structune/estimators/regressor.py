@@ -56,6 +56,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Start at the weights of the fit before. Without `tuning`: tuners start anew.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
     random_state : int
         Of the held-out split.
     verbose : int
@@ -116,6 +119,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = -1,
+        executor: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -131,6 +135,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.executor = executor
         self.random_state = random_state
         self.verbose = verbose
 

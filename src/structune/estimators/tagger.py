@@ -81,6 +81,9 @@ class SequenceTagger(StructuredEstimator):
         start anew.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
     random_state : int
         Of the held-out split, and of the validation sets.
     verbose : int
@@ -142,6 +145,7 @@ class SequenceTagger(StructuredEstimator):
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = -1,
+        executor: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -164,6 +168,7 @@ class SequenceTagger(StructuredEstimator):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.executor = executor
         self.random_state = random_state
         self.verbose = verbose
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from structune.errors import DataError
-from structune.executors import ThreadExecutor
+from structune.executors import Executor, ThreadExecutor
 from structune.monitor import Monitor
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import NodePrior, fit_node
 from structune.risk import Risk
+from structune.side_by_side import SideBySide
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
 
@@ -54,7 +55,7 @@ def choose_priors(
     precision: FloatArray,
     grid: NodeGrid,
     *,
-    executor: ThreadExecutor | None = None,
+    executor: Executor | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
@@ -74,8 +75,8 @@ def choose_priors(
     precision : ndarray, shape (n_weights,)
         What the grid multiplies.
     grid : NodeGrid
-    executor : ThreadExecutor, optional
-        Works on the nodes of a level side by side.
+    executor : Executor, optional
+        Tries priors of a level side by side.
     tolerance, max_iterations
         Of each fit.
     monitor : Monitor, optional
@@ -84,35 +85,53 @@ def choose_priors(
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     chosen: dict[str, NodePrior] = {}
-    weights: dict[str, list[FloatArray]] = {}  # of each split
+    weights: dict[str | None, list[FloatArray]] = {}  # of each split
     learned = {node for train, _ in splits for node in train}
-
-    def tried(node: str, prior: NodePrior) -> tuple[list[FloatArray], float]:
-        """Weights of each split, and the sum of their held-out losses."""
-        parent, found, total = tree.parent(node), list[FloatArray](), 0.0
-        for k, (train, heldout) in enumerate(splits):
-            above = None if parent is None else weights[parent][k]
-            found.append(fit_node(train[node], prior, above, monitor, **ends).w)
-            total += heldout[node].heldout_loss(found[-1]) if node in heldout else 0.0
-        return found, total
-
-    def choose(node: str) -> tuple[NodePrior, list[FloatArray], float]:
-        priors = grid.priors(precision, tree.parent(node) is None)
-        if not any(node in heldout for _, heldout in splits):
-            priors = priors[:1]
-        results = ((prior, *tried(node, prior)) for prior in priors)  # weights of the best alone are kept
-        return min(results, key=lambda result: result[2])  # the first of equals
-
-    for level in tree.levels:
-        nodes = [node for node in level if node in learned]
-        for node, (prior, w, loss) in zip(nodes, executor.map(choose, nodes), strict=True):
-            chosen[node], weights[node] = prior, w
+    levels = [[node for node in level if node in learned] for level in tree.levels]
+    every = range(len(splits))
+    for nodes in filter(None, levels):
+        priors = {node: grid.priors(precision, tree.parent(node) is None) for node in nodes}
+        for node in nodes:
+            if not any(node in heldout for _, heldout in splits):
+                priors[node] = priors[node][:1]
+        trials = [(j, k, prior) for j, node in enumerate(nodes) for prior in priors[node] for k in every]
+        pairs = [_risks_of(node, split) for node in nodes for split in splits]
+        above = [weights.get(tree.parent(node), [None] * len(splits)) for node in nodes]
+        columns = [(j * len(splits) + k, prior, above[j][k]) for j, k, prior in trials]
+        side = SideBySide(executor, pairs, len(trials))
+        fits = side.map(_fit_and_judge, *zip(*columns, strict=True), shared=(monitor, ends))
+        for node in nodes:
+            results = ((prior, list(islice(fits, len(splits)))) for prior in priors[node])
+            prior, found = min(results, key=_summed)  # the first of equals; others are not kept
+            chosen[node], weights[node] = prior, [w for w, _ in found]
             monitor.record(
                 "selection",
                 done=len(chosen) / len(learned),
                 node=node,
                 gamma=prior.gamma,
                 factor=prior.factor,
-                heldout_loss=loss,
+                heldout_loss=_summed((prior, found)),
             )
     return chosen
+
+
+def _risks_of(node: str, split: tuple[Mapping[str, Risk], Mapping[str, Risk]]) -> tuple[Risk, ...]:
+    """What is learned from and, if there is any, what is held out."""
+    return tuple(risks[node] for risks in split if node in risks)
+
+
+def _fit_and_judge(
+    risks: tuple[Risk, ...],
+    prior: NodePrior,
+    parent: FloatArray | None,
+    monitor: Monitor,
+    ends: dict[str, Any],
+) -> tuple[FloatArray, float]:
+    """Weights, and their held-out loss."""
+    train, *heldout = risks
+    w = fit_node(train, prior, parent, monitor, **ends).w
+    return w, sum(risk.heldout_loss(w) for risk in heldout)
+
+
+def _summed(result: tuple[NodePrior, list[tuple[FloatArray, float]]]) -> float:
+    return sum(loss for _, loss in result[1])

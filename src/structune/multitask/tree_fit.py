@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from structune.errors import DataError
-from structune.executors import ThreadExecutor
+from structune.executors import Executor, ThreadExecutor
 from structune.losses import Loss
 from structune.monitor import Monitor
 from structune.multitask.task_tree import TaskTree
 from structune.risk import Risk, cut_shard
+from structune.side_by_side import SideBySide
 from structune.solvers.l2 import fit_l2
 from structune.solvers.solution import TOLERANCE, Solution
 from structune.structures.base import FloatArray, Structure
@@ -52,7 +53,7 @@ def node_risks(
     structure: Structure,
     loss: Loss,
     shards: Mapping[str, Any],
-    executor: ThreadExecutor | None = None,
+    executor: Executor | None = None,
     hessian: str = "exact",
 ) -> dict[str, Risk]:
     """The risk of each node: the loss over the examples of all tasks below it.
@@ -113,7 +114,7 @@ def fit_tree(
     risks: Mapping[str, Risk],
     priors: Mapping[str, NodePrior],
     *,
-    executor: ThreadExecutor | None = None,
+    executor: Executor | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
@@ -127,8 +128,8 @@ def fit_tree(
         As `node_risks` makes them.
     priors : mapping of str to NodePrior
         Of the same nodes.
-    executor : ThreadExecutor, optional
-        Fits nodes of a level side by side.
+    executor : Executor, optional
+        Fits nodes of a level side by side, where they are many.
     tolerance, max_iterations
         Of each fit.
     monitor : Monitor, optional
@@ -139,17 +140,15 @@ def fit_tree(
     dict of str to Solution
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     fits: dict[str, Solution] = {}
-
-    def fit(node: str) -> Solution:
-        parent = tree.parent(node)
-        w = None if parent is None else fits[parent].w
-        ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
-        return fit_node(risks[node], priors[node], w, monitor, **ends)
-
-    for level in tree.levels:
-        nodes = [node for node in level if node in risks]
-        for node, found in zip(nodes, executor.map(fit, nodes), strict=True):
+    levels = [[node for node in level if node in risks] for level in tree.levels]
+    for nodes in filter(None, levels):
+        side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
+        parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
+        of_nodes = [priors[node] for node in nodes]
+        results = side.map(_fit, range(len(nodes)), of_nodes, parents, shared=(monitor, ends))
+        for node, found in zip(nodes, results, strict=True):
             fits[node] = found
             monitor.record(
                 "node",
@@ -160,3 +159,13 @@ def fit_tree(
                 passes=risks[node].passes,
             )
     return fits
+
+
+def _fit(
+    risks: tuple[Risk],
+    prior: NodePrior,
+    parent: FloatArray | None,
+    monitor: Monitor,
+    ends: dict[str, Any],
+) -> Solution:
+    return fit_node(*risks, prior, parent, monitor, **ends)

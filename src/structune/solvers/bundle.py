@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.blas import one_thread
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.cutting_planes import CuttingPlanes
 from structune.solvers.seen_outputs import SeenOutputs
 from structune.solvers.solution import Solution

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dtrtri
 
+from structune.blas import one_thread
 from structune.monitor import Monitor
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.linear import HessianSystem, LinearSolution
 from structune.structures.base import FloatArray
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from structune.blas import one_thread
 from structune.monitor import STOPS, Monitor, stop_status
-from structune.solvers.blas import one_thread
 from structune.solvers.solution import Objective, Solution
 from structune.structures.base import FloatArray
 

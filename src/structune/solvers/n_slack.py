@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import piqp
 
+from structune.blas import one_thread
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.bundle import GAP
 from structune.solvers.seen_outputs import SeenOutputs
 from structune.solvers.solution import Solution

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from structune.blas import one_thread
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.cholesky import system_at
 from structune.solvers.solution import Objective, Solution
 from structune.structures.base import FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.risk import Risk
-from structune.structures.base import FloatArray, IntArray
+from structune.structures.base import FloatArray, IntArray, Structure
 
 _NEWS = 1e-9  # of a maximum: what an output must add to be kept
 
@@ -34,7 +34,8 @@ class SeenOutputs:
     def __init__(self, risk: Risk) -> None:
         self._risk, self._loss = risk, risk.loss
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
-        own = risk.executor.map(risk.structure.feature_rows, risk.shards)
+        self._own_there = risk.keep(_own_rows)
+        own = risk.executor.map(_themselves, self._own_there)
         self._own = sp.csr_array(sp.vstack(list(own), format="csr"))
         linear = self._loss.own_score_is_linear
         self.linear = self._own.T @ self.weights if linear else np.zeros(risk.n_weights)
@@ -50,24 +51,13 @@ class SeenOutputs:
     def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
         seen, scores = self._maxima(self.rows @ w + self.offsets), self._own @ w
-        bounds = np.cumsum([0, *map(len, self._risk.shards)])
-        self._risk.passes += 1
-        news = self._risk.executor.map(
-            lambda s: self._decode_shard(s, w, slice(bounds[s], bounds[s + 1]), seen, scores),
-            range(len(self._risk.shards)),
-        )
-        self._keep(*zip(*news, strict=True))
+        bounds = np.cumsum([0, *map(len, self._risk.shards)])[1:-1]
+        self._risk.count_passes()
+        known = (np.split(values, bounds) for values in (seen, scores))
+        news = self._risk.map(_new_planes, self._own_there, *known, shared=(self._loss, w))
+        rows, offsets, examples = zip(*news, strict=True)
+        self._keep(rows, offsets, [k + a for k, a in zip(examples, (0, *bounds), strict=True)])
         return self.estimate(w)
-
-    def _decode_shard(
-        self, s: int, w: FloatArray, examples: slice, seen: FloatArray, scores: FloatArray
-    ) -> tuple[sp.csr_array, FloatArray, IntArray]:
-        shard, structure = self._risk.shards[s], self._risk.structure
-        found = self._loss.violations(structure, shard, w)
-        value = found.value - scores[examples] if self._loss.own_score_is_linear else found.value
-        new = np.flatnonzero(value > seen[examples] + _NEWS * np.maximum(1.0, np.abs(value)))
-        rows, offsets = self._loss.planes(structure, shard, found, self._own[examples])
-        return rows[new], offsets[new], new + examples.start
 
     def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
         example = np.concatenate((self.example, *examples))
@@ -111,3 +101,31 @@ class SeenOutputs:
             return value + base + t * incline, float(slopes @ rise[hits]) + incline
 
         return at
+
+
+# --- of one shard, wherever that is -----------------------------------------------------------------------
+
+
+def _own_rows(shard: Any, structure: Structure) -> sp.csr_array:
+    return structure.feature_rows(shard)
+
+
+def _themselves(rows: sp.csr_array) -> sp.csr_array:
+    return rows
+
+
+def _new_planes(
+    shard: Any,
+    own: sp.csr_array,
+    seen: FloatArray,
+    scores: FloatArray,
+    structure: Structure,
+    loss: Any,
+    w: FloatArray,
+) -> tuple[sp.csr_array, FloatArray, IntArray]:
+    """Planes and examples of the outputs that exceed what has been seen of their example."""
+    found = loss.violations(structure, shard, w)
+    value = found.value - scores if loss.own_score_is_linear else found.value
+    new = np.flatnonzero(value > seen + _NEWS * np.maximum(1.0, np.abs(value)))
+    rows, offsets = loss.planes(structure, shard, found, own)
+    return rows[new], offsets[new], new

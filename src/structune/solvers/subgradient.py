@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from structune.blas import one_thread
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
-from structune.solvers.blas import one_thread
 from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray
 

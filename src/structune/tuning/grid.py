@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.monitor import STOPS, Monitor, stop_status
+from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
 from structune.risk import Risk
+from structune.side_by_side import SideBySide
 from structune.solvers.l2 import fit_l2
 from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.structures.base import FloatArray, Groups
 from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 _MOST_POINTS = 10_000
@@ -54,7 +55,7 @@ class GridTuner:
             raise DataError(
                 f"a product grid of {len(self.values)} values for {axes} groups has too many points"
             )
-        points = itertools.product(np.log(self.values), repeat=axes)
+        points = product(np.log(self.values), repeat=axes)
         return [np.broadcast_to(np.array(point), n_groups).copy() for point in points]
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -67,43 +68,73 @@ class GridTuner:
 
 
 class _Search:
-    """The best point so far, and the weights to start from."""
+    """The best point so far."""
 
     def __init__(self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
         self.passes = PassCount(problem)
-        self.starts: list[FloatArray | None] = [None] * len(problem.splits)
         self.loss: float | None = None
         self.w, self.d = np.zeros(problem.full.n_weights), np.zeros(len(problem.groups))
 
     def run(self, points: list[FloatArray]) -> TuningResult:
         status, self.d = "converged", points[0]
         try:
+            fits, n = self._fits(points), len(self.problem.splits)
             for k, d in enumerate(points):
-                self._try(d, done=(k + 1) / len(points))
+                self._judge(d, list(islice(fits, n)), done=(k + 1) / len(points))
             if self.tuner.refit:
-                self.w = self._fit(self.problem.full, self.d, None)
+                self.w = self._refit()
         except STOPS as stop:
             status = stop_status(stop)
+            if self.loss is None:
+                self.w = getattr(stop, "w", self.w)
         return TuningResult(self.d, self.w, status, self.loss, self.passes.spent, self.monitor.history)
 
-    def _fit(self, risk: Risk, d: FloatArray, start: FloatArray | None) -> FloatArray:
-        precision, tolerance = GroupedL2(self.problem.groups, d).precision, self.tuner.fit_tolerance
-        fit = fit_l2(risk, precision, start, tolerance=tolerance, monitor=self.monitor)
-        if self.loss is None:
-            self.w = fit.w  # better than nothing, should the work end here
-        fit.check()
-        return fit.w
+    def _fits(self, points: list[FloatArray]) -> Iterator[tuple[FloatArray, float]]:
+        """Weights and held-out losses of every split at every point."""
+        splits, warm = self.problem.splits, self.tuner.warm
+        n, shared = len(splits), (self.problem.groups, self.tuner.fit_tolerance, self.monitor)
+        starts: Sequence[FloatArray | None] = [None] * n
+        pairs = [(split.train, split.heldout) for split in splits]
+        fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
+        for batch in [[d] for d in points] if warm else [points]:
+            columns = [(k, d, starts[k]) for d in batch for k in range(n)]
+            found = []
+            for result in fits.map(_fit_and_judge, *zip(*columns, strict=True), shared=shared):
+                if self.loss is None:
+                    self.w = result[0]  # better than nothing, should the work end here
+                found.append(result[0])
+                yield result
+            starts = found
 
-    def _try(self, d: FloatArray, done: float) -> None:
-        loss, fits = 0.0, []
-        for split, start in zip(self.problem.splits, self.starts, strict=True):
-            fits.append(self._fit(split.train, d, start))
-            loss += split.heldout.heldout_loss(fits[-1])
-        if self.tuner.warm:
-            self.starts = list(fits)
+    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]], done: float) -> None:
+        loss = sum(loss for _, loss in fits)
         if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
-            self.loss, self.d, self.w = loss, d, fits[0]
+            self.loss, self.d, self.w = loss, d, fits[0][0]
         self.monitor.record(
             "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
         )
+
+    def _refit(self) -> FloatArray:
+        precision, tolerance = GroupedL2(self.problem.groups, self.d).precision, self.tuner.fit_tolerance
+        fit = fit_l2(self.problem.full, precision, tolerance=tolerance, monitor=self.monitor)
+        fit.check()
+        return fit.w
+
+
+def _fit_and_judge(
+    risks: tuple[Risk, Risk],
+    d: FloatArray,
+    start: FloatArray | None,
+    groups: Groups,
+    tolerance: float,
+    monitor: Monitor,
+) -> tuple[FloatArray, float]:
+    """Weights learned by the first risk, and the loss by the second."""
+    train, heldout = risks
+    fit = fit_l2(train, GroupedL2(groups, d).precision, start, tolerance=tolerance, monitor=monitor)
+    fit.check()
+    try:
+        return fit.w, heldout.heldout_loss(fit.w)
+    except STOPS as stop:
+        raise FitStopped(stop_status(stop), fit.w) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from scipy.optimize import Bounds, minimize
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
+from structune.risk import Risk
+from structune.side_by_side import SideBySide
 from structune.solvers.cholesky import system_at
 from structune.solvers.l2 import fit_l2
 from structune.solvers.linear import LinearSolution
@@ -107,6 +110,20 @@ def hypergradient(
     return HyperGradient(value, slope, float(pull @ parent), fit, solved)
 
 
+def _of_risks(
+    risks: tuple[Risk, Risk],
+    parent: FloatArray | None,
+    start: HyperGradient | None,
+    groups: Groups,
+    log_precision: FloatArray,
+    gamma: float,
+    tolerances: dict[str, float],
+    monitor: Monitor,
+) -> HyperGradient:
+    split = Split(*risks, parent)
+    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
+
+
 @dataclass
 class ImplicitTuner:
     """Minimises a held-out loss over the log precisions by L-BFGS on its implicit gradient.
@@ -159,8 +176,10 @@ class _Search:
     def __init__(self, tuner: ImplicitTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
         self.passes = PassCount(problem)
-        self.points: list[HyperGradient | None] = [None] * len(problem.splits)
-        self.best_points: list[HyperGradient | None] = []
+        pairs = [(split.train, split.heldout) for split in problem.splits]
+        self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
+        self.points: list[HyperGradient] = []
+        self.best_points: list[HyperGradient] = []
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -219,17 +238,7 @@ class _Search:
             raise _End("iterations")
         self.n_evaluations += 1
         looseness = _LOOSE * min(1.0, self.last_norm / self.first_norm) if self.first_norm else _LOOSE
-        for s, split in enumerate(self.problem.splits):
-            self.points[s] = hypergradient(
-                split,
-                self.problem.groups,
-                *self._parts(d),
-                start=self.points[s],
-                tolerance=self.tuner.fit_tolerance * max(1.0, looseness),
-                cg_tolerance=self.tuner.cg_tolerance * max(1.0, looseness),
-                monitor=self.monitor,
-            )
-        points = [point for point in self.points if point is not None]
+        self.points = points = self._hypergradients(d, max(1.0, looseness))
         value = sum(p.value for p in points)
         slopes = [np.append(p.gradient, p.gamma_slope)[: d.size] for p in points]
         gradient = np.sum(slopes, axis=0)
@@ -253,6 +262,17 @@ class _Search:
             raise _End("converged")
         return value, gradient
 
+    def _hypergradients(self, d: FloatArray, looseness: float) -> list[HyperGradient]:
+        """Those of all splits."""
+        tolerances = {
+            "tolerance": looseness * self.tuner.fit_tolerance,
+            "cg_tolerance": looseness * self.tuner.cg_tolerance,
+        }
+        parents = [split.parent for split in self.problem.splits]
+        starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
+        shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
+        return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
+
     def _is_flat(self, d: FloatArray, value: float, gradient: FloatArray) -> bool:
         """Whether the slope within the bounds is small beside the loss, and beside its own peak."""
         room = np.where(gradient > 0, d - self.low, self.high - d)
@@ -261,7 +281,7 @@ class _Search:
         return slope <= min(self.tuner.tolerance * abs(value), _FALL * self.peak_slope)
 
     def finish(self, status: str) -> TuningResult:
-        fits = [point.fit.w for point in self.best_points or self.points if point is not None]
+        fits = [point.fit.w for point in self.best_points or self.points]
         w = fits[0] if fits else self.unfinished
         if self.tuner.refit and status not in ("interrupted", "budget"):
             try:

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 )
 
 from structune.errors import CapabilityError, DataError
-from structune.executors import ThreadExecutor
+from structune.executors import Executor
 from structune.losses import Loss
 from structune.monitor import Monitor
 from structune.risk import Risk
@@ -85,7 +85,7 @@ class TuningProblem:
         folds: int | None = None,
         example_groups: Any = None,
         random_state: Any = 0,
-        executor: ThreadExecutor | None = None,
+        executor: Executor | None = None,
         hessian: str = "exact",
         strata: Any = None,
         origin: FloatArray | None = None,
