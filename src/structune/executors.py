@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from structune.errors import DataError
 
 Function = Callable[..., Any]
 _CELLS_PER_PIECE = 1 << 16
+_AT_A_TIME = 16
 
 
 class Executor(Protocol):
@@ -84,7 +85,13 @@ class ThreadExecutor:
         return list(self.map(function, *columns, shared=shared))
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        results = self.keep(function, *columns, shared=shared)
+        results = self.map(function, *columns, shared=shared)
+        total: list[Any] = []
+        while more := list(islice(results, _AT_A_TIME)):  # of many large arrays only some are in memory
+            total = [self._add_all([*total, *more])]
+        return total[0]
+
+    def _add_all(self, results: Sequence[Any]) -> Any:
         if isinstance(results[0], tuple):
             return tuple(self._add(parts) for parts in zip(*results, strict=True))
         return self._add(results)

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.blas import one_thread
@@ -25,6 +25,7 @@ from structune.model_files import save_model
 from structune.monitor import Monitor
 from structune.penalties import GroupedL2
 from structune.risk import Risk
+from structune.shard_files import ShardFolder, open_shards
 from structune.solvers.l2 import fit_l2
 from structune.solvers.saddle_point import check_positive, fit_constrained
 from structune.structures.base import FloatArray, Groups, Shard, Structure, split_evenly
@@ -90,6 +91,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     warm_start: bool
     random_state: int
     verbose: int
+    extra_: dict[str, Any]
 
     _learner: Learner | None = None  # learns in place of the estimator, as for a tree of tasks
     _learns_tasks = False  # whether a learner may: its weights are all that a fit changes
@@ -107,11 +109,56 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     # --- fitting ------------------------------------------------------------------------------------------
 
+    def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
+        """Learn from a folder of encoded examples, which may be larger than memory.
+
+        Features and labels are those of the folder, whatever the parameters here say of them. Tuning holds
+        out whole shards.
+
+        Parameters
+        ----------
+        folder : path
+            What `write_shards` or ``structune shard`` wrote.
+
+        Raises
+        ------
+        DataError
+            A folder that is damaged, or that was written for another estimator.
+        """
+        data = open_shards(folder)
+        if type(data.model) is not type(self):
+            raise DataError(
+                f"{folder}: found examples of {type(data.model).__name__}, expected {type(self).__name__}"
+            )
+        structure = data.model._structure
+        start = self._start(structure)
+        for name, value in vars(data.model).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        extra = data.model.extra_
+        self._learn(structure, self._make_loss(), data, start, None)
+        self.extra_ = extra
+        return self
+
+    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard]:
+        """A model with the structure of training examples and weights of zero, and the examples encoded."""
+        taken: list[Shard] = []
+
+        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, _: Any) -> TuningResult:
+            taken.append(shard)
+            return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
+
+        model = clone(self)
+        model._learner = take
+        model.fit(X, y, **options)
+        del model._learner
+        return model, taken[0]
+
     def _learn(
         self,
         structure: Structure,
         loss: Loss,
-        shard: Shard,
+        shard: Shard | ShardFolder,
         start: FloatArray | None,
         example_groups: Any,
         strata: Any = None,
@@ -132,7 +179,15 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
         def problem(**options: Any) -> TuningProblem:
             options |= {"executor": self._executor(), "hessian": self.hessian, "origin": origin}
-            built = TuningProblem.build(structure, loss, shard, groups, **options)
+            if isinstance(shard, ShardFolder):
+                built = TuningProblem.of_files(structure, loss, shard, groups, **options)
+            else:
+                options |= {
+                    "example_groups": example_groups,
+                    "strata": strata,
+                    "random_state": self.random_state,
+                }
+                built = TuningProblem.build(structure, loss, shard, groups, **options)
             return self._prepared(built, start if self.tuning is None else None)
 
         if example_groups is not None and len(example_groups) != len(shard):
@@ -144,14 +199,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 result = self._fit_fixed(built, start, monitor)
             else:
                 tuner = self._tuner(self.tuning)
-                options = {
-                    "holdout": self.holdout,
-                    "folds": self.folds,
-                    "example_groups": example_groups,
-                    "strata": strata,
-                    "random_state": self.random_state,
-                }
-                built = problem(splits=tuner.needs_splits, **options)
+                built = problem(splits=tuner.needs_splits, holdout=self.holdout, folds=self.folds)
                 result = tuner.tune(built, monitor)
             if constraints:
                 result = self._fit_constrained(built, constraints, result, monitor)
@@ -207,10 +255,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
         return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
 
-    def _constraints(self, structure: Structure, loss: Loss, shard: Shard) -> list[Risk]:
+    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
         """What `constraints` asks for, one function a validation set."""
         if self.constraints is None:
             return []
+        if isinstance(shard, ShardFolder):
+            raise DataError(
+                f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
+            )
         if self.constraints != "validation":
             raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
@@ -321,7 +373,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self.history_ = result.history
         self.status_ = result.status
         self.passes_ = result.passes
-        self.extra_: dict[str, Any] = {}
+        self.extra_ = {}
 
     def _import(self, w: FloatArray) -> None:
         """Keep weights that were not fitted here."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.errors import DataError
 from structune.features.attributes import segment_indices
 from structune.kernels import sparse as kernels
 from structune.kernels._vectors import lanes_for
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structures.base import Array, FloatArray, IntArray, check_offsets, check_range
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
 
@@ -109,6 +110,20 @@ class AttributeWeights:
             dense.indices, dense.values, pairs.indices, pairs.values,
         )  # fmt: skip
         return AttributeRows(dense, pairs)
+
+    def check(self, rows: AttributeRows, n_rows: int) -> None:
+        """Raise `DataError` for rows from a file that `layout` cannot have made."""
+        kinds = (
+            ("attributes", rows.dense, np.uint32, self._n_dense),
+            ("pairs", rows.pairs, self._pair_dtype, self.size),
+        )
+        for what, entries, dtype, end in kinds:
+            n, values = entries.indices.size, entries.values
+            check_offsets(entries.starts, n_rows, n)
+            check_range(what, entries.indices, dtype, (n,), 0, end)
+            shapes = [(0,), (n,)]
+            if values.dtype != np.float64 or values.shape not in shapes or not np.isfinite(values).all():
+                raise DataError(f"found values of {what} that are not finite numbers, one an entry")
 
     @property
     def _pair_dtype(self) -> type:

@@ -110,6 +110,10 @@ class Shard(ABC):
         """Whether some outputs are only partly known (log loss is then not convex)."""
         return False
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # `reopen`, of a shard from files: where another process finds them
+        return getattr(self, "reopen", None) or super().__reduce_ex__(protocol)
+
 
 class Structure(ABC):
     """A space of outputs scored by ``w . F(x, y)``, and the questions it answers exactly about them.
@@ -142,6 +146,10 @@ class Structure(ABC):
     @abstractmethod
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
         """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
+
+    def check_shard(self, shard: Any) -> None:
+        """Raise `DataError` if a shard from a file is not sound: kernels trust its indices."""
+        raise self._cannot("files of shards")
 
     @abstractmethod
     def features(
@@ -262,6 +270,24 @@ def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
     cuts = np.unique(np.concatenate(([0], np.searchsorted(ends, targets) + 1, [sizes.size])))
     cuts = cuts[cuts <= sizes.size]
     return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:
+    """Raise `DataError` for what does not cut items into consecutive segments, some perhaps empty."""
+    sound = offsets.dtype == np.int64 and offsets.shape == (n_segments + 1,)
+    if not sound or offsets[0] != 0 or offsets[-1] != n_items or np.any(offsets[1:] < offsets[:-1]):
+        raise DataError(f"found offsets that do not cut {n_items} items into {n_segments} segments")
+
+
+def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: int, high: int) -> None:
+    """Raise `DataError` for an array of another type or shape, or with values outside ``low:high``."""
+    if (array.dtype, array.shape) != (dtype, shape):
+        raise DataError(
+            f"found {what} of type {array.dtype} and shape {array.shape}, "
+            f"expected {np.dtype(dtype)} and {shape}"
+        )
+    if array.size and not (low <= array.min() and array.max() < high):
+        raise DataError(f"found {what} from {array.min()} to {array.max()}, expected {low} to {high - 1}")
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:

@@ -31,6 +31,8 @@ from structune.structures.base import (
     HessianProduct,
     IntArray,
     Structure,
+    check_offsets,
+    check_range,
     check_weights,
 )
 from structune.structures.chain_flips import BackPointers, Flips
@@ -247,6 +249,19 @@ class Chain(Structure):
             labelling.check_moves(offsets, self.moves)
         example_weights = check_weights(weights, len(inputs))
         return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+
+    def check_shard(self, shard: ChainShard) -> None:
+        n, n_tokens = shard.weights.size, len(shard.rows)
+        check_weights(shard.weights, n)
+        check_offsets(shard.offsets, n, n_tokens)
+        if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
+            raise DataError("found an empty sequence, expected at least one token")
+        self.pairs.check(shard.rows, n_tokens)
+        labels, allowed = shard.labels, shard.allowed
+        check_range("labels", labels, np.int64, (n_tokens,), -1 if shard.partial else 0, self.n_labels)
+        check_range("labels", allowed, bool, (shard.partial * n_tokens, self.n_labels), 0, 2)
+        if shard.partial and not allowed.any(axis=1).all():
+            raise DataError("found a token without a label that it may have")
 
     def _check_lengths(self, lengths: IntArray) -> None:
         bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from structune.executors import Executor
 from structune.losses import Loss
 from structune.monitor import Monitor
 from structune.risk import Risk
+from structune.shard_files import ShardFolder
 from structune.structures.base import FloatArray, Groups, Structure
 
 
@@ -127,6 +129,49 @@ class TuningProblem:
         except ValueError as error:
             raise DataError(f"cannot split {len(shard)} examples: {error}") from None
         return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
+
+    @classmethod
+    def of_files(
+        cls,
+        structure: Structure,
+        loss: Loss,
+        data: ShardFolder,
+        groups: Groups,
+        *,
+        splits: bool = True,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        **options: Any,
+    ) -> TuningProblem:
+        """The same on a folder of shards, of which whole ones are held out: the folds that it was dealt to.
+
+        Parameters
+        ----------
+        holdout : float
+            Share of the folds to hold out together, if `folds` is None; at least one, and not all.
+        folds : int, optional
+            How many to hold out, each in turn.
+        **options
+            Of the risks.
+
+        Raises
+        ------
+        DataError
+            Fewer folds than two, or than `folds`.
+        """
+
+        def risk(chosen: Sequence[int]) -> Risk:
+            return Risk(structure, loss, data.of_folds(chosen), **options)
+
+        every = sorted(set(data.fold))
+        if not splits:
+            return cls(risk(every), groups)
+        if len(every) < max(2, folds or 2):
+            raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, folds or 2)}")
+        n = min(len(every) - 1, max(1, round(holdout * len(every))))
+        parts = [[fold] for fold in every[:folds]] if folds else [every[:n]]
+        pairs = [Split(risk([f for f in every if f not in part]), risk(part)) for part in parts]
+        return cls(risk(every), groups, tuple(pairs))
 
 
 def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
