@@ -23,6 +23,8 @@ _HOMES = {
     "adapt": "structune.estimators.genome_adaptation",
     "load": "structune.model_files",
     "nearest_node": "structune.estimators.genome_adaptation",
+    "open_shards": "structune.shard_files",
+    "write_shards": "structune.shard_files",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -58,6 +58,11 @@ class ShardFolder:
         """Examples of all shards."""
         return sum(self.n_examples)
 
+    @property
+    def n_bytes(self) -> int:
+        """Of the files of all shards."""
+        return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
+
     @cached_property
     def model(self) -> Any:
         """An estimator that knows the structure, with weights of zero."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from io import BytesIO
 from itertools import count
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from safetensors.numpy import save_file
 
 import structune
 from commands import fail, run, succeed
+from structune.cli import sharding
 from structune.cli.columns import default_templates
 from structune.features import conll2000_templates, parse_templates
 from structune.formats import read_conll
@@ -139,6 +141,43 @@ def test_warnings_are_one_line(files, tmp_path):
     result = run("tune", files / "train.txt", "-m", tmp_path / "m.structune", "-q", *args)
     assert result.exit_code == 0
     assert all(line.startswith("structune: ") for line in result.stderr.splitlines())
+
+
+# --- folders of shards ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shards(files):
+    with mock.patch.object(sharding, "_LINES", 20):  # several blocks
+        out = succeed("shard", files / "train.txt", files / "shards", *SMALL[:3])
+    assert re.search(r"40 sentences, \d+ tokens, 4 labels", out)
+    return files / "shards"
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_a_folder_of_shards(files, shards, tmp_path, command):
+    path = tmp_path / "m.structune"
+    out = succeed(command, shards, "-m", path, "--test", files / "test.txt", "--quiet")
+    assert "40 sentences" in out
+    assert "F1" in out
+    if command == "train":
+        one, other = structune.load(path), structune.load(files / "m.structune")
+        named = [dict(zip(m.chain_.weight_names(), m.coef_, strict=True)) for m in (one, other)]
+        assert named[0] == pytest.approx(named[1], abs=1e-3)
+        assert one.extra_ == other.extra_
+
+
+def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
+    path = tmp_path / "m.structune"
+    for option in (["--columns", "w,pos,y"], ["--templates", "w[0]"], ["--forbidden", "bio"]):
+        assert f"found {option[0]} with a folder" in fail("train", shards, "-m", path, *option)
+    assert "found no shards.json" in fail("train", tmp_path, "-m", path)
+    assert "not empty" in fail("shard", files / "train.txt", shards)
+
+
+def test_the_executor_reaches_the_tagger(files, tmp_path):
+    said = fail("train", files / "train.txt", "-m", tmp_path / "m", "--executor", "threads", *SMALL)
+    assert "executor='threads': expected None, 'dask', 'dask://host:port'" in said
 
 
 def test_default_templates():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.formats import ConllData, read_conll, write_conll
+from structune.formats import ConllData, read_conll, read_conll_blocks, write_conll
 
 TEXT = "the DT B-NP\ndog NN I-NP\n\n\nbarks VB B-VP\n"
 COLUMNS = {"w": ["the", "dog", "barks"], "pos": ["DT", "NN", "VB"], "y": ["B-NP", "I-NP", "B-VP"]}
@@ -203,3 +203,32 @@ def test_sentences_without_tokens_are_refused():
         ConllData({"w": ["a"]}, np.array([1, 0]))
     with pytest.raises(DataError, match="column 'w': found 1 values, expected 2"):
         ConllData({"w": ["a"]}, np.array([2]))
+
+
+# --- blocks -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_lines", [1, 2, 5, 100])
+@pytest.mark.parametrize("packed", [False, True])
+def test_blocks_are_the_file(tmp_path, n_lines, packed):
+    text = "\ufeffa B\nb B\n\n\nc I\r\nd I\n\ne O\n-DOCSTART- X\n\nf O"
+    path = tmp_path / "train"
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    whole = read_conll(path, ("w", "y"))
+    for source in (path, io.BytesIO(path.read_bytes()), *([] if packed else [io.StringIO(text)])):
+        blocks = list(read_conll_blocks(source, ("w", "y"), n_lines=n_lines))
+        assert [word for block in blocks for word in block.columns["w"]] == whole.columns["w"]
+        assert [n for block in blocks for n in block.lengths] == whole.lengths.tolist()
+        assert len(blocks) > 1 or n_lines > 5
+
+
+def test_blocks_name_lines_of_the_file():
+    text = b"a B\n\nb B\n\nc\n"
+    with pytest.raises(DataError, match=":5: found 1 columns"):
+        list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
+    with pytest.raises(DataError, match=":5: found 1 columns from here on, expected 2"):
+        list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
+    with pytest.raises(DataError, match="found no tokens"):
+        list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
+    with pytest.raises(DataError, match="damaged gzip"):
+        list(read_conll_blocks(io.BytesIO(gzip.compress(b"a B\n" * 1000)[:-20]), ("w", "y")))

@@ -566,6 +566,19 @@ def test_merge_is_the_chain_of_all_data(seed):
     assert_allclose(results[0], results[1], rtol=1e-12)
 
 
+def test_a_merged_chain_may_have_all_weights():
+    rng, options = np.random.default_rng(0), {"states": "all", "transitions": "all"}
+    parts = [
+        random_part(rng, labels, [name], forbidden="bio", **options)
+        for labels, name in ((["B-x"], "a"), (["O"], "b"))
+    ]
+    merged = Chain.merge([chain for *_, chain in parts], **options)
+    sequences, outputs = parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+    whole = Chain.build(table(sequences), outputs, forbidden="bio", **options)
+    assert sorted(merged.weight_names()) == sorted(whole.weight_names())
+    assert {"a : O", "b : B-x", "O -> B-x"} <= set(merged.weight_names())
+
+
 def test_chains_that_differ_do_not_merge():
     _, _, first = random_part(np.random.default_rng(0), list("AB"), ["a"])
     for options in ({"boundary": False}, {"forbidden": [(None, "B")]}):

@@ -30,6 +30,7 @@ def train(
     test: align_opt.TestFile = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -49,7 +50,7 @@ def train(
         "penalty": penalty,
         "random_state": seed,
         **_space(loss, features, center, band),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test), settings))
 
@@ -70,6 +71,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -93,7 +95,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_space(loss, features, center, band),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test, plot), settings))
 

@@ -86,7 +86,8 @@ def root(
     `align` for alignments, `genes` for genes; `train` and `tune` also with `prokaryotic-genes`, for those of
     bacteria and archaea. `predict` labels new text with a tagger, `fold` gives the structures of RNA
     sequences, with the model that comes with structune or with your own, `rank` sorts the documents of
-    queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome.
+    queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome. `shard` encodes
+    column files that are larger than memory.
 
     Results go to standard output, progress and errors to standard error.
 
@@ -117,6 +118,7 @@ def _add(name: str, help: str) -> None:
 _add("train", _TRAIN)
 _add("tune", _TUNE)
 _add("evaluate", _EVALUATE)
+app.command()(tagger_commands.shard)
 app.command()(tagger_commands.predict)
 app.command()(rna_commands.fold)
 app.command()(rank_commands.rank)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from structune.errors import DataError, ModelFileError
 from structune.estimators.tagger import SequenceTagger
 from structune.features import AttributeTable, extract, parse_templates
 from structune.features.templates import TAG_TEMPLATES, WORD_TEMPLATES
-from structune.formats import ConllData, read_conll
+from structune.formats import ConllData, read_conll, read_conll_blocks
 from structune.model_files import load
 
 _AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
@@ -44,6 +45,10 @@ class Reader:
         """The labels of each sentence."""
         return data.sentences(self.columns[-1])
 
+    def named(self, data: ConllData) -> ConllData:
+        """The data with the model's names of columns."""
+        return ConllData(dict(zip(self.columns, data.columns.values(), strict=True)), data.lengths)
+
     def read_labelled(self, path: Path) -> ConllData:
         """A file with a label column."""
         return read_conll(path, self.columns)
@@ -67,14 +72,32 @@ class Reader:
 
 def open_training(path: Path, columns: str | None, templates: str | None) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    names = _given_names(columns)
     data = read_conll(path, names)
-    names = names or _default_names(len(data.columns))
+    reader = _make_reader(path, names or _default_names(len(data.columns)), templates)
+    return reader, reader.named(data)
+
+
+def open_blocks(
+    path: Path, columns: str | None, templates: str | None, n_lines: int
+) -> tuple[Reader, Iterator[ConllData]]:
+    """The same, with the data block by block."""
+    names = _given_names(columns)
+    blocks = read_conll_blocks(path, names, n_lines=n_lines)
+    first = next(blocks)
+    reader = _make_reader(path, names or _default_names(len(first.columns)), templates)
+    return reader, map(reader.named, chain([first], blocks))
+
+
+def _given_names(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def _make_reader(path: Path, names: list[str], templates: str | None) -> Reader:
     if len(names) < 2:
         raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
-    data = ConllData(dict(zip(names, data.columns.values(), strict=True)), data.lengths)
     parsed = parse_templates(templates or default_templates(names[:-1]))
-    return Reader(tuple(names), tuple(map(str, parsed))), data
+    return Reader(tuple(names), tuple(map(str, parsed)))
 
 
 def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
@@ -85,14 +108,17 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
             f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
             "(for others see structune evaluate rna, evaluate rank, fold and rank)"
         )
+    wanted = "expected a model that structune train or tune saved"
+    return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")
+
+
+def reader_of(model: SequenceTagger, complaint: str) -> Reader:
+    """The reader of the files that a model was made from."""
     extra: Any = getattr(model, "extra_", None)
     try:
-        reader = Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
+        return Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
     except (KeyError, TypeError, AttributeError, DataError):
-        raise ModelFileError(
-            f"{path}: found no columns and templates, expected a model that structune train or tune saved"
-        ) from None
-    return model, reader
+        raise ModelFileError(complaint) from None
 
 
 def default_templates(inputs: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ def train(
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -57,7 +58,7 @@ def train(
         "penalty": penalty,
         **_model(loss, features, strands, donors, flank),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), GeneFinder(**settings)))
 
@@ -85,6 +86,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -111,7 +113,7 @@ def tune(
         "random_state": seed,
         **_model(loss, features, strands, donors, flank),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     request = Request(train, sequences, model, test, test_sequences, plot)
     raise typer.Exit(run(request, GeneFinder(**settings)))

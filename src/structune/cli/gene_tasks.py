@@ -30,7 +30,9 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
     reports.check_targets([request.model], [])
     tree = _read_tree(tree_file)
     genomes = _read_tasks(request, tree)
-    model = MultitaskEstimator(finder, tree, n_jobs=finder.n_jobs, verbose=finder.verbose)
+    model = MultitaskEstimator(
+        finder, tree, n_jobs=finder.n_jobs, executor=finder.executor, verbose=finder.verbose
+    )
     start = time.perf_counter()
     try:
         with reports.short_warnings():

@@ -64,6 +64,13 @@ TrainFile = Annotated[
     Path,
     typer.Argument(help="Column file: a token a line, a blank line after each sentence."),
 ]
+TrainData = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRAIN",
+        help="Column file: a token a line, a blank line after each sentence. Or a folder that shard wrote.",
+    ),
+]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
 ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
 Columns = Annotated[
@@ -94,6 +101,14 @@ StatesOption = Annotated[
     States, typer.Option(help="Weights for the attribute-label pairs seen in TRAIN, or for all pairs.")
 ]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.", callback=_not_zero)]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to work: dask for --jobs processes of this machine, dask://HOST:PORT for a Dask cluster; "
+        "threads if not given. Needs structune[dask].",
+        show_default=False,
+    ),
+]
 MaxSeconds = Annotated[
     float | None,
     typer.Option(min=0.0, help="Stop after this time with the best model so far.", show_default=False),
@@ -162,6 +177,13 @@ def held_to(constraints: Constraints | None, validation_sets: int, gamma: float)
     }
 
 
-def fitting(jobs: int, max_seconds: float | None, verbose: bool, quiet: bool) -> dict[str, Any]:
+def fitting(
+    jobs: int, executor: str | None, max_seconds: float | None, verbose: bool, quiet: bool
+) -> dict[str, Any]:
     """Settings of every estimator that train and tune share."""
-    return {"n_jobs": jobs, "max_seconds": max_seconds, "verbose": 0 if quiet else 2 if verbose else 1}
+    return {
+        "n_jobs": jobs,
+        "executor": executor,
+        "max_seconds": max_seconds,
+        "verbose": 0 if quiet else 2 if verbose else 1,
+    }

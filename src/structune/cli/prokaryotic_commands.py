@@ -39,6 +39,7 @@ def train(
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -64,7 +65,7 @@ def train(
     from structune.cli.gene_training import Request, run
     from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    fitting = opt.fitting(jobs, max_seconds, verbose, quiet)
+    fitting = opt.fitting(jobs, executor, max_seconds, verbose, quiet)
     finder = ProkaryoticGeneFinder(penalty=penalty, loss=loss.value, code=code, **fitting)
     request = Request(train, sequences, model, test, test_sequences)
     if tree is None:
@@ -91,6 +92,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -117,6 +119,6 @@ def tune(
         holdout=holdout,
         folds=folds,
         random_state=seed,
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     )
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), finder))

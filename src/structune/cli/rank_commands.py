@@ -20,6 +20,7 @@ def train(
     missing: rank_opt.Missing = None,
     test: rank_opt.TestFile = None,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -40,7 +41,7 @@ def train(
         "tuning": None,
         "penalty": penalty,
         **_measure(loss, k, convention),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, missing, test), settings))
 
@@ -64,6 +65,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -85,7 +87,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_measure(loss, k, convention),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, missing, test, plot), settings))
 

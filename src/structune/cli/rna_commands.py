@@ -31,6 +31,7 @@ def train(
     noncanonical: rna.Noncanonical = False,
     test: rna.TestFile = None,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -51,7 +52,7 @@ def train(
     settings = {
         "loss": loss.value,
         **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     settings["penalty"] = penalties(penalty or [], settings)
     raise typer.Exit(run(Request(train, model, test), settings))
@@ -81,6 +82,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -103,7 +105,7 @@ def tune(
 
     settings = {
         **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
         "tuning": method.value,
         "loss": loss.value,
         "holdout": holdout,

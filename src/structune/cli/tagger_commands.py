@@ -11,7 +11,7 @@ from structune.cli import options as opt
 
 
 def train(
-    train: opt.TrainFile,
+    train: opt.TrainData,
     model: opt.ModelOption,
     columns: opt.Columns = None,
     templates: opt.Templates = None,
@@ -24,6 +24,7 @@ def train(
     gamma: opt.Gamma = 0.01,
     test: opt.TestFile = None,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -43,13 +44,13 @@ def train(
         "loss": loss.value,
         **_rules(forbidden, states),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
 
 
 def tune(
-    train: opt.TrainFile,
+    train: opt.TrainData,
     model: opt.ModelOption,
     method: opt.MethodOption = opt.Method.implicit,
     loss: opt.TunedLoss = opt.Loss.log,
@@ -70,6 +71,7 @@ def tune(
     plot: opt.TuningPlot = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
@@ -95,9 +97,38 @@ def tune(
         "random_state": seed,
         **_rules(forbidden, states),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, max_seconds, verbose, quiet),
+        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))
+
+
+def shard(
+    train: opt.TrainFile,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the shards.")],
+    columns: opt.Columns = None,
+    templates: opt.Templates = None,
+    forbidden: opt.Forbidden = None,
+    states: opt.StatesOption = opt.States.seen,
+    folds: Annotated[
+        int,
+        typer.Option(min=2, help="Random parts, of which tuning can hold some out."),
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random parts.")] = 0,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Encode a column file that is larger than memory as a folder that train and tune can read.
+
+    The file is read twice, a million lines at a time. What lies in the folder is mapped into memory when it
+    is needed, by this machine or, if they see the folder too, by those of a Dask cluster.
+
+    \b
+    Example:
+      structune shard train.txt shards/
+      structune tune shards/ --model chunker.structune
+    """
+    from structune.cli.sharding import Request, run
+
+    run(Request(train, folder, columns, templates, folds, seed), _rules(forbidden, states), quiet)
 
 
 def predict(

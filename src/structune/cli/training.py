@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structune.cli import reports
-from structune.cli.columns import open_training
+from structune.cli.columns import Reader, open_training, reader_of
 from structune.cli.evaluation import evaluate
+from structune.errors import DataError
 from structune.estimators.tagger import SequenceTagger
-from structune.formats import ConllData
+from structune.shard_files import open_shards
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,49 @@ class Request:
     plot: Path | None = None
 
 
+@dataclass(frozen=True)
+class _Data:
+    """What to learn from, wherever it is."""
+
+    reader: Reader
+    n_sentences: int
+    n_tokens: int
+    fit: Callable[[SequenceTagger], SequenceTagger]
+
+
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot])
-    reader, data = open_training(request.train, request.columns, request.templates)
-    test = None if request.test is None else reader.read_labelled(request.test)
+    data = _of_folder(request, settings) if request.train.is_dir() else _of_file(request)
+    test = None if request.test is None else data.reader.read_labelled(request.test)
     start = time.perf_counter()
     with reports.short_warnings():
-        tagger = SequenceTagger(**settings).fit(reader.attributes(data), reader.labels(data))
+        tagger = data.fit(SequenceTagger(**settings))
     seconds = time.perf_counter() - start
     reports.check_begun(tagger)
-    tagger.save(request.model, extra=reader.header())
-    reports.report(tagger, [("data", _described(tagger, data))], seconds, request.model)
+    tagger.save(request.model, extra=data.reader.header())
+    sizes = f"{data.n_sentences:,} sentences, {data.n_tokens:,} tokens, {len(tagger.classes_)} labels"
+    reports.report(tagger, [("data", sizes)], seconds, request.model)
     if test is not None:
-        evaluate(tagger, reader, test).show()
+        evaluate(tagger, data.reader, test).show()
     if request.plot is not None:
         reports.draw(tagger, request.plot)
     return reports.exit_code(tagger)
 
 
-def _described(tagger: SequenceTagger, data: ConllData) -> str:
-    return f"{len(data):,} sentences, {data.n_tokens:,} tokens, {len(tagger.classes_)} labels"
+def _of_file(request: Request) -> _Data:
+    reader, data = open_training(request.train, request.columns, request.templates)
+    attributes, labels = reader.attributes(data), reader.labels(data)
+    return _Data(reader, len(data), data.n_tokens, lambda tagger: tagger.fit(attributes, labels))
+
+
+def _of_folder(request: Request, settings: Mapping[str, Any]) -> _Data:
+    """A folder of shards, whose features and labels are fixed."""
+    path, forbidden = request.train, settings["forbidden"]
+    given = {"--columns": request.columns, "--templates": request.templates, "--forbidden": forbidden}
+    for option, value in given.items():
+        if value is not None:
+            raise DataError(f"{path}: found {option} with a folder of shards, expected it at shard")
+    folder = open_shards(path)
+    reader = reader_of(folder.model, f"{path}: found no columns and templates, expected them of shard")
+    return _Data(reader, len(folder), sum(folder.n_parts), lambda tagger: tagger.fit_shards(path))

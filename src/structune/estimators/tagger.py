@@ -212,6 +212,12 @@ class SequenceTagger(StructuredEstimator):
     def _structure(self) -> Chain:
         return self.chain_
 
+    def with_structure(self, chain: Chain) -> Self:
+        """The tagger with a given chain, and weights of zero."""
+        self._keep_chain(chain)
+        self._import(np.zeros(chain.n_weights))
+        return self
+
     def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)

@@ -1,7 +1,7 @@
 """Reading and writing the files that users have; each function names the file and line of what it refuses."""
 
 from structune.formats.bpseq import read_bpseq, write_bpseq
-from structune.formats.conll import ConllData, read_conll, write_conll
+from structune.formats.conll import ConllData, read_conll, read_conll_blocks, write_conll
 from structune.formats.contrafold import read_contrafold, write_contrafold
 from structune.formats.ct import read_ct, write_ct
 from structune.formats.dna import read_dna
@@ -50,6 +50,7 @@ __all__ = [
     "partners",
     "read_bpseq",
     "read_conll",
+    "read_conll_blocks",
     "read_contrafold",
     "read_ct",
     "read_dna",

@@ -43,6 +43,23 @@ def load(source: Source) -> tuple[str, bytes]:
     return name, data.removeprefix(_BOM)
 
 
+def byte_lines(source: Source) -> Iterator[bytes]:
+    """Uncompressed lines with their ends, read as they are asked for."""
+    name = source_name(source)
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as file:
+            yield from byte_lines(file)
+        return
+    texts: Any = source
+    is_text = _is_text(source)
+    lines = (text.encode("utf-8", "surrogateescape") for text in texts) if is_text else _unpacked(source)
+    try:
+        for number, line in enumerate(lines):
+            yield line if number else line.removeprefix(_BOM)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+
+
 def save(target: Source, text: str) -> None:
     """Write UTF-8, compressed by gzip where the path ends in ``.gz``."""
     data = text.encode()
@@ -114,7 +131,7 @@ def _texts(source: Source, name: str) -> Iterator[str]:
         with Path(source).open("rb") as file:
             yield from _texts(file, name)
         return
-    texts = source if isinstance(source.read(0), str) else _decoded(source)
+    texts = source if _is_text(source) else _decoded(source)
     try:
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")
@@ -122,12 +139,18 @@ def _texts(source: Source, name: str) -> Iterator[str]:
         raise DataError(f"{name}: found a damaged gzip file ({error})") from error
 
 
+def _is_text(source: IO[Any]) -> bool:
+    return isinstance(source.read(0), str)
+
+
 def _decoded(source: IO[Any]) -> Iterable[str]:
+    return io.TextIOWrapper(_unpacked(source), encoding="utf-8", errors="surrogateescape")
+
+
+def _unpacked(source: IO[Any]) -> Any:
     rest = _Rest(source)
-    binary: Any = io.BufferedReader(rest, 1 << 16)
-    if rest.head == _GZIP_MAGIC:
-        binary = gzip.GzipFile(fileobj=binary)
-    return io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape")
+    binary = io.BufferedReader(rest, 1 << 16)
+    return gzip.GzipFile(fileobj=binary) if rest.head == _GZIP_MAGIC else binary
 
 
 class _Rest(io.RawIOBase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import IO, Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.formats._source import load, save
+from structune.formats._source import byte_lines, load, save, source_name
 
 _DOCSTART = "-DOCSTART-"
 
@@ -113,12 +113,73 @@ def read_conll(
         Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens.
     """
     name, data = load(source)
-    numbers, lines = _numbered_lines(data, comment)
+    read = _read(name, 1, data, columns, separator, comment)
+    if read is None:
+        raise _no_tokens(name)
+    return read
+
+
+def read_conll_blocks(
+    source: str | os.PathLike[str] | IO[Any],
+    columns: Sequence[str] | None = ("w", "pos", "y"),
+    separator: str | None = None,
+    comment: str | None = None,
+    n_lines: int = 1 << 20,
+) -> Iterator[ConllData]:
+    """The same, a run of sentences at a time: for files that are larger than memory.
+
+    Parameters
+    ----------
+    source, columns, separator, comment
+        As for `read_conll`.
+    n_lines : int
+        A block ends with the first sentence that ends after so many lines.
+    """
+    name, first, width = source_name(source), 1, 0
+    for lines in _blocks(byte_lines(source), n_lines):
+        read = _read(name, first, b"".join(lines), columns, separator, comment)
+        if read is not None:
+            width = width or len(read.columns)
+            if len(read.columns) != width:
+                found = len(read.columns)
+                raise DataError(f"{name}:{first}: found {found} columns from here on, expected {width}")
+            yield read
+        first += len(lines)
+    if not width:
+        raise _no_tokens(name)
+
+
+def _blocks(lines: Iterable[bytes], n_lines: int) -> Iterator[list[bytes]]:
+    """Runs of so many lines and, up to the next blank line, some more."""
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) >= n_lines and not line.strip():
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _no_tokens(name: str) -> DataError:
+    return DataError(f"{name}: found no tokens, expected lines of columns")
+
+
+def _read(
+    name: str,
+    first_line: int,
+    data: bytes,
+    columns: Sequence[str] | None,
+    separator: str | None,
+    comment: str | None,
+) -> ConllData | None:
+    """What some lines of a file hold, if there is any token among them."""
+    numbers, lines = _numbered_lines(first_line, data, comment)
     rows = _rows(lines, separator)
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     tokens = np.flatnonzero(sizes)
     if not tokens.size:
-        raise DataError(f"{name}: found no tokens, expected lines of columns")
+        return None
     names = [f"c{k}" for k in range(sizes[tokens[0]])] if columns is None else _column_names(columns)
     wrong = tokens[sizes[tokens] != len(names) if columns is None else sizes[tokens] < len(names)]
     if wrong.size:
@@ -156,9 +217,9 @@ def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separ
     save(target, "".join(f"{sentence}\n\n" for sentence in sentences))
 
 
-def _numbered_lines(data: bytes, comment: str | None) -> tuple[NDArray[np.int64], list[bytes]]:
+def _numbered_lines(first: int, data: bytes, comment: str | None) -> tuple[NDArray[np.int64], list[bytes]]:
     lines = data.splitlines()
-    numbers = np.arange(1, len(lines) + 1)
+    numbers = np.arange(first, first + len(lines))
     if comment is None:
         return numbers, lines
     kept = [not line.startswith(comment.encode()) for line in lines]

@@ -167,8 +167,14 @@ class Chain(Structure):
         )
 
     @classmethod
-    def merge(cls, chains: Sequence[Chain]) -> Chain:
-        """The chain over the union of several vocabularies (of shards, tasks or workers)."""
+    def merge(cls, chains: Sequence[Chain], *, states: str = "seen", transitions: str = "seen") -> Chain:
+        """The chain over the union of several vocabularies (of shards, tasks or workers).
+
+        Parameters
+        ----------
+        states, transitions : {"seen", "all"}
+            "seen": weights that one of the chains has; "all" as in `build`.
+        """
         first = chains[0]
         if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
             raise DataError(
@@ -186,8 +192,12 @@ class Chain(Structure):
             old = len(c.labels)
             pairs.append(a[c.pairs.keys // old] * len(labels) + y[c.pairs.keys % old])
             moves.append(y[c.transitions // old] * len(labels) + y[c.transitions % old])
-        pair_keys, transitions = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
-        return cls._ordered(labels, list(attributes), pair_keys, transitions, first.boundary, first.forbidden)
+        pair_keys, edges = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
+        if states == "all":
+            pair_keys = np.arange(len(attributes) * len(labels))
+        if transitions == "all":
+            edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
+        return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
 
     # --- vocabulary ---------------------------------------------------------------------------------------
 
