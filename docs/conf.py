@@ -62,10 +62,11 @@ linkcheck_timeout = 20
 linkcheck_retries = 2
 
 
-def _without_metadata_routing(_app: Any, _what: str, name: str, _obj: Any, skip: bool, _options: Any) -> Any:
-    """Leave out methods that scikit-learn adds to every estimator, and that structune does not use."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
+def _without_sklearn(_app: Any, _what: str, name: str, obj: Any, _skip: bool, _options: Any) -> Any:
+    """Leave out methods that come from scikit-learn, whose documentation refers to its own pages."""
+    is_request = name.startswith("set_") and name.endswith("_request")
+    return True if is_request or str(getattr(obj, "__module__", "")).startswith("sklearn") else None
 
 
 def setup(app: Any) -> None:
-    app.connect("autodoc-skip-member", _without_metadata_routing)
+    app.connect("autodoc-skip-member", _without_sklearn)

@@ -1,4 +1,4 @@
-"""The directive `benchmark-table`: a table of the README, made from benchmarks/results/*.json at build time."""
+"""The directive `benchmark-table`: tables of the README, made from benchmarks/results at build time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tables
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+
+import tables
 
 
 class BenchmarkTable(SphinxDirective):

@@ -117,7 +117,7 @@ def run(text: str) -> list[tuple[Block, str]]:
 def commands(body: str) -> list[str]:
     joined = body.replace("\\\n", " ")
     wrong = [line for line in joined.splitlines() if line and not line.startswith("$ ")]
-    assert not wrong, f"found {wrong[0]!r}, expected a command after '$ '; what it prints is a block of its own"
+    assert not wrong, f"found {wrong[0]!r}, expected a command after '$ '; output is a block of its own"
     return [line.removeprefix("$ ") for line in joined.splitlines() if line]
 
 
@@ -163,8 +163,7 @@ def same(expected: str, printed: str, tolerance: float = _TOLERANCE) -> bool:
         end = number.end()
     found = re.fullmatch(pattern + _literally(expected[end:]), printed.strip(), re.DOTALL)
     return found is not None and all(
-        abs(float(a) - b) <= tolerance * max(abs(b), 0.1)
-        for a, b in zip(found.groups(), values, strict=True)
+        abs(float(a) - b) <= tolerance * max(abs(b), 0.1) for a, b in zip(found.groups(), values, strict=True)
     )
 
 

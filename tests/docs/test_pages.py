@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from pages import DOCS, blocks, commands, pages, run, same
 
 
@@ -19,8 +18,8 @@ def test_page(path, tmp_path, monkeypatch):
 
 
 def test_blocks():
-    text = "% exit code: 2\n```console\n$ a \\\n    b\n$ c\n```\n\n```{code-block} text\n:caption: x.txt\n\n1\n```\n"
-    command, file = blocks(text)
+    console = "% exit code: 2\n```console\n$ a \\\n    b\n$ c\n```\n"
+    command, file = blocks(console + "\n```{code-block} text\n:caption: x.txt\n\n1\n```\n")
     assert commands(command.body) == ["a      b", "c"]
     assert (command.exit_code, command.line) == (2, 2)
     assert (file.kind, file.file, file.body) == ("text", "x.txt", "1\n")
@@ -31,15 +30,15 @@ def test_unknown_note():
         blocks("% skip\n```python\n1\n```\n")
 
 
-@pytest.mark.parametrize("text", ["% not run: why\n```console\n$ false\n```\n", "% exit code: 3\n```console\n$ exit 3\n```\n"])
-def test_notes(text):
-    assert run(text) == []
+@pytest.mark.parametrize(("note", "command"), [("not run: why", "false"), ("exit code: 3", "exit 3")])
+def test_notes(note, command):
+    assert run(f"% {note}\n```console\n$ {command}\n```\n") == []
 
 
-@pytest.mark.parametrize("text", ["```console\n$ false\n```\n", "```python\n1 / 0\n```\n", "```console\nls\n```\n"])
-def test_failures(text):
+@pytest.mark.parametrize(("kind", "body"), [("console", "$ false"), ("console", "ls"), ("python", "1 / 0")])
+def test_failures(kind, body):
     with pytest.raises(AssertionError):
-        run(text)
+        run(f"```{kind}\n{body}\n```\n")
 
 
 def test_names_are_shared_and_printed():
