@@ -24,7 +24,7 @@ def bases(n):
     return "".join(rng.choice(list("ACGT"), n))
 
 
-def contig(name, n_genes=80):
+def contig(name, n_genes=250):
     """A sequence with genes on both strands, most behind a ribosome-binding site."""
     text, genes = bases(100), []
     for k in range(n_genes):

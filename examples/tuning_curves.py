@@ -56,7 +56,6 @@ names = ["grid, one", "implicit, three", "majorize, three"]
 models = [grid, implicit, majorize]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 2.5), sharey=True)
 left.barh(names, [model.passes_ for model in models])
-left.set_xscale("log")
 left.set_xlabel("passes over the data")
 right.barh(names, [np.mean(model.predict(X_test) != y_test) for model in models])
 right.set_xlabel("test error")
