@@ -22,8 +22,8 @@ X, y = draw(15, seed=0)
 X_test, y_test = draw(500, seed=1)
 
 # %%
-# Accuracy over the penalty, with and without constraints. Where the penalty is low, the plain model fits noise, and
-# constraints help a little. A tuned penalty helps more.
+# Accuracy over the penalty, with and without constraints. Where the penalty is low, the plain model fits
+# noise, and constraints help a little. A tuned penalty helps more.
 
 penalties = [2.0**k for k in range(-10, 9, 3)]
 plain = [SequenceTagger(penalty=c).fit(X, y) for c in penalties]

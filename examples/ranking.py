@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 
 
 def draw(n_queries):
-    """Queries of 20 documents. One feature tells the fair half from the rest, another the few that are excellent."""
+    """Queries of 20 documents. One feature tells the fair half from the rest, another the few best."""
     X = rng.normal(size=(20 * n_queries, 10))
     relevance = 1 * (X[:, 0] + 0.3 * rng.normal(size=len(X)) > 0)
     relevance += 3 * (X[:, 1] + 0.3 * rng.normal(size=len(X)) > 1.7)
