@@ -178,7 +178,8 @@ def main(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         outputs = run(text)
     for block, printed in reversed(outputs):
-        if not block.shows(printed):
+        abridged = "..." in block.body and block.shows(printed)
+        if not (abridged or same(block.body, printed)):
             start, end = block.span
             lines = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
             text = text[:start] + lines + text[end:]
