@@ -26,7 +26,7 @@ docs: .venv/installed
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
 
 linkcheck: .venv/installed
-	$(BIN)/sphinx-build -q -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/hmm_simulation.py
