@@ -1,13 +1,13 @@
-# `make demo` and `make test` do all of their own set-up: a Python 3.11 is enough.
+# `make demo`, `make test` and `make docs` do all of their own set-up: a Python 3.11 is enough.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs linkcheck bench clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench,docs]'
 	touch $@
 
 demo: .venv/installed
@@ -21,6 +21,12 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/installed
+	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
+
+linkcheck: .venv/installed
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/hmm_simulation.py
@@ -49,4 +55,4 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/tables.py
 
 clean:
-	rm -rf .venv demo_output
+	rm -rf .venv demo_output docs/_build docs/generated

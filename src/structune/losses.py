@@ -10,7 +10,7 @@ from structune.structures.base import Array, FloatArray, HessianProduct, Structu
 
 
 class Loss(Protocol):
-    """A loss summed over the examples of a shard: nonlinear part + ``linear . w``.
+    """A loss summed over the examples of a shard: nonlinear part + ``linear @ w``.
 
     Products with the Hessian and variances are new arrays each time: the caller adds to them.
     """

@@ -34,7 +34,9 @@ class GroupedL2:
 
 @dataclass(frozen=True)
 class IntegratedL2:
-    """sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta): precisions integrated out (Foo et al. 2009, eq. 5).
+    """Precisions integrated out: ``sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)``.
+
+    Equation 5 of Foo et al. 2009.
 
     Attributes
     ----------

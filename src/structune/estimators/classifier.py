@@ -107,7 +107,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     >>> from structune import Classifier
     >>> X, y = load_iris(return_X_y=True)
     >>> round(Classifier().fit(X, y).score(X, y), 2)
-    0.97
+    0.99
     """
 
     _kind = "classifier"

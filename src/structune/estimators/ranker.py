@@ -236,7 +236,7 @@ class Ranker(FeatureEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of each document, coef_ . x, shape (n_documents,): higher ones come first."""
+        """Score of each document, ``coef_ . x``, shape (n_documents,): higher ones come first."""
         return np.asarray(self._check_features(X) @ self.coef_)
 
     def predict(self, X: Any) -> FloatArray:

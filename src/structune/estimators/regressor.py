@@ -95,9 +95,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
     >>> from structune import Regressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> round(Regressor().fit(X, y).score(X, y), 1)
+    >>> round(Regressor().fit(scale(X), y).score(scale(X), y), 1)
     0.5
     """
 

@@ -116,7 +116,7 @@ class Shard(ABC):
 
 
 class Structure(ABC):
-    """A space of outputs scored by ``w . F(x, y)``, and the questions it answers exactly about them.
+    """A space of outputs scored by ``w @ F(x, y)``, and the questions it answers exactly about them.
 
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs

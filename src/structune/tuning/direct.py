@@ -17,7 +17,7 @@ from structune.tuning.problem import PassCount, TuningProblem, TuningResult
 
 @dataclass
 class DirectTuner:
-    """Minimises loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta) at once, from w = 0.
+    """Minimises ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` at once, from w = 0.
 
     Not convex, and prone to poor optima: `MajorizeTuner` minimises the same objective.
 

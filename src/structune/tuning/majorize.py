@@ -35,7 +35,9 @@ class CollapseWarning(UserWarning):
 
 @dataclass
 class MajorizeTuner:
-    """C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta), and a fit with it, in turns (algorithm 2 of the paper).
+    """Updates of the precisions and fits with them, in turns (algorithm 2 of the paper).
+
+    The update is ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``.
 
     Parameters
     ----------

@@ -1,0 +1,60 @@
+"""Every block of code and every command of the documentation does what the page shows."""
+
+from __future__ import annotations
+
+import pytest
+from pages import DOCS, blocks, commands, pages, run, same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(DOCS)))
+def test_page(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    for block, printed in run(path.read_text()):
+        assert block.shows(printed), (
+            f"{path.name}, line {block.line}: printed\n{printed}\nexpected\n{block.body}"
+        )
+
+
+def test_blocks():
+    console = "% exit code: 2\n```console\n$ a \\\n    b\n$ c\n```\n"
+    command, file = blocks(console + "\n```{code-block} text\n:caption: x.txt\n\n1\n```\n")
+    assert commands(command.body) == ["a      b", "c"]
+    assert (command.exit_code, command.line) == (2, 2)
+    assert (file.kind, file.file, file.body) == ("text", "x.txt", "1\n")
+
+
+def test_unknown_note():
+    with pytest.raises(ValueError, match="line 2: found the note 'skip'"):
+        blocks("% skip\n```python\n1\n```\n")
+
+
+@pytest.mark.parametrize(("note", "command"), [("not run: why", "false"), ("exit code: 3", "exit 3")])
+def test_notes(note, command):
+    assert run(f"% {note}\n```console\n$ {command}\n```\n") == []
+
+
+@pytest.mark.parametrize(("kind", "body"), [("console", "$ false"), ("console", "ls"), ("python", "1 / 0")])
+def test_failures(kind, body):
+    with pytest.raises(AssertionError):
+        run(f"```{kind}\n{body}\n```\n")
+
+
+def test_names_are_shared_and_printed():
+    ((block, printed),) = run("```python\na = 1\n```\n\n```python\nprint(a + 1)\n```\n\n```output\n2\n```\n")
+    assert printed == "2\n"
+    assert block.shows(printed)
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "is_same"),
+    [
+        ("a  0.50 b\n", "a 0.52 b", True),
+        ("a 0.50\n", "a 0.60", False),
+        ("a ... d\n", "a b\nc d", True),
+        ("3 of 4\n", "3 of 5", False),
+    ],
+)
+def test_same(expected, printed, is_same):
+    assert same(expected, printed) == is_same
