@@ -78,10 +78,10 @@ def simulated(tokens: int, length: int, attributes: int, labels: int) -> tuple[A
 
 def one(settings: dict[str, int]) -> dict[str, float]:
     """In this process: seconds of a pass, and bytes at most beyond what there was before."""
-    problem(**{**settings, "tokens": settings["length"] * 4})[0].value_and_gradient  # imports
+    risk, w = problem(**{**settings, "tokens": 4 * settings["length"]})
+    risk.value_and_gradient(w)  # imports and compiles
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     risk, w = problem(**settings)
-    risk.value_and_gradient(w)  # compiles
     seconds = alternately({"pass": lambda: risk.value_and_gradient(w)}, PASSES)["pass"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     shards = sum(shard.nbytes for shard in risk.shards)
@@ -121,8 +121,9 @@ def projection(largest: dict[str, float], tokens: int) -> dict[str, Any]:
 def figure(result: dict[str, Any], path: Any) -> None:
     """Seconds of a pass and memory, each against what is varied."""
     names = [name for name in result["varied"] if name != "threads"]
+    size = (3 * len(names), 5.2)
     figure, panels = plt.subplots(
-        2, len(names), figsize=(3 * len(names), 5.2), layout="constrained", sharey="row"
+        2, len(names), figsize=size, layout="constrained", sharey="row", squeeze=False
     )
     for name, (above, below) in zip(names, panels.T, strict=True):
         rows = result["varied"][name]

@@ -3,7 +3,7 @@
     python benchmarks/startup.py            some five minutes; installs from the package index that pip uses
     python benchmarks/startup.py --quick    without the installation, each twice, to a temporary folder
 
-Times are medians of processes of their own, less nothing: they hold the start of Python, which is given too.
+Times are medians of processes of their own, the start of Python included, which is given too.
 "cold" is with an empty cache of compiled kernels, as at the first use after an installation; "warm" with the
 cache that this left.
 """
@@ -74,7 +74,7 @@ def measured(repeats: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "python": seconds([*python, "pass"], repeats),
         "import structune": seconds([*python, "import structune"], repeats),
-        "structune --help": seconds([sys.executable, "-m", "structune.cli", "--help"], repeats),
+        "structune --help": seconds([str(Path(sys.executable).parent / "structune"), "--help"], repeats),
         "first prediction": {},
     }
     for name, code in CODE.items():
