@@ -10,8 +10,8 @@ The loaders, their mutations and what must hold are those of the test suite (tes
 a loader is drawn with the seed "SEED:LOADER:k", so that it can be made again. Batches of cases run in forked
 processes, which report each case by a pipe; what a process that dies did not report is the case to look at.
 An alarm ends cases that hang, and the address space of processes is limited. Seconds are those of a case with
-its mutation; the slowest compile kernels that no valid input needs. MB are by how much the memory of a process
-grew at most. Inputs of failures go to a folder beside the results.
+its mutation; the slowest compile kernels that no valid input needs. MB are by how much the memory of a
+process grew at most. Inputs of failures go to a folder beside the results.
 """
 
 from __future__ import annotations
