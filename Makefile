@@ -52,6 +52,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/prokaryotic_genes.py
 	$(BIN)/python benchmarks/new_genomes.py
 	$(BIN)/python benchmarks/multitask_genes.py
+	$(BIN)/python benchmarks/fuzz.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -1,6 +1,7 @@
 """Executors: order, errors, and the counting of jobs."""
 
 import pickle
+import re
 import threading
 import time
 
@@ -69,5 +70,11 @@ def test_jobs_are_counted_as_scikit_learn_does(monkeypatch):
 
 
 def test_no_jobs():
-    with pytest.raises(ValueError, match="n_jobs=0: expected a positive number, or -1"):
-        make_executor(0)
+    for wrong in (0, 1.5, "2", [1]):
+        expected = re.escape(f"n_jobs={wrong!r}: expected a positive number, or -1")
+        with pytest.raises(ValueError, match=expected):
+            make_executor(wrong)
+
+
+def test_threads_have_a_limit():
+    assert make_executor(10**400).n_workers == 1024

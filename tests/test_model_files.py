@@ -445,3 +445,20 @@ def test_strings_come_back(strings):
 def test_damaged_strings(data, ends):
     with pytest.raises(ModelFileError, match="the table of names is damaged"):
         unpack_strings(np.frombuffer(data, np.uint8), np.array(ends, np.int64))
+
+
+def test_types_that_numpy_lacks(saved, scratch):
+    length = struct.unpack("<Q", saved[:8])[0]
+    entries, body = json.loads(saved[8 : 8 + length]), saved[8 + length :]
+    a, b = entries["coef"]["data_offsets"]
+    for dtype in ("F8_E4M3", "F8_E5M2", "BF16"):
+        entries["coef"] |= {"dtype": dtype, "shape": [(b - a) // (2 if dtype == "BF16" else 1)]}
+        text = json.dumps(entries).encode()
+        scratch.write_bytes(struct.pack("<Q", len(text)) + text + body)
+        refused(scratch)
+
+
+@pytest.mark.parametrize("executor", ["dask", "dask://localhost:8786", None])
+def test_files_choose_no_machines(executor, saved, scratch):
+    parameters = header_names(saved, scratch)[0]["parameters"] | {"executor": executor}
+    refused(rewrite(scratch, saved, {"parameters": parameters}), "'executor'.* a file chooses no machines")

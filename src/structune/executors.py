@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice, pairwise
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from structune.errors import DataError
 Function = Callable[..., Any]
 _CELLS_PER_PIECE = 1 << 16
 _AT_A_TIME = 16
+_MOST_THREADS = 1024  # whatever a model file asks for
 
 
 class Executor(Protocol):
@@ -157,8 +159,10 @@ def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
 
 def count_jobs(n_jobs: int | None) -> int:
     """The number of threads that scikit-learn's `n_jobs` stands for."""
-    if n_jobs is None or n_jobs > 0:
-        return n_jobs or 1
-    if n_jobs == 0:
-        raise DataError("n_jobs=0: expected a positive number, or -1 for all cores")
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise DataError(f"n_jobs={n_jobs!r}: expected a positive number, or -1 for all cores")
+    if n_jobs > 0:
+        return min(int(n_jobs), _MOST_THREADS)
     return max(1, _usable_cores() + 1 + n_jobs)

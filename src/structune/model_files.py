@@ -18,6 +18,7 @@ from structune.errors import ModelFileError
 
 FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 _LOADERS = {
     "classifier": ("structune.estimators.classifier", "Classifier"),
     "ranker": ("structune.estimators.ranker", "Ranker"),
@@ -75,7 +76,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:  # of types NumPy lacks
         raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
     text = meta.get(_HEADER)
     if text is None:
@@ -116,7 +117,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return unpack_model(header, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    except (LookupError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
 
 

@@ -246,6 +246,11 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
     assert ":1: found the relevance 'x'" in fail("rank", model, "-", stdin="x qid:1 1:1\n")
     Ranker(tuning=None).fit(TRAIN.X, TRAIN.relevance, TRAIN.queries).save(tmp_path / "bare")
     assert "bare: found no numbers of the features" in fail("rank", tmp_path / "bare", files / "train.txt")
+    for wrong in ([float("inf")] * 3, ["1", "2", "3"], "123", 5):
+        structune.load(model).save(tmp_path / "other", {"features": wrong, "missing": None})
+        assert "other: found no numbers of the features" in fail(
+            "rank", tmp_path / "other", files / "train.txt"
+        )
     structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
     assert "found a model of class SequenceTagger, expected a ranker" in message

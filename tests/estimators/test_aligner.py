@@ -327,7 +327,7 @@ def test_files_of_other_features_are_refused(tmp_path):
         structune.load(tmp_path / "n.structune")
 
 
-@pytest.mark.parametrize("profile", [1, 10**9])
+@pytest.mark.parametrize("profile", [1, 200, 10**9])  # of 200 columns, 20100 products have weights
 def test_files_of_other_annotation_are_refused(profile, tmp_path):
     aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
     header, arrays = read_model(tmp_path / "m.structune")
@@ -360,8 +360,9 @@ def test_before_a_fit():
 def test_what_is_wrong_is_named(pairs, rows, message):
     with pytest.raises(DataError, match=re.escape(message)):
         aligner().fit(pairs, rows)
-    with pytest.raises(DataError, match="gamma=-1"):
-        aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=-1)
+    for gamma in (-1, "4", [1.0], np.nan):
+        with pytest.raises(DataError, match=r"gamma=.*expected a number >= 0"):
+            aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=gamma)
 
 
 def test_margins_of_what_is_not_known():
@@ -402,3 +403,32 @@ def test_large_weights(scale):
     model.coef_ = scale * np.sign(model.coef_)
     assert np.all(np.isfinite(model.log_loss(PAIRS[:3], ROWS[:3])))
     assert [residues_of(rows) for rows in model.predict(PAIRS[:3])] == PAIRS[:3]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"profile": -0.0}, "found profile=-0.0, expected the type int"),
+        ({"profile": True}, "found profile=True, expected the type int"),
+        ({"secondary": 5}, "found secondary=5, expected the type bool"),
+        ({"features": ["affine"]}, "found features=.*expected the type str"),
+        ({"band": 1}, "found the entries .*'band'.*, expected"),
+    ],
+)
+def test_files_of_other_types_are_refused(change, said, tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"] |= change
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        structune.load(tmp_path / "n.structune")
+
+
+def test_a_gamma_beyond_all_floats():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    assert model.predict(PAIRS, gamma=10**400) == model.predict(PAIRS, gamma=np.inf)
+
+
+def test_a_band_beyond_all_sequences():
+    wide, all_cells = (aligner(features="affine", band=b).fit(PAIRS, ROWS) for b in (10**30, None))
+    assert wide.predict(PAIRS) == all_cells.predict(PAIRS)

@@ -139,7 +139,7 @@ def test_what_predictions_refuse(model):
             method("ACGU")
         with pytest.raises(DataError, match="sequence 1, base 0"):
             method(["ACGU", "!"])
-    for gamma in (-1.0, np.nan, np.inf):
+    for gamma in (-1.0, np.nan, np.inf, 10**400, "4", [1.0]):
         with pytest.raises(DataError, match=r"gamma=.*expected a finite number >= 0"):
             model.predict(X, gamma=gamma)
     for method in (model.sample, model.predict_nbest):

@@ -144,6 +144,12 @@ def test_weights_that_are_no_numbers(name, bad, saved):
         {"skipped": None},
         {"history": [1]},
         {"passes": "many"},
+        {
+            "rna": {"min_hairpin": 2**63 - 1, "noncanonical": False, "features": "contrafold"}
+        },  # would overflow
+        {"rna": {"min_hairpin": 3.0, "noncanonical": False, "features": "contrafold"}},
+        {"rna": {"min_hairpin": 3, "noncanonical": 2, "features": "contrafold"}},
+        {"rna": {"min_hairpin": 3, "noncanonical": False}},
         {"parameters": {"colour": 1}},
         {"extra": 3},
     ],

@@ -253,7 +253,11 @@ def test_files(options, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("features", "paper"), ("introns", [4, 5]), ("introns", [4]), ("introns", [4, 10**9]), ("n_tracks", -1)],
+    [
+        *(("features", "paper"), ("introns", [4, 5]), ("introns", [4]), ("introns", [4, 10**9])),
+        *(("introns", [10**12, 5]), ("introns", [4.0, 5]), ("introns", [-9, -9]), ("n_tracks", -1)),
+        *(("n_tracks", True), ("donors", "GT"), ("strands", ["both"])),
+    ],
 )
 def test_files_of_other_models_are_refused(model, tmp_path, name, value):
     model.save(tmp_path / "m.structune")
@@ -369,3 +373,14 @@ def test_predictions_of_what_is_no_list(model):
         model.predict("ACGT")
     with pytest.raises(DataError, match="sequence1: found '-' at position 2"):
         model.predict(["ACGT", "A-C"])
+
+
+@pytest.mark.filterwarnings("ignore::structune.estimators.gene_examples.SkippedGenesWarning")
+def test_long_introns_of_files_are_refused(tmp_path):
+    """Of the features "paper" the first length alone makes tables."""
+    finder(features="paper", strands="forward").fit(TRAIN[:1]).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["genes"]["introns"] = [2**31, 5]
+    save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
+    with pytest.raises(ModelFileError, match="expected two rising numbers up to 10000"):
+        structune.load(tmp_path / "m.structune")

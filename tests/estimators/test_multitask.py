@@ -274,3 +274,24 @@ def test_rna():
     model = MultitaskEstimator(RNAFolder(), ["a", "b"], gammas=[1.0], factors=[1.0])
     model.fit({"a": (X[:2], y[:2]), "b": (X[2:], y[2:])})
     assert len(model.predict("b", X)[0]) == 9
+
+
+@pytest.mark.parametrize("tree", ["(" * 5000 + "a" + ")" * 5000 + ";", "('" + "\\a" * 50, "[" * 5000])
+def test_files_of_trees_without_end(tree, tmp_path):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    header, arrays = read_model(tmp_path / "model")
+    save_model(tmp_path / "model", header.pop("kind"), {**header, "tree": tree}, arrays)
+    with pytest.raises(ModelFileError, match="Newick"):
+        load(tmp_path / "model")
+
+
+def test_files_of_models_within_models(tmp_path):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    whole, arrays = read_model(tmp_path / "model")
+    header = whole
+    for _ in range(300):
+        header = {**whole, "estimator": header}
+    prefixed = {"estimator." * 300 + name: array for name, array in arrays.items()}
+    save_model(tmp_path / "model", "multitask", header, prefixed)
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "model")

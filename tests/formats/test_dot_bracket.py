@@ -269,3 +269,9 @@ def test_write():
     assert file.getvalue() == TEXT.replace(" some words\nacgt", "\nACGU").encode() + b">c\nAUAU\n(())\n"
     with pytest.raises(DataError, match="record 'd': found no structure, expected one"):
         write_dot_bracket(io.StringIO(), [RNARecord("d", "A")])
+
+
+def test_records_on_many_lines():
+    n = 5000
+    (record,) = read_dot_bracket(io.StringIO(">a\n" + "A\n" * n + ".\n" * n))
+    assert (record.sequence, record.structure) == ("A" * n, "." * n)

@@ -284,3 +284,10 @@ def test_relevances_may_be_true_and_false():
         record(X=np.ones((2, 1)), relevance=np.array([True, False]), queries=["1", "1"], comments=["", ""]),
     )
     assert out.getvalue() == "1 qid:1 1:1\n0 qid:1 1:1\n"
+
+
+def test_small_files_of_large_tables_are_refused():
+    text = "".join(f"1 qid:{k} {k}:1\n" for k in range(1, 5001))
+    with pytest.raises(DataError, match="found 5000 values in 5000 documents of 5000 features, expected at"):
+        read(text)
+    assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)

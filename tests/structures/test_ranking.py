@@ -268,6 +268,8 @@ def test_inputs_are_a_pair():
     ("options", "message"),
     [
         ({"k": 0}, "found k = 0, expected at least 1"),
+        ({"k": "2"}, "found k = '2', expected at least 1"),
+        ({"k": 1.5}, "found k = 1.5, expected at least 1"),
         ({"convention": "trec"}, "found the convention 'trec', expected one of"),
     ],
 )

@@ -108,7 +108,7 @@ def test_nothing_to_fold():
 
 
 def test_settings_are_checked():
-    with pytest.raises(DataError, match="min_hairpin=-1: expected 0 or more"):
+    with pytest.raises(DataError, match="min_hairpin=-1: expected a whole number from 0"):
         RNA(-1)
     with pytest.raises(DataError, match=r"features='all': expected one of \['contrafold', 'extended'\]"):
         RNA(features="all")
@@ -123,3 +123,9 @@ def test_a_shard_without_structures_has_no_features():
     rna = RNA()
     with pytest.raises(DataError, match="no structures"):
         rna.feature_rows(rna.encode(["ACGU"]))
+
+
+@pytest.mark.parametrize("n", [-1, 2**63 - 1, 10**30, 1.0, "3", None])
+def test_hairpins_that_kernels_could_not_count(n):
+    with pytest.raises(DataError, match=r"min_hairpin=.*expected a whole number from 0"):
+        RNA(n)

@@ -63,13 +63,11 @@ def open_ranker(path: Path) -> tuple[Ranker, Reader]:
     model = load(path)
     if not isinstance(model, Ranker):
         raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected a ranker")
-    extra, missing = model.extra_, model.extra_.get("missing")
-    try:
-        features = tuple(map(int, extra["features"]))
-    except (KeyError, TypeError, ValueError):
-        features = ()
-    if len(features) != model.n_features_in_ or not isinstance(missing, float | None):
+    features: Any = model.extra_.get("features")
+    missing = model.extra_.get("missing")
+    is_read = isinstance(features, list) and all(type(number) is int for number in features)
+    if not is_read or len(features) != model.n_features_in_ or not isinstance(missing, float | None):
         raise ModelFileError(
             f"{path}: found no numbers of the features, expected a model that structune train or tune saved"
         )
-    return model, Reader(features, missing)
+    return model, Reader(tuple(features), missing)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from numbers import Real
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.losses import Loss
 from structune.metrics.alignments import alignment_scores
 from structune.model_files import load_shipped
@@ -346,9 +348,9 @@ class SequenceAligner(StructuredEstimator):
 
     def _checked_gamma(self, gamma: float | None) -> float:
         gamma = self.gamma if gamma is None else gamma
-        if not gamma >= 0.0:
+        if not (isinstance(gamma, Real) and gamma >= 0.0):
             raise DataError(f"gamma={gamma!r}: expected a number >= 0")
-        return gamma
+        return gamma if gamma <= sys.float_info.max else np.inf
 
     def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
         def split(part: AlignmentShard) -> list[IntArray]:
@@ -436,8 +438,14 @@ class SequenceAligner(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
-        names, kinds = unpack_names("weight", arrays), header["alignment"]
-        fits = kinds.get("profile", 0) <= len(names)  # or the names of all its weights may not fit in memory
+        names, given = (
+            unpack_names("weight", arrays),
+            {"profile": 0, "secondary": False} | header["alignment"],
+        )
+        kinds = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
+        fits = kinds["profile"] ** 2 <= 2 * len(
+            names
+        )  # or the names of all its weights may not fit in memory
         if not fits or (structure := Alignment(**kinds)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()

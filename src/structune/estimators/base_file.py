@@ -53,6 +53,8 @@ def unpack_fit(
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
         raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
     check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
+    if "executor" in header["parameters"]:  # a cluster runs what it is sent, and sends what is run here
+        raise ModelFileError("found the parameter 'executor', expected none: a file chooses no machines")
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])
     estimator.penalty_ = arrays["penalty"]
@@ -90,6 +92,16 @@ def _comes_back(value: Any) -> bool:
         return bool(json.loads(json.dumps(value)) == value)
     except (TypeError, ValueError):
         return False
+
+
+def entries(given: dict[str, Any], **kinds: type) -> dict[str, Any]:
+    """A part of a header, the entries of which must be those named here, of the types given."""
+    if given.keys() != kinds.keys():
+        raise ModelFileError(f"found the entries {list(given)}, expected {list(kinds)}")
+    for name, kind in kinds.items():
+        if type(given[name]) is not kind:  # of True, which is an int too, kernels would make another type
+            raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {kind.__name__}")
+    return dict(given)
 
 
 def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:

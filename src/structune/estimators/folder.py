@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
 from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.folder_space import fit_into_space
 from structune.executors import make_executor
 from structune.formats.contrafold import read_contrafold, write_contrafold
@@ -447,8 +449,8 @@ class RNAFolder(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:
-        folder, space = cls(), header["rna"]
-        rna = RNA(int(space["min_hairpin"]), bool(space["noncanonical"]), str(space["features"]))
+        folder = cls()
+        rna = RNA(**entries(header["rna"], min_hairpin=int, noncanonical=bool, features=str))
         unpack_fit(folder, rna.n_weights, header, arrays)
         named = zip(unpack_names("weight", arrays), arrays["coef"].tolist(), strict=True)
         folder.coef_ = rna.weights_from(dict(named))
@@ -484,7 +486,7 @@ def _check_at_least_one(n: int) -> None:
 def _checked_gammas(gammas: Iterable[float]) -> list[float]:
     found = list(gammas)
     for gamma in found:
-        if not (np.isreal(gamma) and np.isfinite(gamma) and gamma >= 0):
+        if not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
             raise DataError(f"gamma={gamma!r}: expected a finite number >= 0")
     return found
 

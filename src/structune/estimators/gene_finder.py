@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_examples import cut_examples
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
@@ -24,6 +24,7 @@ from structune.structures.state_machine import StateMachine
 from structune.tuning.implicit import ImplicitTuner
 from structune.tuning.problem import Tuner
 
+_MOST_INTRON = 10**4  # in model files
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 
 
@@ -300,11 +301,12 @@ class GeneFinder(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
-        names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        names = unpack_names("weight", arrays)
+        kinds = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
         kinds["donors"] = tuple(kinds["donors"])
-        introns, n_tracks = tuple(kinds.pop("introns")), kinds.pop("n_tracks")
+        n_tracks, introns = kinds.pop("n_tracks"), _checked_introns(kinds.pop("introns"))
         finder = cls(**kinds)
-        if not 0 <= n_tracks <= len(names) or introns[1] > 10**4:  # or its tables may not fit in memory
+        if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
         machine = finder._machine(introns, n_tracks)
         if machine.n_weights != len(names) or machine.weight_names() != names:
@@ -313,6 +315,15 @@ class GeneFinder(StructuredEstimator):
         finder.set_params(**kinds)
         finder.machine_, finder.introns_, finder.skipped_ = machine, introns, []
         return finder
+
+
+def _checked_introns(lengths: list[Any]) -> tuple[int, int]:
+    """The lengths of a model file: tables grow with them, and kernels step by them."""
+    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= _MOST_INTRON:
+        raise ModelFileError(
+            f"found introns={lengths!r:.60}, expected two rising numbers up to {_MOST_INTRON}"
+        )
+    return lengths[0], lengths[1]
 
 
 def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:

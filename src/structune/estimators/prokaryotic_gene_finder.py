@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import ModelFileError
 from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.estimators.orf_examples import cut_genomes
 from structune.executors import make_executor
@@ -257,7 +257,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
-        names, kinds = unpack_names("weight", arrays), dict(header["genes"])
+        names, kinds = unpack_names("weight", arrays), entries(header["genes"], code=int)
         finder = cls(**kinds)
         graph = finder._graph()
         if graph.weight_names() != names:

@@ -98,13 +98,10 @@ class _Entry:
     sequence: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
-
-    def _lengths(self) -> tuple[int, int]:
-        return sum(map(len, self.sequence)), sum(map(len, self.structure))
+    n_missing: int = 0  # characters of the structure
 
     def is_complete(self) -> bool:
-        bases, characters = self._lengths()
-        return not self.number or (bool(self.structure) and characters >= bases)
+        return not self.number or (bool(self.structure) and self.n_missing <= 0)
 
     def awaits_structure(self) -> bool:
         return bool(self.sequence) and not self.structure
@@ -113,6 +110,7 @@ class _Entry:
         if not self.structure and not STRUCTURE.search(text):
             with self.lines.at(number):
                 self.sequence.append(clean_sequence(text))
+            self.n_missing += len(self.sequence[-1])
             return
         if not self.sequence:
             raise self.lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
@@ -123,6 +121,7 @@ class _Entry:
                 number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
             )
         self.structure.append(structure)
+        self.n_missing -= len(structure)
 
     def record(self) -> RNARecord:
         if self.sequence and not self.structure:

@@ -16,6 +16,7 @@ from structune.errors import DataError
 from structune.formats._source import Lines, Source, save, shown
 
 _MISSING = "NULL"
+_MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FEATURE = rf"\d{{1,18}}:(?:{_NUMBER}|{_MISSING})"
 _NUMBER_WORD = re.compile(_NUMBER, re.ASCII)
@@ -87,6 +88,7 @@ def read_letor(
     if not documents:
         raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
     columns = _columns(documents, features)
+    _check_density(lines.name, documents, columns)
     X = _matrix(documents, columns)
     if missing is None:
         for j, column in np.argwhere(np.isnan(X))[:1]:
@@ -205,6 +207,16 @@ def _checked_columns(indices: NDArray[np.int64]) -> NDArray[np.int64]:
     if indices.ndim != 1 or _falls(indices).size:
         raise DataError(f"found the feature numbers {indices}, expected them to rise from 1 or more")
     return indices
+
+
+def _check_density(name: str, documents: list[_Document], columns: NDArray[np.int64]) -> None:
+    """Refuse a small file of a table that does not fit in memory."""
+    n_cells, n_values = len(documents) * columns.size, sum(d.values.size for d in documents)
+    if n_cells > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
+        raise DataError(
+            f"{name}: found {n_values} values in {len(documents)} documents of {columns.size} features, "
+            f"expected at least one for {_MOST_CELLS_A_VALUE} cells: tables are dense"
+        )
 
 
 def _matrix(documents: list[_Document], columns: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from io import StringIO
 from typing import Any, Self
 
-from Bio.Phylo import NewickIO
-from Bio.Phylo.BaseTree import Clade, Tree
-
 from structune.errors import DataError
+from structune.multitask.newick import format_newick, parse_newick
 
 _ROOT = "root"
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\[[^\]]*\]")
-_BROKEN_NAME = re.compile(r"[^\s(),:;]+\s+[^\s(),:;]+")
 
 
 class TaskTree:
@@ -99,25 +93,11 @@ class TaskTree:
             support, get the names of the leaves below them, joined by "+". Names with spaces or
             punctuation stand in single quotes.
         """
-        bare = _QUOTED.sub("q", text)
-        if broken := _BROKEN_NAME.search(bare):
-            raise DataError(f"Newick: found {broken[0]!r}, expected names with spaces in single quotes")
-        try:
-            trees = list(NewickIO.parse(StringIO(text)))
-        except NewickIO.NewickError as error:
-            raise DataError(f"Newick: {error}") from None
-        if len(trees) != 1:
-            raise DataError(f"Newick: found {len(trees)} trees, expected one")
-        return cls(_clade_pairs(trees[0].root, None))
+        return cls(parse_newick(text))
 
     def to_newick(self) -> str:
         """The tree in Newick format, with the names of inner nodes."""
-        text = StringIO()
-        NewickIO.write([Tree(self._clade(self.root))], text, plain=True)
-        return text.getvalue().strip()
-
-    def _clade(self, name: str) -> Clade:
-        return Clade(name=name, clades=[self._clade(child) for child in self._children[name]])
+        return format_newick(self.root, self.children)
 
     # --- relations ----------------------------------------------------------------------------------------
 
@@ -214,12 +194,3 @@ def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | 
         yield name, parent
         if isinstance(nested, Mapping):
             yield from _nested_pairs(nested[name], name)
-
-
-def _clade_pairs(clade: Clade, parent: str | None) -> Iterator[tuple[str, str | None]]:
-    if not (clade.name or clade.clades):
-        raise DataError("Newick: found a leaf without a name, expected one")
-    name = clade.name or "+".join(str(leaf.name) for leaf in clade.get_terminals())
-    yield name, parent
-    for child in clade.clades:
-        yield from _clade_pairs(child, name)

@@ -33,6 +33,7 @@ from structune.structures.base import (
 from structune.structures.proteins import Protein, ProteinPair, annotation, as_protein
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+_WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
 
 
 class Alignment(Structure):
@@ -354,7 +355,7 @@ def _proteins(pair: Any, p: int) -> tuple[Protein, Protein]:
 def _checked_band(band: int | None) -> int | None:
     if band is not None and (not isinstance(band, Integral) or band < 1):
         raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
-    return None if band is None else int(band)
+    return None if band is None else min(int(band), _WIDEST)
 
 
 def _check_cells(alignment: AlignedPair, m: int, band: int, p: int) -> None:

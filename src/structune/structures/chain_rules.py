@@ -102,9 +102,10 @@ def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
 
 def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
     """Fewest steps after which every label can follow every label; None if `limit` steps do not do."""
-    reach = np.eye(allowed.shape[0], dtype=bool)
+    step = allowed.astype(np.float32)  # products of whole numbers are many times slower
+    reach = allowed
     for steps in range(1, limit + 1):
-        reach = (reach.astype(np.int64) @ allowed.astype(np.int64)) > 0
         if reach.all():
             return steps
+        reach = reach.astype(np.float32) @ step > 0
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ class Ndcg:
     def __post_init__(self) -> None:
         if self.convention not in _CONVENTIONS:
             raise DataError(f"found the convention {self.convention!r}, expected one of {_CONVENTIONS}")
-        if self.k is not None and self.k < 1:
-            raise DataError(f"found k = {self.k}, expected at least 1, or None for all positions")
+        if self.k is not None and not (isinstance(self.k, Integral) and self.k >= 1):
+            raise DataError(f"found k = {self.k!r}, expected at least 1, or None for all positions")
 
     def gains(self, relevance: Any, queries: Array) -> FloatArray:
         """Gain of each document, shape (n_documents,).

@@ -37,6 +37,7 @@ from structune.structures.rna_shard import RNAShard
 from structune.structures.rna_space import Offence, offences, parse_sequence, parse_structure
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+_MOST_HAIRPIN = 1 << 20  # kernels add it to positions, and do not look for overflows
 Inference = ScaledInference | LogInference
 
 
@@ -62,9 +63,8 @@ class RNA(Structure):
     def __init__(
         self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"
     ) -> None:
-        if min_hairpin < 0:
-            raise DataError(f"min_hairpin={min_hairpin}: expected 0 or more")
-        self.min_hairpin, self.noncanonical, self.feature_set = min_hairpin, noncanonical, features
+        self.min_hairpin, self.noncanonical = _checked_hairpin(min_hairpin), bool(noncanonical)
+        self.feature_set = features
         self._names, self._matrix = feature_set(features).names, feature_set(features).matrix
         self._allowed = np.full((4, 4), noncanonical)
         for pair in CANONICAL:
@@ -367,3 +367,9 @@ def _add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatA
     for i in np.flatnonzero(partner > np.arange(n)):
         out[place_of_row(i, n) + partner[i]] += bonus
     return out
+
+
+def _checked_hairpin(n: Any) -> int:
+    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_HAIRPIN):
+        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_HAIRPIN}")
+    return int(n)

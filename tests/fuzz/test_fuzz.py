@@ -1,0 +1,123 @@
+"""Mutated files of all kinds: a loader uses or refuses them, and what loads can be used."""
+
+import json
+import random
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fuzz_targets
+from fuzz_targets import MODELS, READERS, Target, UndocumentedError, outcome
+from mutations import mutate_bytes, parsed
+from structune.errors import DataError
+
+randoms = st.randoms(use_true_random=False)  # which shrink
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz") / "input"
+
+
+def used(target, scratch):
+    """The target, once its valid inputs are used: what comes later is imported and compiled."""
+    for data in target.seeds():
+        scratch.write_bytes(data)
+        target.use(scratch)
+    return target
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mutated_models(name, scratch):
+    target = used(MODELS[name], scratch)
+
+    @settings(max_examples=int(300 * target.share), database=None)
+    @given(randoms)
+    def check(source):
+        outcome(target, target.case(source), scratch)
+
+    check()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_mutated_data(name, scratch):
+    target = used(READERS[name], scratch)
+
+    @settings(max_examples=250, database=None)
+    @given(randoms)
+    def check(source):
+        outcome(target, target.case(source), scratch)
+
+    check()
+
+
+def test_mutations_come_again_from_their_seeds():
+    for target in (MODELS["classifier"], READERS["genbank"]):
+        cases = [target.case(random.Random(f"0:{k}")) for k in range(50)]
+        assert cases == [target.case(random.Random(f"0:{k}")) for k in range(50)]
+        assert len(set(cases)) > 40
+
+
+def test_mutated_models_get_past_the_checksum(scratch):
+    """Most are refused for what is in them."""
+    target = MODELS["classifier"]
+    refused = []
+    for k in range(200):
+        scratch.write_bytes(target.case(random.Random(k)))
+        try:
+            target.use(scratch)
+        except ValueError as error:
+            refused.append("checksum" in str(error) or "not a model file" in str(error))
+    assert 20 < len(refused) < 190
+    assert sum(refused) < len(refused) / 2
+
+
+def test_valid_models_say_what_they_are(scratch):
+    for name, target in MODELS.items():
+        assert all(parsed(data)[0]["kind"] == name for data in target.seeds())
+
+
+# --- what the watch sees ------------------------------------------------------------------------------------
+
+
+def spoiled(action, scratch):
+    target = Target("spoiled", lambda: [b"x"], mutate_bytes, action)
+    return outcome(target, b"x", scratch)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda path: eval("1 + 1"),
+        lambda path: subprocess.run(["true"], check=True),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.unlink(),
+        lambda path: json.loads(path.read_text()),
+        lambda path: bytearray(2**62),
+        lambda path: [][0],
+    ],
+)
+def test_what_is_not_documented_is_found(action, scratch):
+    with pytest.raises((UndocumentedError, MemoryError, IndexError)):
+        spoiled(action, scratch)
+
+
+def test_documented_errors_name_their_file(scratch):
+    def refuse(path):
+        raise DataError(f"{path}: no")
+
+    def forget(path):
+        raise DataError("no")
+
+    assert spoiled(refuse, scratch) == "DataError"
+    assert spoiled(lambda path: path.read_bytes(), scratch) == "used"
+    with pytest.raises(UndocumentedError, match="does not name input"):
+        spoiled(forget, scratch)
+
+
+def test_nothing_is_watched_in_between(scratch):
+    spoiled(lambda path: None, scratch)
+    assert not fuzz_targets._watching[0]
+    assert eval("1 + 1") == 2

@@ -1,0 +1,439 @@
+"""What is fuzzed, all loaders of models and data, and what must hold of each mutated input.
+
+An input is used, or refused by an error that is documented. A model that loads predicts, or refuses to: it
+does not crash, hang, take memory without bound, run code or write files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import tempfile
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+import simulated_genes
+import simulated_orfs
+from gene_files import genbank
+from mutations import mutate_bytes, mutate_container, mutate_model, packed, parsed
+from structune import (
+    Classifier,
+    GeneFinder,
+    MultitaskEstimator,
+    ProkaryoticGeneFinder,
+    Protein,
+    Ranker,
+    Regressor,
+    RNAFolder,
+    SequenceAligner,
+    SequenceTagger,
+    formats,
+    load,
+)
+from structune.cli import columns, rank_data
+from structune.errors import ModelFileError
+from structune.estimators.gene_examples import SkippedGenesWarning
+
+WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
+TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]
+RNAS, FOLDS = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"], ["(((....)))", "(((....)))", "........"]
+PAIRS = [("ACDEFGHIK", "ACDFGHIK"), ("MKV", "MKLV")]
+ROWS = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV")]
+TABLE = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0], [3.0, 0.0]])
+EXONS = (formats.Transcript("c", "+", ((5, 12), (21, 26)), "t", "g"),)
+GENES = [formats.AnnotatedSequence("c", "CCTATATGGCAGGTAAGTCAGGCTAACCT", EXONS)]
+TREE = {"root": {"inner": ["a", "b"], "c": None}}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A loader.
+
+    Attributes
+    ----------
+    name : str
+    seeds : function without arguments
+        Valid inputs, as bytes.
+    mutate : function of (bytes, random.Random)
+    use : function of a path
+        Loads and uses, or raises a ValueError.
+    share : float
+        Of the cases of a long run, in proportion to the others; less where a case takes long.
+    """
+
+    name: str
+    seeds: object
+    mutate: object
+    use: object
+    share: float = 1.0
+
+    def case(self, random):
+        """A mutated input."""
+        return self.mutate(random.choice(self.seeds()), random)
+
+
+class UndocumentedError(Exception):
+    """An error or event that loading does not promise."""
+
+
+def outcome(target, data, path):
+    """What becomes of an input: "used", or the documented error that refuses it; others are raised."""
+    path.write_bytes(data)
+    with warnings.catch_warnings(), np.errstate(all="ignore"), watched():
+        warnings.simplefilter("ignore")
+        try:
+            target.use(path)
+        except ValueError as error:
+            _check_documented(error, path)
+            return type(error).__name__
+    return "used"
+
+
+def _check_documented(error, path):
+    """Refuse plain errors of the parts that a loader is made of: they do not name the file."""
+    if "MemoryError" in str(error):
+        raise UndocumentedError(f"memory ran out: {error}")
+    if type(error) is ValueError or isinstance(error, UnicodeError):
+        raise UndocumentedError(f"{path}: {type(error).__name__}: {error}") from error
+    if path.name not in str(error):
+        raise UndocumentedError(f"found an error that does not name {path.name}: {error}") from error
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
+_FORBIDDEN = (
+    *(
+        "exec",
+        "compile",
+        "import",
+        "marshal.",
+        "pickle.",
+        "code.",
+        "os.",
+        "shutil.",
+        "subprocess.",
+        "socket.",
+    ),
+    *("ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
+)
+_ALLOWED = ("os.listdir", "os.scandir")
+_watching = [False]
+
+
+@contextmanager
+def watched():
+    """Code that is run and files that are written while this lasts are errors."""
+    _hook()
+    before, _watching[0] = _watching[0], True
+    try:
+        yield
+    finally:
+        _watching[0] = before
+
+
+@cache
+def _hook():
+    """Hooks cannot be taken away: there is one, which looks where it is told to."""
+    sys.addaudithook(_audit)
+
+
+def _audit(event, args):
+    if not _watching[0]:
+        return
+    writes = event == "open" and isinstance(args[1], str) and not set(args[1]) <= set("rbtU")
+    forbidden = writes or (event.startswith(_FORBIDDEN) and event not in _ALLOWED)
+    if forbidden and not _is_numba():
+        raise UndocumentedError(f"found the event {event} {args!r:.200} while loading")
+
+
+def _is_numba():
+    """Whether numba compiles a kernel for arrays of new types, or reads its machine code."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != "numba.core.dispatcher":
+        frame = frame.f_back
+    return frame is not None
+
+
+# --- models -----------------------------------------------------------------------------------------------
+
+
+def _saved(*models, extra=None):
+    """Files of models, as bytes."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in models:
+            path = Path(folder) / "model"
+            model.save(path, extra) if extra else model.save(path)
+            found.append(packed(*_settled(path.read_bytes())))
+    return found
+
+
+def _settled(data):
+    """Header and arrays of a model file, without the seconds that its fit took."""
+    header, arrays = parsed(data)
+    for part in (header, header.get("estimator", {})):
+        part["history"] = [{**record, "seconds": 0.0} for record in part.get("history", [])]
+    return json.dumps(header), arrays
+
+
+@cache
+def taggers():
+    options = {}, {"tuning": "majorize"}, {"forbidden": [("NOUN", "DET"), (None, "NOUN")]}, {"loss": "margin"}
+    models = [SequenceTagger(n_jobs=1, **each).fit(WORDS, TAGS) for each in options]
+    return _saved(*models, extra={"columns": ["w", "y"], "templates": ["w[0]", "w[-1]|w[0]"]})
+
+
+@cache
+def classifiers():
+    labels = [0, 1, 2, 1]
+    return _saved(
+        Classifier(n_jobs=1).fit(TABLE, labels),
+        Classifier(n_jobs=1).fit(TABLE, ["a", "b", "a", "b"]),
+        Classifier(n_jobs=1, fit_intercept=False, loss="margin", penalty=0.1).fit(TABLE, labels),
+    )
+
+
+@cache
+def regressors():
+    return _saved(Regressor(n_jobs=1).fit(TABLE, [0.0, 1.0, 2.0, 5.0]))
+
+
+@cache
+def rankers():
+    model = Ranker(n_jobs=1, tuning=None, penalty=0.1, k=2, convention="burges").fit(
+        TABLE, [0, 1, 0, 2], [1, 1, 2, 2]
+    )
+    return _saved(model, extra={"features": [1, 5], "missing": 0.0})
+
+
+@cache
+def folders():
+    options = {}, {"min_hairpin": 0, "noncanonical": True, "loss": "margin"}, {"features": "extended"}
+    return _saved(*(RNAFolder(n_jobs=1, **each).fit(RNAS, FOLDS) for each in options))
+
+
+@cache
+def aligners():
+    marked = [tuple(_marked(each) for each in pair) for pair in PAIRS]
+    affine = SequenceAligner(n_jobs=1, features="affine", overhangs="both")
+    return _saved(
+        affine.fit(PAIRS, ROWS),
+        affine.fit(marked, ROWS),
+        SequenceAligner(n_jobs=1).fit(PAIRS, ROWS),
+        SequenceAligner.from_matrix("BLOSUM62"),
+    )
+
+
+def _marked(residues):
+    return Protein(residues, np.arange(2.0 * len(residues)).reshape(-1, 2) / 10, "H" * len(residues))
+
+
+@cache
+def gene_finders():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkippedGenesWarning)
+        train, options = simulated_genes.genome(0)[:2], {"n_jobs": 1, "penalty": 0.1, "features": "paper"}
+        tracks = [np.ones((len(each.sequence), 1)) for each in train]
+        return _saved(
+            GeneFinder(**options, strands="forward").fit(train),
+            GeneFinder(**options).fit(train, tracks=tracks),
+        )
+
+
+@cache
+def prokaryotic_finders():
+    return _saved(ProkaryoticGeneFinder(n_jobs=1, max_iterations=2).fit(simulated_orfs.genome(0)[:1]))
+
+
+@cache
+def trees():
+    settings = {"gammas": [0.5], "factors": [1.0], "n_jobs": 1}
+    words, folds = {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}, {"a": (RNAS, FOLDS)}
+    return _saved(
+        MultitaskEstimator(SequenceTagger(n_jobs=1), TREE, **settings).fit(words),
+        MultitaskEstimator(RNAFolder(n_jobs=1), TREE, **settings).fit(folds),
+    )
+
+
+def _use_model(path):
+    """Load and predict; a loader raises `ModelFileError` and nothing else."""
+    model = load(path)
+    refused = 0
+    for use in _USES[type(model)]:
+        try:
+            use(model, path)
+        except ValueError as error:  # a prediction may be refused
+            if "MemoryError" in str(error):
+                raise UndocumentedError(str(error)) from error
+            refused += 1
+    if refused == len(_USES[type(model)]):
+        raise ModelFileError(f"{path}: loads, and all its predictions are refused")
+
+
+def _rows_for(model):
+    return np.ones((2, model.n_features_in_))
+
+
+repr(Regressor(penalty=2.0))  # imports what scikit-learn prints parameters with, before imports are watched
+_TRACKS = [np.ones((29, 1))]
+_ORFS = ["ACC" + "ATG" + "GCA" * 40 + "TAA" + "CCT" * 10]
+_USES = {
+    SequenceTagger: (
+        lambda m, _: m.predict(WORDS),
+        lambda m, _: m.predict([[{"w=the": 0.5}, {"other": 2.0}]]),
+        lambda m, _: m.predict_marginals(WORDS),
+        lambda m, _: m.predict_nbest(WORDS, 2),
+        lambda _, path: columns.open_model(path),
+    ),
+    Classifier: (
+        lambda m, _: m.predict(_rows_for(m)),
+        lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(_rows_for(m)),
+    ),
+    Regressor: (lambda m, _: m.predict(_rows_for(m)),),
+    Ranker: (
+        lambda m, _: m.rank(_rows_for(m), [0, 0]),
+        lambda m, _: m.score(_rows_for(m), [0, 1], [0, 0]),
+        lambda _, path: rank_data.open_ranker(path),
+    ),
+    RNAFolder: (
+        lambda m, _: m.predict(RNAS),
+        lambda m, _: m.predict_viterbi(RNAS),
+        lambda m, _: m.predict_nbest(RNAS[:1], 2),
+        lambda m, _: m.pair_probabilities(RNAS[0]),
+        lambda m, _: m.sample(RNAS[:1], 2),
+    ),
+    SequenceAligner: (
+        lambda m, _: m.predict(PAIRS),
+        lambda m, _: m.predict_confidence(PAIRS[:1]),
+        lambda m, _: m.predict([tuple(_marked(each) for each in PAIRS[0])]),
+    ),
+    GeneFinder: (
+        lambda m, _: m.predict([GENES[0].sequence]),
+        lambda m, _: m.predict([GENES[0].sequence], tracks=_TRACKS),
+    ),
+    ProkaryoticGeneFinder: (lambda m, _: m.predict(_ORFS),),
+    MultitaskEstimator: (
+        lambda m, _: m.predict("a", WORDS),
+        lambda m, _: m.predict("a", RNAS),
+        lambda m, _: [m.model(node) for node in m.tree_.nodes],
+        lambda m, _: repr(m.tree_),
+    ),
+}
+_MODELS = {
+    "sequence-tagger": taggers,
+    "classifier": classifiers,
+    "regressor": regressors,
+    "ranker": rankers,
+    "rna-folder": folders,
+    "sequence-aligner": aligners,
+    "gene-finder": gene_finders,
+    "prokaryotic-gene-finder": prokaryotic_finders,
+    "multitask": trees,
+}
+
+
+def _any_mutation(data, random):
+    """Most mutations of model files get past the checksum, and some past safetensors only."""
+    mutate = random.choice((mutate_model,) * 8 + (mutate_container, mutate_bytes))
+    return mutate(data, random)
+
+
+# --- data -------------------------------------------------------------------------------------------------
+
+_TAGGED = "the DT B-NP\ndog NN I-NP\n\n-DOCSTART- x y z\n\nbarks VB B-VP\n# no comment\n"
+_FASTA = ">a first one\nACGU\nNRYSWKMB\n\n>b\nDHVX\n"
+_BRACKETS = ">a\nGGGAAACCC\n(((...))) (-1.20)\n>b words\nacgtAA\n([.)].\n>c\nACGU\n.Aa.\n"
+_BPSEQ = "#Name: x\n1 G 6\n2 G 5\n3 A 0\n4 A 0\n5 C 2\n6 C 1\n"
+_CT = "4 ENERGY = -1.2 x\n1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n1 y\n1 A 0 2 0 1\n"
+_STOCKHOLM = (
+    "# STOCKHOLM 1.0\n#=GF ID t\n\none/1-9       GGG-AAACCC\ntwo           g.cUAAA-.C\n"
+    "#=GC SS_cons  <<(,___)>>\n#=GC RF       GGGaAAACCC\n//\n# STOCKHOLM 1.0\nx GGAA.CC\n"
+    "#=GC SS_cons A<..a>.\n//\n"
+)
+_LETOR = "2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056\n0 qid:10 1:.25 2:3 7:0\n# c\n1 qid:b 1:1. 7:1E3\n"
+_PRICES = "Date,a,b-c\n2002-01-02,1.5,20\n\n2002-01-04,,19.5\r\n"
+_ALIGNED = ">a first\nAC\n-D\n\n>b\nA.cD\n>c\n--CD\n"
+_CLUSTAL = "CLUSTAL W (1.83)\n\na   AC 2\nb   A. 1\nc   --\n\na   -D 3\nb   cD 3\nc   CD 2\n     *\n"
+_PROTEINS = "# STOCKHOLM 1.0\n#=GF ID x\na  AC\nb  A.\n\na  -D\nb  cD\n#=GC SS_cons HHHH\n//\n"
+_PARAMETERS = "base_pair_AU 0.5\nhairpin_length_at_least_0 -1e-3\n\nmulti_base 2\n"
+_DNA = ">a 1..4\nACgt\n\nNn\n>b\nRYK\n"
+_GFF3 = (
+    "##gff-version 3\n#c\nc\tx\tgene\t1\t30\t.\t+\t.\tID=g\nc\tx\tmRNA\t1\t30\t0.5\t+\t.\tID=t;Parent=g\n"
+    "c\tx\tCDS\t1\t4\t.\t+\t0\tParent=t\nc\tx\tCDS\t11\t15\t.\t+\t2\tParent=t\n"
+    "c\tx\tregion\t1\t60\t.\t.\t.\tIs_circular=true\nc\tx\tCDS\t40\t45\t.\t-\t0\tID=p;pseudo=true\n"
+)
+_WHOLE_GFF3 = f"{_GFF3}##FASTA\n>c\n{'ACGTAC' * 10}\n"
+_SINGLE = 'join(3..8,15..17)\n                     /gene="g5.t1"\n                     /locus_tag="b1"\n'
+
+
+def _genbank():
+    other = _SINGLE.replace("join(3..8,15..17)", "complement(join(<5..10,21..>23))")
+    features = "".join(f"     CDS             {each}" for each in (_SINGLE, other))
+    whole = genbank(formats.AnnotatedSequence("r2", "ACGTAC" * 10, ()))
+    return (genbank(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
+
+
+def _parameters(path):
+    formats.read_contrafold(path)
+
+
+def _all_of(read, **options):
+    """A use that reads all that a reader yields."""
+
+    def use(path):
+        found = read(path, **options)
+        if hasattr(found, "__next__"):
+            for _ in found:
+                pass
+
+    return use
+
+
+def _rna(path):
+    """Records, which are then written again."""
+    records = list(islice(formats.read_rna(path), 10_000))
+    written = io.StringIO()
+    formats.write_rna(written, [r for r in records if r.structure is not None], "ct")
+
+
+def _texts(*texts):
+    """Inputs, each plain and one compressed."""
+    found = [text.encode() if isinstance(text, str) else text for text in texts]
+    return lambda: [*found, *found, *found, gzip.compress(found[0], mtime=0)]
+
+
+_READERS = {
+    "conll": (_texts(_TAGGED), _all_of(formats.read_conll)),
+    "conll of any columns": (_texts(_TAGGED), _all_of(formats.read_conll, columns=None, comment="#")),
+    "fasta": (_texts(_FASTA), _all_of(formats.read_fasta)),
+    "dot-bracket": (_texts(_BRACKETS), _all_of(formats.read_dot_bracket)),
+    "bpseq": (_texts(_BPSEQ), _all_of(formats.read_bpseq)),
+    "ct": (_texts(_CT), _all_of(formats.read_ct)),
+    "stockholm": (_texts(_STOCKHOLM), _all_of(formats.read_stockholm)),
+    "rna": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
+    "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
+    "letor": (_texts(_LETOR), _all_of(formats.read_letor)),
+    "prices": (_texts(_PRICES), _all_of(formats.read_prices)),
+    "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(formats.read_protein_alignments)),
+    "proteins": (_texts(_ALIGNED), _all_of(formats.read_proteins)),
+    "dna": (_texts(_DNA), _all_of(formats.read_dna)),
+    "gff3": (_texts(_GFF3), _all_of(formats.read_gff3)),
+    "genbank": (_texts(_genbank()), _all_of(formats.read_genbank)),
+    "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(formats.read_genomes)),
+}
+
+_SHARES = {"gene-finder": 0.2}  # files of a megabyte
+MODELS = {
+    name: Target(name, seeds, _any_mutation, _use_model, _SHARES.get(name, 1.0))
+    for name, seeds in _MODELS.items()
+}
+READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
+TARGETS = MODELS | READERS
