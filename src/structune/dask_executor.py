@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -110,8 +112,17 @@ def connect(executor: Any, n_workers: int) -> DaskExecutor:
 
 @cache
 def _local(n_workers: int) -> DaskExecutor:
-    cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
-    return DaskExecutor(Client(cluster))
+    cluster = LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        dashboard_address=None,
+        memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
+        silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
+    )
+    client = Client(cluster)
+    atexit.register(cluster.close)
+    atexit.register(client.close)  # first
+    return DaskExecutor(client)
 
 
 @cache
