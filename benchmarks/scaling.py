@@ -36,7 +36,7 @@ QUICK = {"tokens": [5_000, 10_000], "threads": [1, 2]}
 WORKERS = 2
 VALUES = 1_000  # of each attribute
 PASSES = 5
-DASK_TOKENS = 3_000_000
+DASK = {"tokens": 6_000_000, "length": 25, "attributes": 10, "labels": 20}
 BILLION = 10**9
 
 
@@ -88,11 +88,11 @@ def one(settings: dict[str, int]) -> dict[str, float]:
     return {"seconds": seconds, "bytes": 1024 * (peak - before), "shard bytes": shards}
 
 
-def overhead(tokens: int) -> dict[str, Any]:
+def overhead(sizes: dict[str, int]) -> dict[str, Any]:
     """Dask on this machine beside threads."""
     from structune.executors import make_executor
 
-    chain, shard = simulated(tokens, BASE["length"], BASE["attributes"], BASE["labels"])
+    chain, shard = simulated(**sizes)
     risks = {
         name: at_a_point(chain, shard, make_executor(WORKERS, executor))
         for name, executor in (("threads", None), ("dask", "dask"))
@@ -101,7 +101,7 @@ def overhead(tokens: int) -> dict[str, Any]:
     alternately(calls, 2)
     seconds = alternately(calls, 4 * PASSES)
     times_as_long = seconds["dask"] / seconds["threads"]
-    return {"tokens": tokens, "workers": WORKERS, **seconds, "times as long": times_as_long}
+    return {**sizes, "workers": WORKERS, **seconds, "times as long": times_as_long}
 
 
 def projection(largest: dict[str, float], tokens: int) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def main() -> None:
     result = {
         "base": BASE,
         "varied": varied,
-        "dask": overhead(20_000 if quick else DASK_TOKENS),
+        "dask": overhead({**DASK, "tokens": 20_000} if quick else DASK),
         "projection": projection(last, int(last["tokens"])),
     }
     print(json.dumps({key: result[key] for key in ("dask", "projection")}, indent=1))

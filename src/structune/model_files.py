@@ -53,7 +53,10 @@ def save_model(
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
+        with partial.open("wb") as file:
+            file.write(save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
+            file.flush()
+            os.fsync(file.fileno())  # or a machine that dies may leave the new name with nothing behind it
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

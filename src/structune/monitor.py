@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
+from structune.checkpoints import Checkpoint, State, digest
 from structune.progress import Bars
+
+_FIT, _SEARCH = "fit ", "search"
 
 
 class BudgetExhausted(Exception):  # noqa: N818
@@ -53,12 +57,15 @@ class Monitor:
     ----------
     history : list of dict
         A record per iteration.
+    checkpoint : Checkpoint or None
+        Where work keeps its state.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
         self.verbose, self.max_seconds = verbose, max_seconds
         self.history: list[dict[str, Any]] = []
-        self._start = time.perf_counter()
+        self.checkpoint: Checkpoint | None = None
+        self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
         self._depth = 0
 
@@ -84,7 +91,7 @@ class Monitor:
 
     def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
         """Add a record to the history, and show it; `done` is the share of the work that lies behind."""
-        self.history.append({"stage": stage, "seconds": self.seconds, **values})
+        self.history.append({"stage": stage, "seconds": self._before + self.seconds, **values})
         if self._bars is not None:
             self._bars.show_whole(stage, done, _line(values))
             if self.verbose > 1:
@@ -95,10 +102,52 @@ class Monitor:
         if self._bars is not None:
             self._bars.show_part(stage, done, _line(values))
 
+    def kept_fit(self, *given: Any) -> Kept:
+        """Where a fit keeps its state, that of earlier work at first; `given` is what it was asked for."""
+        if self.checkpoint is None:
+            return Kept()
+        key = _FIT + digest(*given)
+        return Kept(self.checkpoint.restored(key), lambda state: self._keep(key, state))
+
+    def kept_search(self, name: str) -> Kept:
+        """The same for a search that fits are part of, whose states it replaces; and for the history."""
+        if self.checkpoint is None:
+            return Kept()
+        key = f"{_SEARCH} {name}"
+        state = self.checkpoint.restored(key)
+        if state is not None:
+            self.history[:] = state["history"]
+            self._before = state["seconds"]
+        return Kept(state, lambda state: self._keep_search(key, state))
+
+    def _keep_search(self, key: str, state: Callable[[], State]) -> None:
+        told = {"history": list(self.history), "seconds": self._before + self.seconds, **state()}
+        if self.checkpoint is not None:
+            self.checkpoint.drop(_FIT)
+        self._keep(key, lambda: told)
+
+    def _keep(self, key: str, state: Callable[[], State]) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.keep(key, state)
+
     def check(self) -> None:
         """Raise `BudgetExhausted` if the time is up."""
         if self.max_seconds is not None and self.seconds > self.max_seconds:
             raise BudgetExhausted
+
+
+class Kept:
+    """The state that work had when it was killed, if it was, and where it is kept from now on."""
+
+    def __init__(
+        self, state: State | None = None, keep: Callable[[Callable[[], State]], None] | None = None
+    ) -> None:
+        self.state, self._keep = state, keep
+
+    def keep(self, state: Callable[[], State]) -> None:
+        """Let `state` give the state whenever it is written."""
+        if self._keep is not None:
+            self._keep(state)
 
 
 def _line(values: dict[str, Any]) -> str:

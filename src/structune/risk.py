@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from structune.checkpoints import digest
 from structune.errors import DataError
 from structune.executors import Executor, ThreadExecutor
 from structune.losses import Loss
@@ -40,12 +41,15 @@ class AtZero:
     ----------
     value : float
     gradient_norm : float
+    name : str
+        A digest of the gradient: of other data it is another.
     variance : ndarray, shape (n_weights,)
     """
 
     def __init__(self, risk: Risk) -> None:
         self._risk, self._w = risk, np.zeros(risk.n_weights)
         self.value, gradient = risk.value_and_gradient(self._w)
+        self.name = digest(gradient)
         self.gradient_norm = float(np.linalg.norm(gradient))
         if not np.isfinite(self.value + self.gradient_norm):
             raise DataError("the loss or its gradient is not finite at w = 0: scale the features and outputs")

@@ -28,7 +28,7 @@ class SideBySide:
         if executor.runs_whole(n_fits):
             risks = [tuple(risk.on(ThreadExecutor(1)) for risk in tuple_) for tuple_ in risks]
         self._groups = [_Group(tuple_) for tuple_ in risks]
-        self._placed = self._runner.place(self._groups)
+        self._placed = [self._runner.place([group])[0] for group in self._groups]
 
     def map(
         self,

@@ -15,11 +15,12 @@ from safetensors.numpy import save_file
 
 import structune
 from commands import fail, run, succeed
+from structune import SequenceTagger
 from structune.cli import sharding
-from structune.cli.columns import default_templates
+from structune.cli.columns import default_templates, open_training
 from structune.features import conll2000_templates, parse_templates
 from structune.formats import read_conll
-from structune.monitor import Monitor
+from structune.monitor import BudgetExhausted, Monitor
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
 CHUNKS = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "O"}
@@ -173,6 +174,48 @@ def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
         assert f"found {option[0]} with a folder" in fail("train", shards, "-m", path, *option)
     assert "found no shards.json" in fail("train", tmp_path, "-m", path)
     assert "not empty" in fail("shard", files / "train.txt", shards)
+
+
+def out_of_time(n):
+    """The budget is spent at the `n`-th look at the clock."""
+    return mock.patch.object(Monitor, "check", side_effect=[*[None] * n, *[BudgetExhausted] * 1000])
+
+
+def test_resume(files, tmp_path):
+    """Training that ran out of time goes on, and what is left of it goes when the model is saved."""
+    path, rest = tmp_path / "m.structune", tmp_path / "m.structune.checkpoint"
+    arguments = ["tune", files / "train.txt", "-m", path, *SMALL]
+    with out_of_time(20):
+        succeed(*arguments)
+    assert rest.exists()
+    with out_of_time(20):
+        aside = run(*arguments)
+    assert "m.structune.checkpoint is left aside: --resume goes on from there" in aside.stderr
+    assert "converged" in succeed(*arguments, "--resume")
+    assert not rest.exists()
+    one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())
+    reader, data = open_training(files / "train.txt", None, SMALL[1])
+    other.fit(reader.attributes(data), reader.labels(data))
+    assert one.penalty_ == pytest.approx(other.penalty_, rel=0.05)
+    with out_of_time(20):
+        succeed(*arguments)
+    said = fail("tune", files / "test.txt", "-m", path, "--resume", *SMALL)
+    assert "found the state of other work" in said
+
+
+def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
+    """The model is saved elsewhere, and where is told."""
+    path, whole = tmp_path / "m.structune", SequenceTagger.save
+
+    def save(self, target, extra=None):
+        if target == path:
+            raise OSError(28, "No space left on device")
+        whole(self, target, extra)
+
+    monkeypatch.setattr(SequenceTagger, "save", save)
+    said = fail("train", files / "train.txt", "-m", path, *SMALL)
+    match = re.search(r"m.structune: No space left on device: the model is saved as (\S+) instead", said)
+    assert structune.load(match[1]).classes_ == structune.load(files / "m.structune").classes_
 
 
 def test_the_executor_reaches_the_tagger(files, tmp_path):

@@ -32,6 +32,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -50,7 +51,7 @@ def train(
         "penalty": penalty,
         "random_state": seed,
         **_space(loss, features, center, band),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test), settings))
 
@@ -73,6 +74,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -95,7 +97,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_space(loss, features, center, band),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, most_pairs, test, plot), settings))
 

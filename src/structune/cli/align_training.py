@@ -37,7 +37,7 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
         aligner.fit(data.pairs, data.rows, groups=data.families if several else None)
     seconds = time.perf_counter() - start
     reports.check_begun(aligner)
-    aligner.save(request.model)
+    reports.save(aligner, request.model)
     reports.report(aligner, [("data", _described(data))], seconds, request.model)
     if test is not None:
         evaluate(aligner, test).show()

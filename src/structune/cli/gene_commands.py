@@ -35,6 +35,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -58,7 +59,7 @@ def train(
         "penalty": penalty,
         **_model(loss, features, strands, donors, flank),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), GeneFinder(**settings)))
 
@@ -88,6 +89,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -113,7 +115,7 @@ def tune(
         "random_state": seed,
         **_model(loss, features, strands, donors, flank),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     request = Request(train, sequences, model, test, test_sequences, plot)
     raise typer.Exit(run(request, GeneFinder(**settings)))

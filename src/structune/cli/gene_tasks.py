@@ -31,7 +31,12 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
     tree = _read_tree(tree_file)
     genomes = _read_tasks(request, tree)
     model = MultitaskEstimator(
-        finder, tree, n_jobs=finder.n_jobs, executor=finder.executor, verbose=finder.verbose
+        finder,
+        tree,
+        n_jobs=finder.n_jobs,
+        executor=finder.executor,
+        checkpoint=finder.checkpoint,
+        verbose=finder.verbose,
     )
     start = time.perf_counter()
     try:
@@ -42,7 +47,7 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
         return reports.INTERRUPTED
     seconds = time.perf_counter() - start
     reports.check_begun(model.model_)
-    model.save(request.model)
+    reports.save(model, request.model)
     data = f"{len(genomes)} tasks, {described(list(chain.from_iterable(genomes.values())))}"
     reports.report_tree(model, [("data", data)], seconds, request.model)
     return 0

@@ -35,7 +35,7 @@ def run(request: Request, finder: Finder) -> int:
         finder.fit(data)
     seconds = time.perf_counter() - start
     reports.check_begun(finder)
-    finder.save(request.model)
+    reports.save(finder, request.model)
     reports.report(finder, [("data", described(data))], seconds, request.model)
     if test:
         evaluate(finder, test).show()

@@ -109,6 +109,13 @@ ExecutorOption = Annotated[
         show_default=False,
     ),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short.",
+    ),
+]
 MaxSeconds = Annotated[
     float | None,
     typer.Option(min=0.0, help="Stop after this time with the best model so far.", show_default=False),
@@ -178,10 +185,22 @@ def held_to(constraints: Constraints | None, validation_sets: int, gamma: float)
 
 
 def fitting(
-    jobs: int, executor: str | None, max_seconds: float | None, verbose: bool, quiet: bool
+    model: Path,
+    jobs: int,
+    executor: str | None,
+    max_seconds: float | None,
+    resume: bool,
+    verbose: bool,
+    quiet: bool,
 ) -> dict[str, Any]:
     """Settings of every estimator that train and tune share."""
+    from structune.checkpoints import Checkpoint
+
+    path = model.with_name(f"{model.name}.checkpoint")
+    if path.exists() and not resume:
+        typer.echo(f"structune: {path} is left aside: --resume goes on from there", err=True)
     return {
+        "checkpoint": Checkpoint(path, resume=resume, lasting=True),
         "n_jobs": jobs,
         "executor": executor,
         "max_seconds": max_seconds,

@@ -41,6 +41,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -65,7 +66,7 @@ def train(
     from structune.cli.gene_training import Request, run
     from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    fitting = opt.fitting(jobs, executor, max_seconds, verbose, quiet)
+    fitting = opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet)
     finder = ProkaryoticGeneFinder(penalty=penalty, loss=loss.value, code=code, **fitting)
     request = Request(train, sequences, model, test, test_sequences)
     if tree is None:
@@ -94,6 +95,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -119,6 +121,6 @@ def tune(
         holdout=holdout,
         folds=folds,
         random_state=seed,
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     )
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), finder))

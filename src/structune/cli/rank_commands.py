@@ -22,6 +22,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -41,7 +42,7 @@ def train(
         "tuning": None,
         "penalty": penalty,
         **_measure(loss, k, convention),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, missing, test), settings))
 
@@ -67,6 +68,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -87,7 +89,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
         **_measure(loss, k, convention),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, missing, test, plot), settings))
 

@@ -40,7 +40,7 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
         ranker = Ranker(**settings).fit(X, relevance, queries)
     seconds = time.perf_counter() - start
     reports.check_begun(ranker)
-    ranker.save(request.model, extra=reader.header())
+    reports.save(ranker, request.model, reader.header())
     reports.report(ranker, [("data", _described(found, len(set(queries))))], seconds, request.model)
     if test is not None:
         evaluate(ranker, [test]).show()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from structune.estimators.multitask import MultitaskEstimator
 
 INTERRUPTED = 130
+STOPPED = ("budget", "interrupted")
 
 
 def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) -> None:
@@ -43,8 +45,23 @@ def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> 
 
 def check_begun(model: StructuredEstimator) -> None:
     """Do not replace a model by one that has learned nothing."""
-    if model.status_ in ("budget", "interrupted") and not model.coef_.any():
+    if model.status_ in STOPPED and not model.coef_.any():
         raise StructuneError("stopped before there was anything to save")
+
+
+def save(
+    model: StructuredEstimator | MultitaskEstimator, path: Path, extra: Mapping[str, Any] | None = None
+) -> None:
+    """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
+    more = {} if extra is None else {"extra": extra}
+    try:
+        model.save(path, **more)
+    except OSError as error:
+        other = Path(tempfile.mkdtemp(prefix="structune-")) / path.name
+        model.save(other, **more)
+        raise StructuneError(f"{path}: {error.strerror}: the model is saved as {other} instead") from None
+    if model.checkpoint is not None and getattr(model, "status_", "converged") not in STOPPED:
+        model.checkpoint.remove()
 
 
 @contextmanager

@@ -33,6 +33,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -52,7 +53,7 @@ def train(
     settings = {
         "loss": loss.value,
         **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     settings["penalty"] = penalties(penalty or [], settings)
     raise typer.Exit(run(Request(train, model, test), settings))
@@ -84,6 +85,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -105,7 +107,7 @@ def tune(
 
     settings = {
         **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
         "tuning": method.value,
         "loss": loss.value,
         "holdout": holdout,

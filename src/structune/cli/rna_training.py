@@ -70,7 +70,7 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
         folder.fit(sequences, [example.structure for example in examples], groups=families)
     seconds = time.perf_counter() - start
     reports.check_begun(folder)
-    folder.save(request.model)
+    reports.save(folder, request.model)
     reports.report(folder, [*_data(examples), *left_out.rows()], seconds, request.model)
     if test is not None:
         evaluate(

@@ -26,6 +26,7 @@ def train(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -44,7 +45,7 @@ def train(
         "loss": loss.value,
         **_rules(forbidden, states),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
 
@@ -73,6 +74,7 @@ def tune(
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
     verbose: opt.Verbose = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -97,7 +99,7 @@ def tune(
         "random_state": seed,
         **_rules(forbidden, states),
         **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(jobs, executor, max_seconds, verbose, quiet),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))
 

@@ -48,7 +48,7 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
         tagger = data.fit(SequenceTagger(**settings))
     seconds = time.perf_counter() - start
     reports.check_begun(tagger)
-    tagger.save(request.model, extra=data.reader.header())
+    reports.save(tagger, request.model, data.reader.header())
     sizes = f"{data.n_sentences:,} sentences, {data.n_tokens:,} tokens, {len(tagger.classes_)} labels"
     reports.report(tagger, [("data", sizes)], seconds, request.model)
     if test is not None:

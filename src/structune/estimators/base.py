@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.blas import one_thread
+from structune.checkpoints import Checkpoint
 from structune.constraints import validation_constraints
 from structune.errors import CapabilityError, DataError
 from structune.estimators.base_file import Arrays, pack_fit
@@ -34,6 +35,8 @@ from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tu
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
+# between a fit and the one that goes on from its checkpoint
+_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
 LOSSES: dict[str, Callable[[], Loss]] = {
     "log": LogLoss,
     "margin": MarginLoss,
@@ -56,6 +59,7 @@ class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
 
     n_jobs: int | None
     executor: Any = None
+    checkpoint: Any = None
 
     def __sklearn_clone__(self) -> Self:
         """Clones share the executor: a connection to a cluster cannot be copied."""
@@ -67,6 +71,22 @@ class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
 
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)
+
+    def _begin_checkpoint(self, monitor: Monitor, risk: Risk) -> Checkpoint | None:
+        """Let the monitor have the checkpoint, with what it has of the same work."""
+        if self.checkpoint is None:
+            return None
+        given = self.checkpoint
+        monitor.checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
+        settings = {
+            name: value if isinstance(value, str | int | float | None) else f"{value!r:.200}"
+            for name, value in self.get_params(deep=False).items()
+            if name not in _MAY_CHANGE
+        }
+        at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
+        sizes = {"weights": risk.n_weights, "parts": risk.n_parts}
+        monitor.checkpoint.begin({"estimator": type(self).__name__, **settings, **sizes, **at_zero})
+        return monitor.checkpoint
 
 
 class StructuredEstimator(FitsOnExecutor, ABC):
@@ -196,13 +216,17 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         with Monitor(self.verbose, self.max_seconds) as monitor, one_thread():
             if self.tuning is None:
                 built = problem(splits=False)
+                checkpoint = self._begin_checkpoint(monitor, built.full)
                 result = self._fit_fixed(built, start, monitor)
             else:
                 tuner = self._tuner(self.tuning)
                 built = problem(splits=tuner.needs_splits, holdout=self.holdout, folds=self.folds)
+                checkpoint = self._begin_checkpoint(monitor, built.full)
                 result = tuner.tune(built, monitor)
             if constraints:
                 result = self._fit_constrained(built, constraints, result, monitor)
+            if checkpoint is not None:
+                checkpoint.end(result.status not in ("budget", "interrupted"))
         penalty = self._precisions(groups) if self.tuning is None else result.precision
         if origin is not None:
             result.w = result.w + origin

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from structune.estimators.base import StructuredEstimator
 
 Arrays = dict[str, NDArray[Any]]
+_OF_FITS = ("executor", "checkpoint")  # parameters that are of the machine that fitted, not of the model
 
 
 def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
@@ -53,8 +54,11 @@ def unpack_fit(
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
         raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
     check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
-    if "executor" in header["parameters"]:  # a cluster runs what it is sent, and sends what is run here
-        raise ModelFileError("found the parameter 'executor', expected none: a file chooses no machines")
+    for name in _OF_FITS:  # a cluster runs what it is sent, and sends what is run here
+        if name in header["parameters"]:
+            raise ModelFileError(
+                f"found the parameter {name!r}, expected none: a file chooses no machines or files"
+            )
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])
     estimator.penalty_ = arrays["penalty"]
@@ -82,7 +86,7 @@ def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
         plain = value.item() if isinstance(value, np.generic) else value
         if name == "loss" and not isinstance(plain, str):
             plain = value.name  # of a loss that was given as an object: what kind it is
-        if _comes_back(plain) and name != "executor":  # of the machines that fitted, not of the model
+        if _comes_back(plain) and name not in _OF_FITS:
             found[name] = plain
     return found
 

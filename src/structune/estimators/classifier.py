@@ -72,6 +72,9 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     executor : None, str, distributed.Client, or Executor
         Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
         by its client or as "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
+        from it; when the work is done it is removed.
     random_state : int
         Of the held-out split.
     verbose : int
@@ -130,6 +133,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         warm_start: bool = False,
         n_jobs: int | None = -1,
         executor: Any = None,
+        checkpoint: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -148,6 +152,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.executor = executor
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
 

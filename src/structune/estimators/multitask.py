@@ -62,6 +62,9 @@ class MultitaskEstimator(FitsOnExecutor):
     executor : None, str, distributed.Client, or Executor
         Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
         by its client or as "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
+        from it; when the work is done it is removed.
     random_state : int
         Of held-out examples.
     verbose : int
@@ -103,6 +106,7 @@ class MultitaskEstimator(FitsOnExecutor):
         folds: int | None = None,
         n_jobs: int | None = -1,
         executor: Any = None,
+        checkpoint: Any = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -115,6 +119,7 @@ class MultitaskEstimator(FitsOnExecutor):
         self.folds = folds
         self.n_jobs = n_jobs
         self.executor = executor
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
 
@@ -277,6 +282,7 @@ class _TreeLearner:
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full = risks(every)
+            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root])
             heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             if tuner:
@@ -286,6 +292,8 @@ class _TreeLearner:
             else:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
+            if checkpoint is not None:
+                checkpoint.end(True)
         penalties = {
             node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
         }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
+from structune.checkpoints import State
 from structune.errors import DataError
 from structune.executors import Executor, ThreadExecutor
 from structune.monitor import Monitor
@@ -86,8 +87,13 @@ def choose_priors(
     ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
+    kept = monitor.kept_search("selection")
+    state = kept.state or {"chosen": {}}
+    for node, (gamma, factor) in state["chosen"].items():
+        chosen[node] = NodePrior(precision, gamma, factor)
+        weights[node] = [state[f"{node} {k}"] for k in range(len(splits))]
     learned = {node for train, _ in splits for node in train}
-    levels = [[node for node in level if node in learned] for level in tree.levels]
+    levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]
     every = range(len(splits))
     for nodes in filter(None, levels):
         priors = {node: grid.priors(precision, tree.parent(node) is None) for node in nodes}
@@ -112,7 +118,14 @@ def choose_priors(
                 factor=prior.factor,
                 heldout_loss=_summed((prior, found)),
             )
+            kept.keep(lambda: _state(chosen, weights))
     return chosen
+
+
+def _state(chosen: Mapping[str, NodePrior], weights: Mapping[Any, Sequence[FloatArray]]) -> State:
+    """What has been chosen so far."""
+    arrays = {f"{node} {k}": w for node, of in weights.items() for k, w in enumerate(of)}
+    return {"chosen": {node: [prior.gamma, prior.factor] for node, prior in chosen.items()}, **arrays}
 
 
 def _risks_of(node: str, split: tuple[Mapping[str, Risk], Mapping[str, Risk]]) -> tuple[Risk, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from structune.checkpoints import State
 from structune.errors import DataError
 from structune.executors import Executor, ThreadExecutor
 from structune.losses import Loss
@@ -142,7 +143,10 @@ def fit_tree(
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     fits: dict[str, Solution] = {}
-    levels = [[node for node in level if node in risks] for level in tree.levels]
+    kept = monitor.kept_search("tree")
+    if kept.state is not None:
+        fits = {node: _solution(node, kept.state) for node in kept.state["nodes"]}
+    levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
     for nodes in filter(None, levels):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
@@ -158,7 +162,24 @@ def fit_tree(
                 status=found.status,
                 passes=risks[node].passes,
             )
+            kept.keep(lambda: _state(fits))
     return fits
+
+
+_NUMBERS = ("objective", "n_evaluations", "status")
+
+
+def _state(fits: Mapping[str, Solution]) -> State:
+    """The nodes that have been fitted so far."""
+    arrays = {
+        f"{node} {name}": getattr(fit, name) for node, fit in fits.items() for name in ("w", "gradient")
+    }
+    nodes = {node: {name: getattr(fit, name) for name in _NUMBERS} for node, fit in fits.items()}
+    return {"nodes": nodes, **arrays}
+
+
+def _solution(node: str, state: State) -> Solution:
+    return Solution(w=state[f"{node} w"], gradient=state[f"{node} gradient"], **state["nodes"][node])
 
 
 def _fit(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.blas import one_thread
+from structune.checkpoints import digest
 from structune.errors import DataError
-from structune.monitor import STOPS, Monitor, stop_status
+from structune.monitor import STOPS, Kept, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.cutting_planes import CuttingPlanes
 from structune.solvers.seen_outputs import SeenOutputs
@@ -54,6 +55,24 @@ class Bundle:
         keep = risk.structure.decoding_is_costly if keep_outputs is None else keep_outputs
         self.planes = CuttingPlanes(precision, center, most_planes)
         self.seen = SeenOutputs(risk) if keep and hasattr(risk.loss, "planes") else None
+        self.kept: Kept | None = None
+        self._risk = risk
+
+    def resume(self, risk: Risk, monitor: Monitor, start: FloatArray) -> FloatArray:
+        """Take over the planes of an earlier run, if there are any; where to start."""
+        if self.kept is not None:
+            return start
+        self.kept = monitor.kept_fit(self.planes.precision, self.planes.center, self._risk.at_zero.name)
+        state = self.kept.state
+        if state is None:
+            return start
+        self.planes.restore(state)
+        return state["w"] if state["linear"] == digest(risk.linear) else start
+
+    def keep(self, w: FloatArray) -> None:
+        """Let a checkpoint have the planes as they are when it is written."""
+        if self.kept is not None:
+            self.kept.keep(lambda: {**self.planes.state(), "w": w, "linear": digest(self.planes.linear)})
 
 
 def minimize_bundle(
@@ -105,10 +124,12 @@ def minimize_bundle(
     """
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
-    bundle = bundle or Bundle(risk, precision)
+    bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
     bundle.planes.change(risk.linear, precision)
-    search = _Search(risk, bundle, tolerance, monitor or Monitor())
     w = bundle.planes.center if start is None else start
+    if monitor.checkpoint is not None:
+        w = bundle.resume(risk, monitor, w)
+    search = _Search(risk, bundle, tolerance, monitor)
     with one_thread():
         return search.run(w, max_iterations)
 
@@ -117,7 +138,7 @@ class _Search:
     """The best point, the lower bound, and the way from one pass to the next."""
 
     def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor) -> None:
-        self.risk, self.planes, self.seen = risk, bundle.planes, bundle.seen
+        self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
         self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
@@ -175,6 +196,7 @@ class _Search:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
             self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
+        self.bundle.keep(self.best.w)
         self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
         self.monitor.check()
 

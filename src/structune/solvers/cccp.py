@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from structune.checkpoints import State
 from structune.margin_losses import EquivalentMarginLoss
-from structune.monitor import STOPS, Monitor, stop_status
+from structune.monitor import STOPS, Kept, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.solvers.solution import Solution
 from structune.structures.base import FloatArray
 
 _MOST_ROUNDS = 50
+_ROUNDS = 1  # what a checkpoint knows rounds by, beside the bundle of the same data
 _LOOSEST, _SHARE = 0.01, 0.1  # gap of a round, and as a share of what the one before gained
 
 
@@ -54,15 +58,17 @@ def minimize_cccp(
     """
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
-    status = "iterations"
+    status, first, earlier = "iterations", 0, rounds.kept.state
+    if earlier is not None:
+        start, first = earlier["w"], earlier["phase"]
     try:
-        if risk.partial:
-            for phase in _phases(risk):
-                rounds.turn_to(phase, center if start is None else start)
-                status = rounds.descend(tolerance)
-        else:
+        if earlier is None and not risk.partial:
             rounds.run(risk.bound(), start, tolerance)
-            status = rounds.descend(tolerance)
+        phases = _phases(risk) if risk.partial else [risk]
+        for k, phase in enumerate(phases[first:], first):
+            if risk.partial or earlier is not None:
+                rounds.turn_to(phase, center if start is None else start)
+            status = rounds.descend(tolerance, k)
     except STOPS as stop:
         if not rounds.n:
             raise
@@ -74,6 +80,10 @@ def _phases(risk: Risk) -> list[Risk]:
     """What is minimised if outputs are known in part, the risk itself last."""
     agreeing = EquivalentMarginLoss()
     return [risk] if risk.loss.name == agreeing.name else [risk.under(agreeing), risk]
+
+
+def _state(w: FloatArray, phase: int) -> State:
+    return {"w": w, "phase": phase}
 
 
 class _Rounds:
@@ -94,8 +104,12 @@ class _Rounds:
     ) -> None:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
-        self.bundle = Bundle(risk.bound(np.zeros_like(precision)), precision, center)
+        convex = risk.bound(np.zeros_like(precision))
+        self.bundle = Bundle(convex, precision, center)
         self.n = 0
+        self.kept = Kept()
+        if monitor.checkpoint is not None:
+            self.kept = monitor.kept_fit(_ROUNDS, precision, self.bundle.planes.center, convex.at_zero.name)
 
     def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
         """Go on with another risk, whose planes and outputs are the same; the first starts at `start`."""
@@ -106,12 +120,13 @@ class _Rounds:
         self.risk, self.slope = risk, risk.concave(start)[1]
         self.objective = _Rounds.objective
 
-    def descend(self, tolerance: float) -> str:
+    def descend(self, tolerance: float, phase: int) -> str:
         """Rounds until one gains little; how the last one ended."""
         gap = max(_LOOSEST, tolerance)
         for _ in range(_MOST_ROUNDS):
             before = self.objective
             self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, gap)
+            self.kept.keep(partial(_state, self.fit.w, phase))
             gain = (before - self.objective) / max(abs(before), 1e-300)
             if gain <= tolerance and (gap <= tolerance or self.fit.status != "converged"):
                 return self.fit.status

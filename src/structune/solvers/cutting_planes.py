@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from structune.errors import DataError
@@ -73,6 +75,16 @@ class CuttingPlanes:
         if self._n == self._offsets.size:
             self._make_room()
         self._append(gradient + self.linear, value - float(gradient @ w))
+
+    def state(self) -> dict[str, FloatArray]:
+        """The planes, without the linear function."""
+        return {"rows": self._rows[: self._n] - self.linear, "offsets": self._offsets[: self._n].copy()}
+
+    def restore(self, state: Mapping[str, FloatArray]) -> None:
+        """Planes of an earlier run, as `state` gave them, in place of those there are."""
+        self._n, self._alpha = 0, np.zeros(0)
+        for row, offset in zip(state["rows"], state["offsets"].tolist(), strict=True):
+            self._append(row + self.linear, offset)
 
     def _append(self, row: FloatArray, offset: float) -> None:
         k = self._n

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from structune.blas import one_thread
-from structune.monitor import STOPS, Monitor, stop_status
+from structune.monitor import STOPS, Kept, Monitor, stop_status
 from structune.solvers.solution import Objective, Solution
 from structune.structures.base import FloatArray
 
@@ -24,9 +24,9 @@ class _Track:
     """The objective in scaled variables; remembers the best iterate, and raises where the work ends."""
 
     def __init__(
-        self, objective: Objective, scale: FloatArray, gradient_tolerance: float, monitor: Monitor
+        self, objective: Objective, scale: FloatArray, gradient_tolerance: float, monitor: Monitor, kept: Kept
     ) -> None:
-        self.objective, self.scale, self.monitor = objective, scale, monitor
+        self.objective, self.scale, self.monitor, self.kept = objective, scale, monitor, kept
         self.gradient_tolerance = gradient_tolerance
         self.n = 0
         self.first_norm, self.least_norm = 0.0, np.inf
@@ -38,6 +38,7 @@ class _Track:
         self.n += 1
         if self.best is None or value <= self.best[1]:
             self.best = w, value, gradient
+            self.kept.keep(lambda: {"w": w})
             norm = float(np.linalg.norm(gradient))
             self.monitor.show("fit", done=self._done(norm), evaluation=self.n, objective=value, gradient=norm)
             if norm <= self.gradient_tolerance:
@@ -89,7 +90,11 @@ def minimize_smooth(
         if until is not None and until(xk * scale):
             raise _Converged
 
-    track = _Track(objective, scale, gradient_tolerance, monitor or Monitor())
+    monitor = monitor or Monitor()
+    kept = monitor.kept_fit(start, scale, gradient_tolerance)
+    if kept.state is not None:
+        start = kept.state["w"]
+    track = _Track(objective, scale, gradient_tolerance, monitor, kept)
     memory = int(np.clip(_HISTORY_CELLS // (2 * max(start.size, 1)), 5, 20))
     options: Any = {
         "maxcor": memory,

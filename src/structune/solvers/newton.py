@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structune.blas import one_thread
-from structune.monitor import STOPS, Monitor, stop_status
+from structune.monitor import STOPS, Kept, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.cholesky import system_at
 from structune.solvers.solution import Objective, Solution
@@ -46,7 +46,9 @@ def minimize_newton(
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
-    path = _Path(objective, start, monitor or Monitor())
+    monitor = monitor or Monitor()
+    kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
+    path = _Path(objective, start if kept.state is None else kept.state["w"], monitor, kept)
     status = "iterations"
     try:
         with one_thread():
@@ -73,8 +75,8 @@ def minimize_newton(
 class _Path:
     """The iterate, and the way it has come."""
 
-    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor) -> None:
-        self.objective, self.monitor = objective, monitor
+    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor, kept: Kept) -> None:
+        self.objective, self.monitor, self.kept = objective, monitor, kept
         self.w = start
         self.value, self.gradient = objective(start)
         self.n_evaluations = 1
@@ -94,6 +96,7 @@ class _Path:
             if value <= self.value + _DECREASE * length * slope + slack:
                 moved = value < self.value or float(np.linalg.norm(gradient)) < self.norm
                 self.w, self.value, self.gradient = w, value, gradient
+                self.kept.keep(lambda: {"w": self.w})
                 self.monitor.show("fit", evaluation=self.n_evaluations, objective=value, gradient=self.norm)
                 self.monitor.check()
                 return moved

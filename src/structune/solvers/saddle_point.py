@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from structune.checkpoints import State
 from structune.errors import CapabilityError, DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.risk import Risk
@@ -125,10 +127,16 @@ def minimize_saddle_point(
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
-    status = "iterations"
+    status, kept = "iterations", monitor.kept_search("saddle point")
+    if kept.state is not None:
+        w, beta = kept.state["w"], kept.state["multipliers"]
+        n_rounds, n_raised = kept.state["n_rounds"], kept.state["n_raised"]
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
-        for n_rounds in range(1, max_rounds + 1):
+        if kept.state is not None:
+            search.evaluate(kept.state["best"])
+        while n_rounds < max_rounds:
+            n_rounds += 1
             free, first = not beta.any(), n_rounds == 1
             fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
@@ -140,24 +148,29 @@ def minimize_saddle_point(
                 evaluations=search.objective.n,
                 multipliers=beta.tolist(),
             )
-            if not end.violation:
-                if free or fit.status != "iterations":
-                    status = "converged"
-                    break
-                continue
-            if free and first:
-                continue
-            if np.all(beta[end.excess > 0] >= max_multiplier):
+            if not end.violation and (free or fit.status != "iterations"):
+                status = "converged"
                 break
-            n_raised += 1
-            pull = rounds.pull
-            raised = _balanced(beta, end, pull) if schedule == "balanced" else _doubling(beta, end, n_raised)
-            beta = np.minimum(raised, max_multiplier)
+            if end.violation and not (free and first):
+                if np.all(beta[end.excess > 0] >= max_multiplier):
+                    break
+                n_raised += 1
+                pull, balanced = rounds.pull, schedule == "balanced"
+                raised = _balanced(beta, end, pull) if balanced else _doubling(beta, end, n_raised)
+                beta = np.minimum(raised, max_multiplier)
+            kept.keep(partial(_state, w, search, beta, n_rounds, n_raised))
     except STOPS as stop:
         if search.best is None:
             raise
         status = stop_status(stop)
     return search.solution(status, beta, n_rounds)
+
+
+def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
+    """What a search that goes on after a round has to know."""
+    assert search.best is not None
+    numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
+    return {"w": w, "best": search.best.w, "multipliers": multipliers, **numbers}
 
 
 def check_positive(name: str, value: Any) -> None:

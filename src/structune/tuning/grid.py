@@ -8,6 +8,7 @@ from itertools import islice, product
 
 import numpy as np
 
+from structune.checkpoints import State
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
@@ -64,24 +65,29 @@ class GridTuner:
             raise DataError("the grid needs held-out data: found a problem without splits")
         points = self._points(len(problem.groups))
         with monitor or Monitor() as monitor:
-            return _Search(self, problem, monitor).run(points)
+            return _Search(self, problem, monitor, points[0]).run(points)
 
 
 class _Search:
     """The best point so far."""
 
-    def __init__(self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor) -> None:
+    def __init__(self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, first: FloatArray) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
         self.passes = PassCount(problem)
         self.loss: float | None = None
-        self.w, self.d = np.zeros(problem.full.n_weights), np.zeros(len(problem.groups))
+        self.w, self.d = np.zeros(problem.full.n_weights), first.copy()
+        self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
+        self.n_done = 0
+        self.kept = monitor.kept_search("grid")
+        if self.kept.state is not None:
+            self._restore(self.kept.state)
 
     def run(self, points: list[FloatArray]) -> TuningResult:
-        status, self.d = "converged", points[0]
+        status = "converged"
         try:
-            fits, n = self._fits(points), len(self.problem.splits)
-            for k, d in enumerate(points):
-                self._judge(d, list(islice(fits, n)), done=(k + 1) / len(points))
+            fits, n = self._fits(points[self.n_done :]), len(self.problem.splits)
+            while self.n_done < len(points):
+                self._judge(points[self.n_done], list(islice(fits, n)), len(points))
             if self.tuner.refit:
                 self.w = self._refit()
         except STOPS as stop:
@@ -94,26 +100,39 @@ class _Search:
         """Weights and held-out losses of every split at every point."""
         splits, warm = self.problem.splits, self.tuner.warm
         n, shared = len(splits), (self.problem.groups, self.tuner.fit_tolerance, self.monitor)
-        starts: Sequence[FloatArray | None] = [None] * n
         pairs = [(split.train, split.heldout) for split in splits]
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[d] for d in points] if warm else [points]:
-            columns = [(k, d, starts[k]) for d in batch for k in range(n)]
+            columns = [(k, d, self.starts[k]) for d in batch for k in range(n)]
             found = []
             for result in fits.map(_fit_and_judge, *zip(*columns, strict=True), shared=shared):
                 if self.loss is None:
                     self.w = result[0]  # better than nothing, should the work end here
                 found.append(result[0])
                 yield result
-            starts = found
+            self.starts = found if warm else self.starts
 
-    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]], done: float) -> None:
+    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]], n_points: int) -> None:
         loss = sum(loss for _, loss in fits)
         if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
             self.loss, self.d, self.w = loss, d, fits[0][0]
+        self.n_done += 1
+        done = self.n_done / n_points
         self.monitor.record(
             "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
         )
+
+        last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
+        self.kept.keep(lambda: self._state(last))
+
+    def _state(self, last: FloatArray) -> State:
+        passes = self.passes.spent
+        return {"n": self.n_done, "loss": self.loss, "d": self.d, "w": self.w, "last": last, "passes": passes}
+
+    def _restore(self, state: State) -> None:
+        self.n_done, self.loss, self.d, self.w = state["n"], state["loss"], state["d"], state["w"]
+        self.starts = list(state["last"]) if self.tuner.warm else self.starts
+        self.problem.full.count_passes(state["passes"])
 
     def _refit(self) -> FloatArray:
         precision, tolerance = GroupedL2(self.problem.groups, self.d).precision, self.tuner.fit_tolerance

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from structune.checkpoints import State
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
@@ -124,6 +125,12 @@ def _of_risks(
     return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 
 
+def _warm(w: FloatArray, x: FloatArray) -> HyperGradient:
+    """A point of which fits and systems nearby can start."""
+    fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged")
+    return HyperGradient(np.nan, np.empty(0), np.nan, fit, LinearSolution(x, 0, "", True))
+
+
 @dataclass
 class ImplicitTuner:
     """Minimises a held-out loss over the log precisions by L-BFGS on its implicit gradient.
@@ -180,6 +187,10 @@ class _Search:
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []
         self.best_points: list[HyperGradient] = []
+        self.journal: list[tuple[FloatArray, float, FloatArray]] = []  # every point, its value and gradient
+        self.kept = monitor.kept_search("implicit")
+        if self.kept.state is not None:
+            self._restore(self.kept.state)
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -236,16 +247,29 @@ class _Search:
     def evaluate(self, d: FloatArray) -> tuple[float, FloatArray]:
         if self.n_evaluations == self.tuner.max_evaluations:
             raise _End("iterations")
-        self.n_evaluations += 1
-        looseness = _LOOSE * min(1.0, self.last_norm / self.first_norm) if self.first_norm else _LOOSE
-        self.points = points = self._hypergradients(d, max(1.0, looseness))
-        value = sum(p.value for p in points)
-        slopes = [np.append(p.gradient, p.gamma_slope)[: d.size] for p in points]
-        gradient = np.sum(slopes, axis=0)
+        k, self.n_evaluations = self.n_evaluations, self.n_evaluations + 1
+        is_known = k < len(self.journal) and np.array_equal(self.journal[k][0], d)
+        if not is_known:
+            looseness = _LOOSE * min(1.0, self.last_norm / self.first_norm) if self.first_norm else _LOOSE
+            self.points = self._hypergradients(d, max(1.0, looseness))
+            slopes = [np.append(p.gradient, p.gamma_slope)[: d.size] for p in self.points]
+            found = d.copy(), sum(p.value for p in self.points), np.sum(slopes, axis=0)
+            self.journal[k:] = [found]
+        _, value, gradient = self.journal[k]
         self.last_norm = float(np.linalg.norm(gradient))
         self.first_norm = self.first_norm or self.last_norm
         if value < self.best_outcome[0]:
-            self.best_outcome, self.best_d, self.best_points = (value, gradient), d.copy(), list(self.points)
+            self.best_outcome, self.best_d = (value, gradient), d.copy()
+            self.best_points = self.best_points if is_known else list(self.points)
+        if not is_known:
+            self._record(d, value)
+            self.kept.keep(self._state)
+        if self._is_flat(d, value, gradient) and value <= self.best_outcome[0]:
+            raise _End("converged")
+        return value, gradient
+
+    def _record(self, d: FloatArray, value: float) -> None:
+        points = self.points
         self.monitor.record(
             "implicit",
             done=self.n_evaluations / self.tuner.max_evaluations,
@@ -258,9 +282,26 @@ class _Search:
             systems_converged=all(p.system.converged for p in points),
             passes=self.passes.spent,
         )
-        if self._is_flat(d, value, gradient) and value <= self.best_outcome[0]:
-            raise _End("converged")
-        return value, gradient
+
+    def _state(self) -> State:
+        """What a search that goes on from here has to know: all outcomes, and the weights of two points."""
+        points, values, gradients = zip(*self.journal, strict=True)
+        return {
+            "points": np.array(points),
+            "values": np.array(values),
+            "gradients": np.array(gradients),
+            "best": np.array([point.fit.w for point in self.best_points]),
+            "last": np.array([point.fit.w for point in self.points]),
+            "solved": np.array([point.system.x for point in self.points]),
+            "passes": self.passes.spent,
+        }
+
+    def _restore(self, state: State) -> None:
+        outcomes = zip(state["points"], state["values"].tolist(), state["gradients"], strict=True)
+        self.journal = list(outcomes)
+        self.points = [_warm(w, x) for w, x in zip(state["last"], state["solved"], strict=True)]
+        self.best_points = [_warm(w, w) for w in state["best"]]
+        self.problem.full.count_passes(state["passes"])
 
     def _hypergradients(self, d: FloatArray, looseness: float) -> list[HyperGradient]:
         """Those of all splits."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from structune.checkpoints import State
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.penalties import GroupedL2, IntegratedL2
@@ -27,6 +28,7 @@ _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 COUNTS = ("auto", "all", "effective")
+_KEPT_NUMBERS = ("noise", "loss", "first_loss", "effective", "collapsed", "n_updates")
 
 
 class CollapseWarning(UserWarning):
@@ -104,23 +106,42 @@ class _Steps:
         self.w = np.zeros(self.risk.n_weights)
         self.first_loss: float | None = None
         self.collapsed = False
+        self.n_updates = 0
+        self.kept = monitor.kept_search("majorize")
+        if self.kept.state is not None:
+            self._restore(self.kept.state)
 
     def run(self) -> TuningResult:
         status = "iterations"
         try:
-            self._fit(_LOOSE * self.tuner.fit_tolerance)
-            for _ in range(self.tuner.max_iterations):
+            if self.first_loss is None:
+                self._fit(_LOOSE * self.tuner.fit_tolerance)
+            while self.n_updates < self.tuner.max_iterations:
+                self.kept.keep(self._state)
                 if self._update() <= self.tuner.tolerance:
                     status = "converged"
                     break
                 self._fit(_LOOSE * self.tuner.fit_tolerance)
                 self._check_collapse()
+                self.n_updates += 1
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
         spent, history = self.passes.spent, self.monitor.history
         noise = self.integrated.of_result(self.noise)
         return TuningResult(self.log_precision, self.w, status, None, spent, history, noise)
+
+    def _state(self) -> State:
+        solved = {f"solved {p}": x for p, x in self.solved.items()}
+        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w")} | solved
+        numbers = {name: getattr(self, name) for name in _KEPT_NUMBERS}
+        return {**arrays, **numbers, "passes": self.passes.spent}
+
+    def _restore(self, state: State) -> None:
+        for name in ("log_precision", "w", "first_w", *_KEPT_NUMBERS):
+            setattr(self, name, state[name])
+        self.solved = {int(n.split()[1]): x for n, x in state.items() if n.startswith("solved ")}
+        self.risk.count_passes(state["passes"])
 
     @property
     def penalty(self) -> IntegratedL2:

@@ -1,0 +1,170 @@
+"""State of long work in a file, so that work that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError, ModelFileError
+from structune.model_files import read_model, save_model
+
+State = Mapping[str, Any]  # arrays, and what JSON can hold
+KIND = "checkpoint"
+INTERVAL = 60.0
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the work goes on without."""
+
+
+class Checkpoint:
+    """A file that holds the state of one training, replaced at intervals by a newer one.
+
+    There are states of *fits*, by what they were given, and of the *search* around them. A fit that is asked
+    for again with the same input goes on from its state. A new state of the search has what its fits gave, so
+    their states are dropped then.
+
+    Parameters
+    ----------
+    path : path
+        A reader sees the old file or the whole new one.
+    seconds : float
+        Least time between two files.
+    lasting : bool
+        Whether the file stays when the work is done, until `remove`: for those who have to save its result.
+    resume : bool
+        Whether to go on from a file that is there; it is written over otherwise.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        seconds: float = INTERVAL,
+        *,
+        lasting: bool = False,
+        resume: bool = True,
+    ) -> None:
+        self.path, self.seconds, self.lasting, self.resume = Path(path), seconds, lasting, resume
+        self._identity: dict[str, Any] = {}
+        self._states: dict[str, Callable[[], State]] = {}
+        self._restored: dict[str, State] = {}
+        self._thread, self._written = threading.get_ident(), time.perf_counter()
+        self._failed = False
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Read the file, if there is one.
+
+        Parameters
+        ----------
+        identity : mapping of str to str or float
+            What the work is: its settings, its data.
+
+        Raises
+        ------
+        DataError
+            The file belongs to other work.
+        ModelFileError
+            The file is damaged, or no checkpoint.
+        """
+        self._thread, self._identity = threading.get_ident(), dict(identity)
+        self._states, self._restored = {}, {}
+        if not (self.resume and self.path.exists()):
+            return
+        header, arrays = read_model(self.path)
+        if header.get("kind") != KIND:
+            raise ModelFileError(f"{self.path}: found {header.get('kind')!r}, expected a checkpoint")
+        for name, value in self._identity.items():
+            found = header["identity"].get(name)
+            if not _alike(found, value):
+                raise DataError(
+                    f"{self.path}: found the state of other work ({name}: {found}, expected {value}); "
+                    "remove the file to begin anew"
+                )
+        for key, plain in header["states"].items():
+            own = {
+                name[len(key) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{key}/")
+            }
+            self._restored[key] = {**plain, **own}
+        self._states = {key: _constant(state) for key, state in self._restored.items()}
+
+    def restored(self, key: str) -> State | None:
+        """The state that the file had, once."""
+        return self._restored.pop(key, None)
+
+    def keep(self, key: str, state: Callable[[], State]) -> None:
+        """Let `state` give the state from now on; write the file if it is time."""
+        if threading.get_ident() != self._thread:
+            return  # fits side by side, which the state of the search has when they end
+        self._states[key] = state
+        if time.perf_counter() - self._written >= self.seconds:
+            self.write()
+
+    def drop(self, prefix: str) -> None:
+        """Forget all states whose keys begin so."""
+        for states in (self._states, self._restored):
+            for key in [key for key in states if key.startswith(prefix)]:
+                del states[key]
+
+    def write(self) -> None:
+        """Write the file now; where that cannot be, warn once."""
+        header: dict[str, Any] = {"identity": self._identity, "states": {}}
+        arrays: dict[str, NDArray[Any]] = {}
+        for key, state in self._states.items():
+            found = state()
+            header["states"][key] = {n: _plain(v) for n, v in found.items() if not isinstance(v, np.ndarray)}
+            arrays |= {f"{key}/{n}": v for n, v in found.items() if isinstance(v, np.ndarray)}
+        try:
+            save_model(self.path, KIND, header, arrays)
+        except OSError as error:
+            if not self._failed:
+                warnings.warn(f"{self.path}: no checkpoint ({error})", CheckpointWarning, stacklevel=2)
+            self._failed = True
+        self._written = time.perf_counter()
+
+    def end(self, is_done: bool) -> None:
+        """Remove the file of work that is done; write that of work that was cut short."""
+        if is_done and not self.lasting:
+            self.remove()
+        else:
+            self.write()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
+
+    def __deepcopy__(self, memo: object) -> Checkpoint:
+        return self  # for clones of estimators
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, {self.seconds})"
+
+
+def digest(*parts: Any) -> str:
+    """A short name for numbers, arrays and None."""
+    found = sha256()
+    for part in parts:
+        found.update(b"none" if part is None else np.ascontiguousarray(part).tobytes() + b"|")
+    return found.hexdigest()[:16]
+
+
+def _constant(state: State) -> Callable[[], State]:
+    return lambda: state
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _alike(found: Any, expected: Any) -> bool:
+    if isinstance(expected, float) and isinstance(found, int | float):
+        return bool(np.isclose(found, expected, rtol=1e-9, atol=0.0))
+    return bool(found == expected)

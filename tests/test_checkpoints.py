@@ -1,0 +1,265 @@
+"""Checkpoints: work that is killed goes on where it was, and files are whole or not there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from maxima import enumerated
+from structune import MultitaskEstimator, SequenceTagger, TaskTree, load
+from structune.checkpoints import Checkpoint, CheckpointWarning, digest
+from structune.errors import DataError, ModelFileError
+from structune.margin_losses import MarginLoss, RampLoss
+from structune.model_files import save_model
+from structune.monitor import Monitor
+from structune.risk import Risk
+from structune.solvers.l2 import fit_l2
+from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from tiny import margin_problem, tuning_problem
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing in the code catches it."""
+
+
+class Mortal(Monitor):
+    """Dies at its `n`-th check, with a checkpoint that is written whenever it can be."""
+
+    def __init__(self, path, n=10**9):
+        super().__init__()
+        self.checkpoint, self.left = Checkpoint(path, seconds=0.0), n
+        self.checkpoint.begin({"work": "test"})
+
+    def check(self):
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+def checks_of(work, path):
+    """How many checks there are in all, and what comes out."""
+    monitor = Mortal(path)
+    found = work(monitor)
+    path.unlink()
+    return 10**9 - monitor.left, found
+
+
+def survivors(work, path, times=4):
+    """What work gives that is killed at several moments and goes on each time."""
+    n, whole = checks_of(work, path)
+    for stop in sorted({1, 2, *np.linspace(1, n - 1, times).astype(int).tolist()}):
+        with pytest.raises(Killed):
+            work(Mortal(path, stop))
+        if not path.exists():  # nothing had been found yet
+            continue
+        left, found = checks_of(work, path)
+        yield stop, n, left, whole, found
+
+
+# --- fits -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes", "partial", "binary"])
+def test_smooth_fits(kind, tmp_path):
+    def fit(monitor):
+        risk = tuning_problem(kind, splits=False).full
+        return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-8, monitor=monitor)
+
+    for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
+        assert_allclose(found.w, whole.w, atol=1e-5)
+        if stop > 0.9 * n:
+            assert left < 0.75 * n  # the curvature has to be learned again
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
+@pytest.mark.parametrize("kind", ["chain", "rna"])
+def test_bundles(kind, loss, tmp_path):
+    """Their planes are kept: they need not be found again."""
+    problem = enumerated(kind)
+
+    def fit(monitor):
+        risk = Risk(problem.structure, loss, [problem.shard])
+        return fit_l2(risk, np.full(problem.w.size, 0.1), tolerance=1e-5, monitor=monitor)
+
+    for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
+        assert found.objective == pytest.approx(whole.objective, rel=2e-2 if loss.convex else 0.2)
+        if loss.convex and kind == "chain":
+            assert left <= n - stop + 5
+
+
+# --- searches ---------------------------------------------------------------------------------------------
+
+SEARCHES = {
+    "implicit": (ImplicitTuner(), {"folds": 2}),
+    "majorize": (MajorizeTuner(tolerance=1e-3), {"splits": False}),
+    "effective": (MajorizeTuner(tolerance=1e-3, count="effective"), {"splits": False}),
+    "grid": (GridTuner((0.1, 1.0, 10.0)), {"holdout": 0.3}),
+    "warm": (GridTuner((0.1, 1.0, 10.0), warm=True), {"holdout": 0.3}),
+    "direct": (DirectTuner(), {"splits": False}),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches(name, tmp_path):
+    tuner, options = SEARCHES[name]
+
+    def tune(monitor):
+        return tuner.tune(tuning_problem(**options), monitor)
+
+    for stop, n, left, whole, found in survivors(tune, tmp_path / "c", times=6):
+        assert found.status == whole.status
+        assert_allclose(found.log_precision, whole.log_precision, atol=0.02)
+        assert_allclose(found.w, whole.w, atol=0.02)
+        assert len(found.history) == len(whole.history)
+        if name != "direct":
+            assert found.passes == pytest.approx(whole.passes, rel=0.5)
+        if stop > n / 2:
+            assert left < 0.8 * n
+
+
+def test_the_grid_with_kinks(tmp_path):
+    def tune(monitor):
+        return GridTuner((0.1, 1.0, 10.0)).tune(margin_problem("chain", MarginLoss(), folds=2), monitor)
+
+    for _, _, _, whole, found in survivors(tune, tmp_path / "c"):
+        assert_array_equal(found.log_precision, whole.log_precision)
+        assert found.heldout_loss == pytest.approx(whole.heldout_loss, rel=0.2)
+
+
+# --- estimators -------------------------------------------------------------------------------------------
+
+X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]], [["w=a"], ["w=tree"]]] * 5
+Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
+
+
+def cut_short(path, **settings):
+    """A file that training left that ran out of time."""
+    SequenceTagger(max_seconds=0.0, checkpoint=path, **settings).fit(X, Y)
+    assert path.exists()
+
+
+def test_the_file_goes_when_the_work_is_done(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, tuning="implicit")
+    found = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    assert not path.exists()
+    assert_allclose(found.coef_, SequenceTagger(tuning="implicit").fit(X, Y).coef_, atol=1e-3)
+    lasting = Checkpoint(path, lasting=True)
+    again = SequenceTagger(checkpoint=lasting, tuning="implicit").fit(X, Y)
+    assert path.exists()
+    assert clone(again).checkpoint is lasting
+    quick = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    assert len(quick.history_) == len(again.history_)
+    again.save(tmp_path / "model")
+    assert load(tmp_path / "model").checkpoint is None
+
+
+def test_other_work_is_refused(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, penalty=2.0)
+    for settings, said in (
+        ({"penalty": 3.0}, r"penalty: 2\.0, expected 3\.0"),
+        ({"loss": "margin"}, "loss: log"),
+    ):
+        with pytest.raises(DataError, match=said):
+            SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+    with pytest.raises(DataError, match="parts: 35, expected 33"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X[1:], Y[1:])
+    with pytest.raises(DataError, match="at w = 0"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
+    SequenceTagger(checkpoint=path, penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
+
+
+def test_files_that_are_no_checkpoints(tmp_path):
+    path = tmp_path / "c"
+    path.write_bytes(b"nonsense")
+    with pytest.raises(ModelFileError, match="damaged"):
+        SequenceTagger(checkpoint=path).fit(X, Y)
+    save_model(path, "sequence-tagger", {}, {})
+    with pytest.raises(ModelFileError, match="expected a checkpoint"):
+        SequenceTagger(checkpoint=path).fit(X, Y)
+    cut_short(tmp_path / "d")
+    with pytest.raises(ModelFileError, match="unknown kind"):
+        load(tmp_path / "d")
+
+
+def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
+    path = tmp_path / "no folder" / "c"
+    with pytest.warns(CheckpointWarning, match="no checkpoint") as told:
+        tagger = SequenceTagger(checkpoint=Checkpoint(path, seconds=0.0)).fit(X, Y)
+    assert len(told) == 1
+    assert tagger.status_ == "converged"
+
+
+def test_constraints_and_trees(tmp_path):
+    path = tmp_path / "c"
+    settings = {"constraints": "validation", "gamma": 0.01}
+    cut_short(path, **settings)
+    found = SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+    assert_allclose(found.coef_, SequenceTagger(**settings).fit(X, Y).coef_, atol=0.05)
+    tree = TaskTree.from_nested({"root": ["a", "b"]})
+    data = {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    checkpoint = Checkpoint(path, seconds=0.0, lasting=True)
+    whole = MultitaskEstimator(SequenceTagger(), tree, checkpoint=checkpoint, n_jobs=1).fit(data)
+    again = MultitaskEstimator(SequenceTagger(), tree, checkpoint=path, n_jobs=1).fit(data)
+    assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
+    assert not path.exists()
+
+
+def test_names():
+    assert digest(np.zeros(2), None) == digest(np.zeros(2), None)
+    assert (
+        len({digest(np.zeros(2)), digest(np.zeros(3)), digest(None), digest(0.0, 1.0), digest(1.0, 0.0)}) == 5
+    )
+
+
+# --- SIGKILL ----------------------------------------------------------------------------------------------
+
+TRAINING = """
+import sys
+from structune import SequenceTagger
+from structune.checkpoints import Checkpoint
+from structune.datasets import hmm_attributes, simulate_hmm
+y, x = simulate_hmm(20000, 4, 12, length=10, random_state=0)
+y = [[str(label) for label in row] for row in y]
+tagger = SequenceTagger(tuning="implicit", folds=3, checkpoint=Checkpoint(sys.argv[1], 0.05))
+tagger.fit(hmm_attributes(x), y).save(sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+def test_sigkill_at_any_moment(tmp_path):
+    path, model = tmp_path / "c", tmp_path / "model"
+    command = [sys.executable, "-c", TRAINING, str(path), str(model)]
+    subprocess.run(command, check=True)
+    expected = load(model)
+    model.unlink()
+    n_killed = 0
+    while n_killed < 30:
+        process = subprocess.Popen(command)
+        end = time.perf_counter() + (2.5 + 0.5 * n_killed if n_killed else 0.0)
+        while process.poll() is None and (time.perf_counter() < end or not path.exists()):
+            time.sleep(0.01)
+        if process.poll() is not None:
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        n_killed += 1
+        if path.exists():
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                Checkpoint(path).begin({})  # whole
+    assert process.wait() == 0
+    assert n_killed
+    assert not path.exists()
+    assert not Path(f"{path}.partial").exists()
+    assert_allclose(load(model).penalty_, expected.penalty_, rtol=0.05)
+    assert_allclose(load(model).coef_, expected.coef_, atol=0.05)
