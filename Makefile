@@ -53,6 +53,9 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/new_genomes.py
 	$(BIN)/python benchmarks/multitask_genes.py
 	$(BIN)/python benchmarks/fuzz.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/large_tagging.py
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

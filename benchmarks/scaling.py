@@ -130,7 +130,9 @@ def figure(result: dict[str, Any], path: Any) -> None:
         sizes = [row[name] for row in rows]
         for axes, key, scale in ((above, "seconds", 1.0), (below, "bytes", 1e6)):
             axes.plot(sizes, [row[key] / scale for row in rows], "o-", color="#0072b2", markersize=4)
-            axes.set(xscale="log", yscale="log")
+            axes.set(xscale="log", yscale="log", xticks=sizes[:: 1 + len(sizes) // 4])
+            axes.set_xticklabels(f"{size:,}" for size in sizes[:: 1 + len(sizes) // 4])
+            axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             axes.grid(alpha=0.3)
         below.set(xlabel=name)
     panels[0, 0].set(ylabel="seconds of a pass")

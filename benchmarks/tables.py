@@ -658,6 +658,60 @@ def multitask_organisms() -> str:
     return table([" / ".join(methods), *(f"{size} genes" for size in sizes)], rows)
 
 
+def scaling() -> str:
+    data = result("scaling")
+    tokens, threads, dask = data["varied"]["tokens"], data["varied"]["threads"], data["dask"]
+    last, projected = tokens[-1], data["projection"]
+    speedup = threads[0]["seconds"] / threads[-1]["seconds"]
+    rows = [
+        ["tokens a second and pass, one thread", f"{last['tokens'] / last['seconds'] / 1e6:.1f} million"],
+        ["speed of two threads over one", f"{speedup:.2f}"],
+        ["bytes of an encoded token, on disk or in memory", f"{last['shard bytes'] / last['tokens']:.0f}"],
+        [
+            f"two Dask processes over two threads, evaluation of {dask['threads']:.2f} s",
+            f"{100 * (dask['times as long'] - 1):+.0f} % time",
+        ],
+        ["projected: a pass over 10^9 tokens, core seconds", f"{projected['core seconds of a pass']:.0f}"],
+        ["projected: 100 passes, core hours", f"{projected['core hours of 100 passes']:.1f}"],
+        ["projected: files of 10^9 tokens, GB", f"{projected['gigabytes on disk']:.0f}"],
+    ]
+    return table(["10 attributes a token, 10 labels, 100,000 weights", ""], rows)
+
+
+def large_tagging() -> str:
+    data = result("large_tagging")
+    shard, fit = data["shard"], data["fit"]
+    held = "held to 4 GB by the kernel" if data["limit in bytes, kept by the kernel"] else "not held to 4 GB"
+    rows = [
+        ["text file, MB", f"{data['text bytes'] / 1e6:.0f}"],
+        ["encoding, s", f"{shard['seconds']:.0f}"],
+        [f"shards ({shard['shards']}), MB", f"{shard['bytes'] / 1e6:.0f}"],
+        ["peak memory of encoding, MB", f"{shard['peak bytes'] / 1e6:.0f}"],
+        ["weights", f"{fit['weights']:,}"],
+        [f"fit ({fit['status']}), passes", f"{fit['passes']:.0f}"],
+        ["fit, s", f"{fit['fit seconds']:.0f}"],
+        ["tokens a second and pass", f"{data['tokens a second and pass'] / 1e6:.1f} million"],
+        ["peak memory of the fit, mapped files included, MB", f"{fit['peak bytes'] / 1e6:.0f}"],
+    ]
+    return table([f"{shard['tokens']:,} tokens, {held}", ""], rows)
+
+
+def startup() -> str:
+    data = result("startup")
+    installation = data["installation"]
+    rows = [
+        ["`import structune`", f"{data['import structune']:.2f}"],
+        ["`structune --help`", f"{data['structune --help']:.2f}"],
+        *(
+            [f"first prediction, {name}: cold / warm", f"{times['cold']:.1f} / {times['warm']:.1f}"]
+            for name, times in data["first prediction"].items()
+        ),
+        ["installation from an index near by", f"{installation['seconds']:.0f}"],
+    ]
+    size = f"{installation['distributions']} distributions, {installation['bytes'] / 1e6:.0f} MB."
+    return f"{table(['', 'seconds'], rows)}\n\nInstalled: {size}"
+
+
 def main() -> None:
     text = README.read_text()
     makers = {
@@ -686,6 +740,9 @@ def main() -> None:
         "new-genomes": new_genomes,
         "multitask-genes": multitask_genes,
         "multitask-organisms": multitask_organisms,
+        "scaling": scaling,
+        "large-tagging": large_tagging,
+        "startup": startup,
     }
     for name, make in makers.items():
         if f"<!-- {name} -->" not in text:
