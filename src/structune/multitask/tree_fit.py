@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from structune.checkpoints import State
+from structune.checkpoints import Restored, State
 from structune.errors import DataError
 from structune.executors import Executor, ThreadExecutor
 from structune.losses import Loss
@@ -145,7 +145,7 @@ def fit_tree(
     fits: dict[str, Solution] = {}
     kept = monitor.kept_search("tree")
     if kept.state is not None:
-        fits = {node: _solution(node, kept.state) for node in kept.state["nodes"]}
+        fits = {node: _solution(node, kept.state, risks[node].n_weights) for node in kept.state["nodes"]}
     levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
     for nodes in filter(None, levels):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
@@ -178,8 +178,9 @@ def _state(fits: Mapping[str, Solution]) -> State:
     return {"nodes": nodes, **arrays}
 
 
-def _solution(node: str, state: State) -> Solution:
-    return Solution(w=state[f"{node} w"], gradient=state[f"{node} gradient"], **state["nodes"][node])
+def _solution(node: str, state: Restored, n: int) -> Solution:
+    w, gradient = (state.array(f"{node} {name}", n) for name in ("w", "gradient"))
+    return Solution(w=w, gradient=gradient, **state["nodes"][node])
 
 
 def _fit(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from structune.errors import DataError
@@ -80,10 +78,10 @@ class CuttingPlanes:
         """The planes, without the linear function."""
         return {"rows": self._rows[: self._n] - self.linear, "offsets": self._offsets[: self._n].copy()}
 
-    def restore(self, state: Mapping[str, FloatArray]) -> None:
+    def restore(self, rows: FloatArray, offsets: FloatArray) -> None:
         """Planes of an earlier run, as `state` gave them, in place of those there are."""
         self._n, self._alpha = 0, np.zeros(0)
-        for row, offset in zip(state["rows"], state["offsets"].tolist(), strict=True):
+        for row, offset in zip(rows[: len(self._rows)], offsets.tolist(), strict=False):
             self._append(row + self.linear, offset)
 
     def _append(self, row: FloatArray, offset: float) -> None:

@@ -93,7 +93,7 @@ def minimize_smooth(
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, scale, gradient_tolerance)
     if kept.state is not None:
-        start = kept.state["w"]
+        start = kept.state.array("w", start.size)
     track = _Track(objective, scale, gradient_tolerance, monitor, kept)
     memory = int(np.clip(_HISTORY_CELLS // (2 * max(start.size, 1)), 5, 20))
     options: Any = {

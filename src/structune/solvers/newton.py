@@ -48,7 +48,9 @@ def minimize_newton(
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
-    path = _Path(objective, start if kept.state is None else kept.state["w"], monitor, kept)
+    if kept.state is not None:
+        start = kept.state.array("w", start.size)
+    path = _Path(objective, start, monitor, kept)
     status = "iterations"
     try:
         with one_thread():

@@ -129,12 +129,12 @@ def minimize_saddle_point(
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
-        w, beta = kept.state["w"], kept.state["multipliers"]
+        w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
         n_rounds, n_raised = kept.state["n_rounds"], kept.state["n_raised"]
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
         if kept.state is not None:
-            search.evaluate(kept.state["best"])
+            search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
             free, first = not beta.any(), n_rounds == 1

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from structune.checkpoints import State
+from structune.checkpoints import Restored, State
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
@@ -129,9 +129,12 @@ class _Search:
         passes = self.passes.spent
         return {"n": self.n_done, "loss": self.loss, "d": self.d, "w": self.w, "last": last, "passes": passes}
 
-    def _restore(self, state: State) -> None:
-        self.n_done, self.loss, self.d, self.w = state["n"], state["loss"], state["d"], state["w"]
-        self.starts = list(state["last"]) if self.tuner.warm else self.starts
+    def _restore(self, state: Restored) -> None:
+        n = self.problem.full.n_weights
+        self.n_done, self.loss = state["n"], state["loss"]
+        self.d, self.w = state.array("d", self.d.size), state.array("w", n)
+        if self.tuner.warm:
+            self.starts = list(state.array("last", len(self.problem.splits), n))
         self.problem.full.count_passes(state["passes"])
 
     def _refit(self) -> FloatArray:

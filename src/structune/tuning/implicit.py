@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from structune.checkpoints import State
+from structune.checkpoints import Restored, State
 from structune.errors import DataError
 from structune.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
@@ -188,9 +188,6 @@ class _Search:
         self.points: list[HyperGradient] = []
         self.best_points: list[HyperGradient] = []
         self.journal: list[tuple[FloatArray, float, FloatArray]] = []  # every point, its value and gradient
-        self.kept = monitor.kept_search("implicit")
-        if self.kept.state is not None:
-            self._restore(self.kept.state)
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -203,6 +200,9 @@ class _Search:
         self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
         self.peak_slope = 0.0
+        self.kept = monitor.kept_search("implicit")
+        if self.kept.state is not None:
+            self._restore(self.kept.state)
 
     def run(self) -> str:
         try:
@@ -296,11 +296,14 @@ class _Search:
             "passes": self.passes.spent,
         }
 
-    def _restore(self, state: State) -> None:
-        outcomes = zip(state["points"], state["values"].tolist(), state["gradients"], strict=True)
-        self.journal = list(outcomes)
-        self.points = [_warm(w, x) for w, x in zip(state["last"], state["solved"], strict=True)]
-        self.best_points = [_warm(w, w) for w in state["best"]]
+    def _restore(self, state: Restored) -> None:
+        n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
+        points = state.array("points", None, k)
+        values, gradients = state.array("values", len(points)), state.array("gradients", len(points), k)
+        self.journal = list(zip(points, values.tolist(), gradients, strict=True))
+        last, solved = (state.array(name, n_splits, n) for name in ("last", "solved"))
+        self.points = [_warm(w, x) for w, x in zip(last, solved, strict=True)]
+        self.best_points = [_warm(w, w) for w in state.array("best", n_splits, n)]
         self.problem.full.count_passes(state["passes"])
 
     def _hypergradients(self, d: FloatArray, looseness: float) -> list[HyperGradient]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from structune.checkpoints import State
+from structune.checkpoints import Restored, State
 from structune.errors import DataError
 from structune.monitor import STOPS, Monitor, stop_status
 from structune.penalties import GroupedL2, IntegratedL2
@@ -137,10 +137,14 @@ class _Steps:
         numbers = {name: getattr(self, name) for name in _KEPT_NUMBERS}
         return {**arrays, **numbers, "passes": self.passes.spent}
 
-    def _restore(self, state: State) -> None:
-        for name in ("log_precision", "w", "first_w", *_KEPT_NUMBERS):
+    def _restore(self, state: Restored) -> None:
+        n = self.risk.n_weights
+        self.log_precision = state.array("log_precision", len(self.groups))
+        self.w, self.first_w = state.array("w", n), state.array("first_w", n)
+        for name in _KEPT_NUMBERS:
             setattr(self, name, state[name])
-        self.solved = {int(n.split()[1]): x for n, x in state.items() if n.startswith("solved ")}
+        solved = [name for name in state if name.startswith("solved ")]
+        self.solved = {int(name.split()[1]): state.array(name, n) for name in solved}
         self.risk.count_passes(state["passes"])
 
     @property
