@@ -183,6 +183,10 @@ def test_files_that_are_no_checkpoints(tmp_path):
     path.write_bytes(b"nonsense")
     with pytest.raises(ModelFileError, match="damaged"):
         SequenceTagger(checkpoint=path).fit(X, Y)
+    for wrong in ({}, {"states": []}, {"states": {"a": 1}, "identity": {}}, {"states": {}, "identity": 1}):
+        save_model(path, "checkpoint", wrong, {})
+        with pytest.raises(ModelFileError, match="damaged"):
+            SequenceTagger(checkpoint=path).fit(X, Y)
     save_model(path, "sequence-tagger", {}, {})
     with pytest.raises(ModelFileError, match="expected a checkpoint"):
         SequenceTagger(checkpoint=path).fit(X, Y)

@@ -101,22 +101,28 @@ class Checkpoint:
         self._states, self._restored = {}, {}
         if not (self.resume and self.path.exists()):
             return
+        found = self._read()
+        for name, value in self._identity.items():
+            if not _alike(found.get(name), value):
+                other = f"{name}: {found.get(name)}, expected {value}"
+                raise DataError(
+                    f"{self.path}: found the state of other work ({other}); remove the file to begin anew"
+                )
+        self._states = {key: _constant(state) for key, state in self._restored.items()}
+
+    def _read(self) -> dict[str, Any]:
+        """Take the states of the file; what the work was that they are of."""
         header, arrays = read_model(self.path)
         if header.get("kind") != KIND:
             raise ModelFileError(f"{self.path}: found {header.get('kind')!r}, expected a checkpoint")
-        for name, value in self._identity.items():
-            found = header["identity"].get(name)
-            if not _alike(found, value):
-                raise DataError(
-                    f"{self.path}: found the state of other work ({name}: {found}, expected {value}); "
-                    "remove the file to begin anew"
-                )
-        for key, plain in header["states"].items():
-            own = {
-                name[len(key) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{key}/")
-            }
-            self._restored[key] = Restored(plain | own)
-        self._states = {key: _constant(state) for key, state in self._restored.items()}
+        try:
+            for key, plain in header["states"].items():
+                own = [name for name in arrays if name.startswith(f"{key}/")]
+                more = {name.removeprefix(f"{key}/"): arrays[name] for name in own}
+                self._restored[key] = Restored({**plain, **more})
+            return dict(header["identity"])
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
 
     def restored(self, key: str) -> Restored | None:
         """The state that the file had, once."""
