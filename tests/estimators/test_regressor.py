@@ -226,6 +226,18 @@ def test_the_origin_of_the_features_does_not_matter(tuning, hessian):
     assert_allclose(moved.predict(X + 1e6), plain.predict(X), atol=1e-6)
 
 
+@pytest.mark.parametrize("groups", ["single", "feature"])
+@pytest.mark.parametrize("unit", [1e-4, 1e-2, 1e3])
+def test_the_unit_of_the_features_does_not_matter(unit, groups):
+    """It once did: of small features all weights went to zero."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 5))
+    y = x @ [3.0, -2.0, 1.0, 0.0, 0.0] + rng.normal(size=200)
+    one, other = (Regressor(groups=groups, tuning="majorize").fit(scale * x, y) for scale in (1.0, unit))
+    assert one.score(x, y) > 0.9
+    assert other.score(unit * x, y) == pytest.approx(one.score(x, y), abs=5e-3)  # beta has a unit
+
+
 @pytest.mark.parametrize("tuning", [None, "majorize"])
 def test_nor_that_of_sparse_features(tuning):
     plain, moved = (Regressor(tuning=tuning, n_jobs=1).fit(sp.csr_array(x), Y) for x in (X, X + 3e3))

@@ -102,7 +102,7 @@ class _Steps:
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         self.solved: dict[int, FloatArray] = {}  # of the probes
-        self.log_precision = np.zeros(len(self.groups))  # C = 1 at t = 0
+        self.log_precision = self._first_log_precision()
         self.w = np.zeros(self.risk.n_weights)
         self.first_loss: float | None = None
         self.collapsed = False
@@ -110,6 +110,14 @@ class _Steps:
         self.kept = monitor.kept_search("majorize")
         if self.kept.state is not None:
             self._restore(self.kept.state)
+
+    def _first_log_precision(self) -> FloatArray:
+        """Of C = 1 at t = 0; in regression, where features may have any unit, of their mean square."""
+        if not self.risk.quadratic:
+            return np.zeros(len(self.groups))
+        sums = self.groups.sum(self.risk.at_zero.variance)
+        mean_square = sums / np.maximum(self.groups.sizes, 1) / self.risk.weight
+        return np.log(np.where(mean_square > 0, mean_square, 1.0))
 
     def run(self) -> TuningResult:
         status = "iterations"
