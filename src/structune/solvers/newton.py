@@ -47,7 +47,9 @@ def minimize_newton(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
+    kept = Kept()
+    if monitor.checkpoint is not None:
+        kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
     if kept.state is not None:
         start = kept.state.array("w", start.size)
     path = _Path(objective, start, monitor, kept)
