@@ -116,8 +116,9 @@ class DaskExecutor:
 
     def _values(self, values: list[Any]) -> Any:
         """A list as tasks take it: a block, or its values."""
-        if isinstance(values[0], Part) and list(_blocks(values)) == [slice(0, len(values))]:
-            return values[0].block
+        first = values[0]
+        if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
+            return first.block
         return [self._picked(value) if isinstance(value, Part) else value for value in values]
 
     def _picked(self, part: Part) -> Future:
