@@ -282,7 +282,7 @@ class _TreeLearner:
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full = risks(every)
-            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root])
+            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root], groups)
             heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             if tuner:

@@ -47,7 +47,7 @@ def minimize_newton(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
+    kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
     path = _Path(objective, start if kept.state is None else kept.state["w"], monitor, kept)
     status = "iterations"
     try:

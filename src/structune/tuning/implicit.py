@@ -188,7 +188,7 @@ class _Search:
         self.points: list[HyperGradient] = []
         self.best_points: list[HyperGradient] = []
         self.journal: list[tuple[FloatArray, float, FloatArray]] = []  # every point, its value and gradient
-        self.kept = monitor.kept_search("implicit")
+        self.kept = monitor.kept_search(f"implicit {problem.name}")
         if self.kept.state is not None:
             self._restore(self.kept.state)
         self.n_evaluations = 0

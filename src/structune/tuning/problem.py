@@ -53,12 +53,15 @@ class TuningProblem:
         One held-out split, or K folds; empty where the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
         For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+    name : str
+        Of one of several problems, by which a checkpoint tells them apart.
     """
 
     full: Risk
     groups: Groups
     splits: tuple[Split, ...] = ()
     parent: FloatArray | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
