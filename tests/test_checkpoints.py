@@ -237,6 +237,7 @@ def test_settings_inside_a_tree(tmp_path):
         ).fit(data)
 
     learn(penalty=2.0, n_jobs=1)
+    assert path.exists()
     learn(penalty=2.0, n_jobs=2, max_seconds=100.0)
     with pytest.raises(DataError, match=r"estimator__penalty: 2\.0, expected 3\.0"):
         learn(penalty=3.0, n_jobs=1)
@@ -276,6 +277,29 @@ def test_constraints_and_trees(tmp_path):
     again = MultitaskEstimator(SequenceTagger(), tree, checkpoint=path, n_jobs=1).fit(data)
     assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
+def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
+    """What was cut short is no part of the state."""
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+    def learned(**settings):
+        inner, checkpoint = SequenceTagger(**settings), Checkpoint(path, 0.0)
+        model = MultitaskEstimator(
+            inner, {"root": ["a", "b"]}, gammas=gammas, checkpoint=checkpoint, n_jobs=1
+        ).fit(data)
+        assert checkpoint.is_done != path.exists()
+        return model
+
+    assert learned(max_seconds=0.0).nodes_["a"]["status"] == "budget"
+    assert path.exists()
+    found = learned()
+    path.unlink(missing_ok=True)
+    whole = learned()
+    for node in ("root", "a", "b"):
+        assert found.nodes_[node]["gamma"] == whole.nodes_[node]["gamma"]
+        assert_allclose(found.weights_[node], whole.weights_[node], atol=1e-3)
 
 
 def test_names():

@@ -60,7 +60,7 @@ def save(
         other = Path(tempfile.mkdtemp(prefix="structune-")) / path.name
         model.save(other, **more)
         raise StructuneError(f"{path}: {error.strerror}: the model is saved as {other} instead") from None
-    if model.checkpoint is not None and getattr(model, "status_", "converged") not in STOPPED:
+    if model.checkpoint is not None and model.checkpoint.is_done:
         model.checkpoint.remove()
 
 
