@@ -14,7 +14,7 @@ import alignments
 import gene_machines
 import orf_graphs
 from maxima import enumerated
-from structune import SequenceTagger, load
+from structune import MultitaskEstimator, SequenceTagger, load, write_shards
 from structune.errors import DataError
 from structune.executors import make_executor
 from structune.losses import LogLoss
@@ -298,6 +298,21 @@ def test_an_estimator_on_a_cluster(client, tmp_path):
     assert found.predict(X) == Y
     found.save(tmp_path / "model")
     assert load(tmp_path / "model").executor is None
+
+
+def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
+    """Held-out splits of a folder, and nodes of a tree, take some shards of the whole."""
+    monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
+    folder = tmp_path / "shards"
+    write_shards(SequenceTagger(), folder, X, Y)
+    settings = {"tuning": "implicit", "folds": 2}
+    one = SequenceTagger(**settings).fit_shards(folder)
+    other = SequenceTagger(executor=client, **settings).fit_shards(folder)
+    assert_allclose(other.coef_, one.coef_, atol=1e-6)
+    data, tree = {task: (X[k::4], Y[k::4]) for k, task in enumerate("abcd")}, {"root": list("abcd")}
+    models = [MultitaskEstimator(SequenceTagger(), tree, executor=at).fit(data) for at in (None, client)]
+    for node, w in models[0].weights_.items():
+        assert_allclose(models[1].weights_[node], w, atol=1e-6)
 
 
 def test_an_address(client):
