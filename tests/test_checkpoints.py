@@ -17,13 +17,16 @@ from maxima import enumerated
 from structune import MultitaskEstimator, SequenceTagger, TaskTree, load
 from structune.checkpoints import Checkpoint, CheckpointWarning, digest
 from structune.errors import DataError, ModelFileError
+from structune.losses import LogLoss
 from structune.margin_losses import MarginLoss, RampLoss
 from structune.model_files import read_model, save_model
 from structune.monitor import Monitor
+from structune.multitask.node_tuning import tune_priors
+from structune.multitask.tree_fit import node_risks
 from structune.risk import Risk
 from structune.solvers.l2 import fit_l2
 from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
-from tiny import margin_problem, tuning_problem
+from tiny import margin_problem, small, tuning_problem
 
 
 class Killed(BaseException):
@@ -134,6 +137,31 @@ def test_the_grid_with_kinks(tmp_path):
         assert found.heldout_loss == pytest.approx(whole.heldout_loss, rel=0.2)
 
 
+def test_the_tuner_of_a_tree(tmp_path):
+    """Each node has a search of its own; of task b one split holds nothing out."""
+    structure, shard = small("chain")
+    tree, groups = TaskTree.from_nested({"root": ["a", "b"]}), structure.groups()
+    tuner = ImplicitTuner(fit_tolerance=1e-6, cg_tolerance=1e-4)  # looser ones take other ways
+
+    def risks(**examples):
+        return node_risks(tree, structure, LogLoss(), {t: shard.take(k) for t, k in examples.items()})
+
+    def tune(monitor):
+        splits = [
+            (risks(a=[1, 2, 3], b=[5, 6, 7]), risks(a=[0], b=[4])),
+            (risks(a=[0, 2, 3], b=[4, 5, 6, 7]), risks(a=[1])),
+        ]
+        full = risks(a=[0, 1, 2, 3], b=[4, 5, 6, 7])
+        return tune_priors(tree, full, splits, groups, tuner, monitor), monitor.history
+
+    for stop, n, left, (whole, told), (found, again) in survivors(tune, tmp_path / "c"):
+        assert stop < n / 2 or left < 0.8 * n
+        assert [record["stage"] for record in again] == [record["stage"] for record in told]
+        for node, prior in whole.items():
+            assert found[node].gamma == pytest.approx(prior.gamma, abs=0.02)
+            assert_allclose(np.log(found[node].precision), np.log(prior.precision), atol=0.02)
+
+
 # --- estimators -------------------------------------------------------------------------------------------
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]], [["w=a"], ["w=tree"]]] * 5
@@ -176,6 +204,43 @@ def test_other_work_is_refused(tmp_path):
     with pytest.raises(DataError, match="at w = 0"):
         SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
     SequenceTagger(checkpoint=path, penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: {"tuning": GridTuner()}, lambda: {"tuning": GridTuner(warm=True)}),
+        (lambda: {"groups": lambda name: name[0]}, lambda: {"groups": lambda name: name[-1]}),
+        (lambda: {"loss": MarginLoss("slack")}, lambda: {"loss": MarginLoss()}),
+    ],
+    ids=["tuner", "groups", "loss"],
+)
+def test_settings_that_are_objects(one, other, tmp_path):
+    """As in another process, where addresses are others."""
+    path = tmp_path / "c"
+    first = one()
+    cut_short(path, **first)
+    with pytest.raises(DataError, match="state of other work"):
+        SequenceTagger(checkpoint=path, **other()).fit(X, Y)
+    SequenceTagger(checkpoint=path, **one()).fit(X, Y)  # `first` lives: these are elsewhere
+    assert not path.exists()
+
+
+def test_settings_inside_a_tree(tmp_path):
+    """What a fit depends on counts; where it runs, and for how long, does not."""
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+    def learn(**settings):
+        inner = SequenceTagger(verbose=0, checkpoint=path, **settings)
+        MultitaskEstimator(
+            inner, {"root": ["a", "b"]}, checkpoint=Checkpoint(path, lasting=True), n_jobs=1
+        ).fit(data)
+
+    learn(penalty=2.0, n_jobs=1)
+    assert path.exists()
+    learn(penalty=2.0, n_jobs=2, max_seconds=100.0)
+    with pytest.raises(DataError, match=r"estimator__penalty: 2\.0, expected 3\.0"):
+        learn(penalty=3.0, n_jobs=1)
 
 
 def test_files_that_are_no_checkpoints(tmp_path):
@@ -229,6 +294,29 @@ def test_constraints_and_trees(tmp_path):
     again = MultitaskEstimator(SequenceTagger(), tree, checkpoint=path, n_jobs=1).fit(data)
     assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
+def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
+    """What was cut short is no part of the state."""
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+    def learned(**settings):
+        inner, checkpoint = SequenceTagger(**settings), Checkpoint(path, 0.0)
+        model = MultitaskEstimator(
+            inner, {"root": ["a", "b"]}, gammas=gammas, checkpoint=checkpoint, n_jobs=1
+        ).fit(data)
+        assert checkpoint.is_done != path.exists()
+        return model
+
+    assert learned(max_seconds=0.0).nodes_["a"]["status"] == "budget"
+    assert path.exists()
+    found = learned()
+    path.unlink(missing_ok=True)
+    whole = learned()
+    for node in ("root", "a", "b"):
+        assert found.nodes_[node]["gamma"] == whole.nodes_[node]["gamma"]
+        assert_allclose(found.weights_[node], whole.weights_[node], atol=1e-3)
 
 
 def test_names():

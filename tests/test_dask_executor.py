@@ -14,7 +14,7 @@ import alignments
 import gene_machines
 import orf_graphs
 from maxima import enumerated
-from structune import SequenceTagger, load
+from structune import MultitaskEstimator, SequenceTagger, load, write_shards
 from structune.errors import DataError
 from structune.executors import make_executor
 from structune.losses import LogLoss
@@ -31,6 +31,7 @@ from structune.tuning import GridTuner, ImplicitTuner, MajorizeTuner
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")
+from structune import dask_executor  # noqa: E402
 from structune.dask_executor import DaskExecutor  # noqa: E402
 
 pytestmark = pytest.mark.slow  # processes take seconds to start
@@ -82,6 +83,23 @@ def test_calls(executor, n):
         assert executor.sum(times, items, other, shared=(factor,))[1] == sum(expected)
 
 
+@pytest.mark.parametrize("which", [[1], [0, 0, 1], [1, 2, 3, 4], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
+def test_parts_of_blocks(executor, monkeypatch, which):
+    """Of what has been placed together any items may be used, in any order."""
+    monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
+    numbers = [np.full(1, float(k)) for k in range(6)]
+    placed = executor.place(numbers)
+    assert [part.n for part in placed] == [3] * 6
+    kept = executor.keep(times, placed, [1] * 6, shared=(1,))
+    for parts in (placed, kept):
+        chosen, expected = [parts[k] for k in which], [float(k) for k in which]
+        other = [placed[k] for k in which]
+        assert [found[0] for found in executor.map(times, chosen, [2] * len(which), shared=(1,))] == [
+            2 * k for k in expected
+        ]
+        assert executor.sum(times, chosen, other, shared=(1,))[0] == sum(k * k for k in expected)
+
+
 def test_large_values_come_unharmed(executor):
     w = np.random.default_rng(0).normal(size=300_000)
     assert_array_equal(executor.sum(times, [1.0, 2.0], [1.0, 1.0], shared=(w,)), 3 * w)
@@ -96,7 +114,7 @@ def test_errors_reach_the_caller_and_leave_the_executor_usable(executor):
 def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):
     _, shard = small("chain")
     first, again = executor.place([shard]), executor.place([shard])
-    assert first[0].key == again[0].key
+    assert first == again
     n = len(executor._placed)
     del shard
     gc.collect()
@@ -280,6 +298,21 @@ def test_an_estimator_on_a_cluster(client, tmp_path):
     assert found.predict(X) == Y
     found.save(tmp_path / "model")
     assert load(tmp_path / "model").executor is None
+
+
+def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
+    """Held-out splits of a folder, and nodes of a tree, take some shards of the whole."""
+    monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
+    folder = tmp_path / "shards"
+    write_shards(SequenceTagger(), folder, X, Y)
+    settings = {"tuning": "implicit", "folds": 2}
+    one = SequenceTagger(**settings).fit_shards(folder)
+    other = SequenceTagger(executor=client, **settings).fit_shards(folder)
+    assert_allclose(other.coef_, one.coef_, atol=1e-6)
+    data, tree = {task: (X[k::4], Y[k::4]) for k, task in enumerate("abcd")}, {"root": list("abcd")}
+    models = [MultitaskEstimator(SequenceTagger(), tree, executor=at).fit(data) for at in (None, client)]
+    for node, w in models[0].weights_.items():
+        assert_allclose(models[1].weights_[node], w, atol=1e-6)
 
 
 def test_an_address(client):

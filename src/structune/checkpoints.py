@@ -65,6 +65,11 @@ class Checkpoint:
         Whether the file stays when the work is done, until `remove`: for those who have to save its result.
     resume : bool
         Whether to go on from a file that is there; it is written over otherwise.
+
+    Attributes
+    ----------
+    is_done : bool
+        Whether the last work came to its end.
     """
 
     def __init__(
@@ -80,7 +85,7 @@ class Checkpoint:
         self._states: dict[str, Callable[[], State]] = {}
         self._restored: dict[str, Restored] = {}
         self._thread, self._written = threading.get_ident(), time.perf_counter()
-        self._failed = False
+        self._failed, self.is_done = False, False
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Read the file, if there is one.
@@ -160,6 +165,7 @@ class Checkpoint:
 
     def end(self, is_done: bool) -> None:
         """Remove the file of work that is done; write that of work that was cut short."""
+        self.is_done = is_done
         if is_done and not self.lasting:
             self.remove()
         else:

@@ -70,7 +70,7 @@ class DaskExecutor:
 
     def _has(self, item: Any) -> bool:
         known = self._placed.get(id(item))
-        return known is not None and known.block.status not in ("cancelled", "lost")
+        return known is not None and known.block.status not in ("cancelled", "lost", "error")
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         # never to given workers: tasks that were, wait forever if all workers die at once
@@ -98,10 +98,10 @@ class DaskExecutor:
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
     ) -> list[tuple[Future, int]]:
         """A task for every block of rows, and its number of rows."""
-        lists = [list(column) for column in columns]
-        rows = list(_blocks(lists[0]))
-        if not rows:
+        lists = [list(values) for values in zip(*zip(*columns, strict=True), strict=True)]
+        if not lists:
             return []
+        rows = list(_blocks(lists[0]))
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
         sent = [self._values([value]) for value in self._shared(shared)]
         every = [[value] * len(rows) for value in (function, len(columns))]
@@ -116,8 +116,9 @@ class DaskExecutor:
 
     def _values(self, values: list[Any]) -> Any:
         """A list as tasks take it: a block, or its values."""
-        if isinstance(values[0], Part) and list(_blocks(values)) == [slice(0, len(values))]:
-            return values[0].block
+        first = values[0]
+        if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
+            return first.block
         return [self._picked(value) if isinstance(value, Part) else value for value in values]
 
     def _picked(self, part: Part) -> Future:

@@ -44,7 +44,8 @@ class Executor(Protocol):
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
         """The sum of results that are numbers, arrays, or tuples of these.
 
-        Its order depends on nothing but the number of results. Arrays may be overwritten: they are new.
+        Its order does not depend on time: only on the number of results, and on how items were placed.
+        Arrays may be overwritten: they are new.
         """
 
     def runs_whole(self, n_fits: int) -> bool:

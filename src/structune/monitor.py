@@ -121,6 +121,8 @@ class Monitor:
         return Kept(state, lambda state: self._keep_search(key, state))
 
     def _keep_search(self, key: str, state: Callable[[], State]) -> None:
+        if self._time_is_up:
+            return  # fits may have been cut short
         told = {"history": list(self.history), "seconds": self._before + self.seconds, **state()}
         if self.checkpoint is not None:
             self.checkpoint.drop(_FIT)
@@ -132,8 +134,12 @@ class Monitor:
 
     def check(self) -> None:
         """Raise `BudgetExhausted` if the time is up."""
-        if self.max_seconds is not None and self.seconds > self.max_seconds:
+        if self._time_is_up:
             raise BudgetExhausted
+
+    @property
+    def _time_is_up(self) -> bool:
+        return self.max_seconds is not None and self.seconds > self.max_seconds
 
 
 class Kept:

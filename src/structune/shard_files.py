@@ -85,8 +85,13 @@ class ShardFolder:
         return opened
 
     def of_folds(self, folds: Sequence[int]) -> list[Any]:
-        """The shards of some folds."""
-        return [shard for shard, fold in zip(self.shards, self.fold, strict=True) if fold in folds]
+        """The shards of some folds, fold by fold."""
+        return [
+            shard
+            for wanted in folds
+            for shard, fold in zip(self.shards, self.fold, strict=True)
+            if fold == wanted
+        ]
 
 
 class ShardWriter:

@@ -190,7 +190,7 @@ def test_resume(files, tmp_path):
     assert rest.exists()
     with out_of_time(20):
         aside = run(*arguments)
-    assert "m.structune.checkpoint is left aside: --resume goes on from there" in aside.stderr
+    assert "m.structune.checkpoint will be written over: --resume goes on from there" in aside.stderr
     assert "converged" in succeed(*arguments, "--resume")
     assert not rest.exists()
     one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())

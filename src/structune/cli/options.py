@@ -198,7 +198,7 @@ def fitting(
 
     path = model.with_name(f"{model.name}.checkpoint")
     if path.exists() and not resume:
-        typer.echo(f"structune: {path} is left aside: --resume goes on from there", err=True)
+        typer.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
     return {
         "checkpoint": Checkpoint(path, resume=resume, lasting=True),
         "n_jobs": jobs,

@@ -59,8 +59,10 @@ def save(
     except OSError as error:
         other = Path(tempfile.mkdtemp(prefix="structune-")) / path.name
         model.save(other, **more)
-        raise StructuneError(f"{path}: {error.strerror}: the model is saved as {other} instead") from None
-    if model.checkpoint is not None and getattr(model, "status_", "converged") not in STOPPED:
+        raise StructuneError(
+            f"{path}: {error.strerror or error}: the model is saved as {other} instead"
+        ) from None
+    if model.checkpoint is not None and model.checkpoint.is_done:
         model.checkpoint.remove()
 
 

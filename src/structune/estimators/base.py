@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.blas import one_thread
-from structune.checkpoints import Checkpoint
+from structune.checkpoints import Checkpoint, digest
 from structune.constraints import validation_constraints
 from structune.errors import CapabilityError, DataError
 from structune.estimators.base_file import Arrays, pack_fit
@@ -37,6 +38,7 @@ S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
+_ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
 LOSSES: dict[str, Callable[[], Loss]] = {
     "log": LogLoss,
     "margin": MarginLoss,
@@ -72,21 +74,33 @@ class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)
 
-    def _begin_checkpoint(self, monitor: Monitor, risk: Risk) -> Checkpoint | None:
+    def _begin_checkpoint(self, monitor: Monitor, risk: Risk, groups: Groups) -> Checkpoint | None:
         """Let the monitor have the checkpoint, with what it has of the same work."""
         if self.checkpoint is None:
             return None
         given = self.checkpoint
         monitor.checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
         settings = {
-            name: value if isinstance(value, str | int | float | None) else f"{value!r:.200}"
-            for name, value in self.get_params(deep=False).items()
-            if name not in _MAY_CHANGE
+            name: _as_told(value)
+            for name, value in self.get_params().items()
+            if name.rpartition("__")[2] not in _MAY_CHANGE
         }
         at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
-        sizes = {"weights": risk.n_weights, "parts": risk.n_parts}
-        monitor.checkpoint.begin({"estimator": type(self).__name__, **settings, **sizes, **at_zero})
+        sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
+        monitor.checkpoint.begin({"class": type(self).__name__, **settings, **sizes, **at_zero})
         return monitor.checkpoint
+
+
+def _as_told(value: Any) -> Any:
+    """A setting as every process would tell it."""
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, BaseEstimator):
+        return type(value).__name__  # its parameters are told beside it
+    text = repr(value)
+    if _ADDRESS.search(text):
+        text = _ADDRESS.sub("", f"{text} {getattr(value, '__dict__', '')}")
+    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}... {digest(text)}"
 
 
 class StructuredEstimator(FitsOnExecutor, ABC):
@@ -216,12 +230,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         with Monitor(self.verbose, self.max_seconds) as monitor, one_thread():
             if self.tuning is None:
                 built = problem(splits=False)
-                checkpoint = self._begin_checkpoint(monitor, built.full)
+                checkpoint = self._begin_checkpoint(monitor, built.full, groups)
                 result = self._fit_fixed(built, start, monitor)
             else:
                 tuner = self._tuner(self.tuning)
                 built = problem(splits=tuner.needs_splits, holdout=self.holdout, folds=self.folds)
-                checkpoint = self._begin_checkpoint(monitor, built.full)
+                checkpoint = self._begin_checkpoint(monitor, built.full, groups)
                 result = tuner.tune(built, monitor)
             if constraints:
                 result = self._fit_constrained(built, constraints, result, monitor)

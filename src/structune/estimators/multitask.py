@@ -282,7 +282,7 @@ class _TreeLearner:
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full = risks(every)
-            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root])
+            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root], groups)
             heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             if tuner:
@@ -293,7 +293,7 @@ class _TreeLearner:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
             if checkpoint is not None:
-                checkpoint.end(True)
+                checkpoint.end(all(fit.status != "budget" for fit in self.fits.values()))
         penalties = {
             node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
         }

@@ -90,4 +90,4 @@ def _problem(
         if node in heldout
     ]
     # nothing is fitted to all data here, which the last of these would be for
-    return TuningProblem(full, groups, tuple(found), found[0].parent if found else None)
+    return TuningProblem(full, groups, tuple(found), found[0].parent if found else None, node)

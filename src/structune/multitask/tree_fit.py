@@ -76,6 +76,9 @@ def node_risks(
         if task not in tree.leaves:
             raise DataError(f"found the task {task!r}, expected one of {', '.join(map(repr, tree.leaves))}")
     pieces = {task: cut_shard(structure, shard) for task, shard in shards.items() if len(shard)}
+    if executor is not None:
+        for of_task in pieces.values():
+            executor.place(of_task)  # together, as nodes take them
     found = {}
     for node in tree.nodes:
         below = [piece for task in tree.leaves_below(node) for piece in pieces.get(task, [])]

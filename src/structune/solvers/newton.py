@@ -49,7 +49,7 @@ def minimize_newton(
     monitor = monitor or Monitor()
     kept = Kept()
     if monitor.checkpoint is not None:
-        kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.value)
+        kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
     if kept.state is not None:
         start = kept.state.array("w", start.size)
     path = _Path(objective, start, monitor, kept)

@@ -200,7 +200,7 @@ class _Search:
         self.unfinished = np.zeros(problem.full.n_weights)
         self.first_norm, self.last_norm = 0.0, np.inf
         self.peak_slope = 0.0
-        self.kept = monitor.kept_search("implicit")
+        self.kept = monitor.kept_search(f"implicit {problem.name}")
         if self.kept.state is not None:
             self._restore(self.kept.state)
 

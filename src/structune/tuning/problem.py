@@ -53,12 +53,15 @@ class TuningProblem:
         One held-out split, or K folds; empty where the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
         For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+    name : str
+        Of one of several problems, by which a checkpoint tells them apart.
     """
 
     full: Risk
     groups: Groups
     splits: tuple[Split, ...] = ()
     parent: FloatArray | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
@@ -164,6 +167,9 @@ class TuningProblem:
             return Risk(structure, loss, data.of_folds(chosen), **options)
 
         every = sorted(set(data.fold))
+        if (executor := options.get("executor")) is not None:
+            for fold in every:
+                executor.place(data.of_folds([fold]))  # together, as splits take them
         if not splits:
             return cls(risk(every), groups)
         if len(every) < max(2, folds or 2):
