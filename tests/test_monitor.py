@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from structune.checkpoints import Checkpoint
 from structune.monitor import STOPS, BudgetExhausted, FitStopped, Monitor, stop_status
 
 
@@ -62,6 +63,22 @@ def test_another_process_gets_a_silent_monitor_with_the_time_left():
     assert other.max_seconds == pytest.approx(3.0, abs=0.5)
     assert (other.verbose, other.history) == (0, [])
     assert pickle.loads(pickle.dumps(Monitor())).max_seconds is None
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_errors_leave_a_checkpoint(tmp_path, error):
+    def work():
+        with monitor:
+            monitor.kept_search("test").keep(lambda: {"n": 3})
+            raise error
+
+    monitor = Monitor()
+    monitor.checkpoint = Checkpoint(tmp_path / "c")
+    monitor.checkpoint.begin({})
+    with pytest.raises(error):
+        work()
+    monitor.checkpoint.begin({})
+    assert monitor.kept_search("test").state["n"] == 3
 
 
 def test_stops_pickle():

@@ -94,6 +94,13 @@ def test_batches_add_up(tmp_path):
     )
 
 
+def test_a_fit_that_fails_leaves_nothing(folder):
+    tagger = SequenceTagger(penalty=-1.0)
+    with pytest.raises(DataError, match="penalty"):
+        tagger.fit_shards(folder)
+    assert not hasattr(tagger, "coef_")
+
+
 def test_a_warm_start(folder):
     tagger = SequenceTagger(warm_start=True).fit(*sentences())
     assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_

@@ -79,8 +79,11 @@ class Monitor:
             self._bars = Bars()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._depth -= 1
+        stopped = kind is not None and issubclass(kind, Exception | KeyboardInterrupt)
+        if stopped and not self._depth and self.checkpoint is not None:
+            self.checkpoint.write()
         if self._bars is not None and not self._depth:
             self._bars.stop()
             self._bars = None

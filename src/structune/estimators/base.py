@@ -36,6 +36,8 @@ from structune.tuning.problem import Tuner, TuningProblem, TuningResult, make_tu
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
+# fitted attributes that are not of the structure
+_LEARNED = ("coef_", "penalty_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
 _ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
@@ -79,7 +81,7 @@ class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
         if self.checkpoint is None:
             return None
         given = self.checkpoint
-        monitor.checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
+        checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
         settings = {
             name: _as_told(value)
             for name, value in self.get_params().items()
@@ -87,8 +89,9 @@ class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
         }
         at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
         sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
-        monitor.checkpoint.begin({"class": type(self).__name__, **settings, **sizes, **at_zero})
-        return monitor.checkpoint
+        checkpoint.begin({"class": type(self).__name__, **settings, **sizes, **at_zero})
+        monitor.checkpoint = checkpoint  # not before: a file of other work is not to be written over
+        return checkpoint
 
 
 def _as_told(value: Any) -> Any:
@@ -166,12 +169,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             )
         structure = data.model._structure
         start = self._start(structure)
-        for name, value in vars(data.model).items():
-            if name.endswith("_"):
-                setattr(self, name, value)
-        extra = data.model.extra_
         self._learn(structure, self._make_loss(), data, start, None)
-        self.extra_ = extra
+        for name, value in vars(data.model).items():
+            if name.endswith("_") and name not in _LEARNED:
+                setattr(self, name, value)
         return self
 
     def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard]:
