@@ -24,6 +24,7 @@ from structune.structures.ranking_gain import Ndcg, ratio
 from structune.structures.ranking_queries import brought_together, check_queries, sorted_positions
 from structune.structures.ranking_shard import RankingShard
 from structune.tuning.grid import GridTuner
+from structune.tuning.majorize import MajorizeTuner
 from structune.tuning.problem import Tuner, TuningProblem
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
@@ -304,7 +305,8 @@ def _regression(shards: list[RankingShard]) -> FloatArray:
         X = _centred(X.toarray() if is_sparse else X, sizes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
-        return np.asarray(Regressor(fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
+        tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
+        return np.asarray(Regressor(tuning=tuner, fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:

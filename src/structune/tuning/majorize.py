@@ -52,6 +52,9 @@ class MajorizeTuner:
         probes. "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight,
         but not for random probes of fewer than ten weights a group; and where "all" collapses: when the fit
         has lost half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
+    start : float, optional
+        Precision of every group to begin with: by default 1, as in the paper, or in regression, where
+        features may have any unit, the mean square of the group's features.
     max_iterations : int
     tolerance : float
         Ends when no log precision moves by more than this.
@@ -70,6 +73,7 @@ class MajorizeTuner:
     alpha: float = 0.0
     beta: float | None = None
     count: str = "auto"
+    start: float | None = None
     max_iterations: int = 20
     tolerance: float = 0.5
     fit_tolerance: float = TOLERANCE
@@ -112,9 +116,10 @@ class _Steps:
             self._restore(self.kept.state)
 
     def _first_log_precision(self) -> FloatArray:
-        """Of C = 1 at t = 0; in regression, where features may have any unit, of their mean square."""
-        if not self.risk.quadratic:
-            return np.zeros(len(self.groups))
+        """Of C at t = 0."""
+        given = self.tuner.start
+        if given is not None or not self.risk.quadratic:
+            return np.full(len(self.groups), np.log(given or 1.0))
         sums = self.groups.sum(self.risk.at_zero.variance)
         mean_square = sums / np.maximum(self.groups.sizes, 1) / self.risk.weight
         return np.log(np.where(mean_square > 0, mean_square, 1.0))
@@ -206,7 +211,7 @@ class _Steps:
             stacklevel=4,
         )
         if self.effective:
-            self.log_precision, self.w = np.zeros(len(self.groups)), self.first_w
+            self.log_precision, self.w = self._first_log_precision(), self.first_w
             self.loss, self.noise = self.first_loss, self.integrated.variance(self.first_loss)
 
     def _update(self) -> float:
