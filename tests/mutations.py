@@ -168,14 +168,10 @@ def _lines(data, random):
     """A line that is taken away, comes twice, moves, or is joined to the next."""
     lines = data.split(b"\n")
     k, other, action = random.randrange(len(lines)), random.randrange(len(lines)), random.randrange(4)
-    if action == 0:
-        del lines[k]
-    elif action == 1:
-        lines.insert(other, lines[k])
-    elif action == 2:
-        lines[k], lines[other] = lines[other], lines[k]
-    else:
+    if action == 3:
         lines[k : k + 2] = [b" ".join(lines[k : k + 2])]
+    else:
+        _rearrange(lines, k, other, action)
     return b"\n".join(lines)
 
 
@@ -183,13 +179,17 @@ def _words(data, random):
     """A word that is taken away, doubled, or swapped with another."""
     words = data.split(b" ")
     k, other, action = random.randrange(len(words)), random.randrange(len(words)), random.randrange(3)
-    if action == 0:
-        del words[k]
-    elif action == 1:
-        words.insert(other, words[k])
-    else:
-        words[k], words[other] = words[other], words[k]
+    _rearrange(words, k, other, action)
     return b" ".join(words)
+
+
+def _rearrange(parts, k, other, action):
+    if action == 0:
+        del parts[k]
+    elif action == 1:
+        parts.insert(other, parts[k])
+    else:
+        parts[k], parts[other] = parts[other], parts[k]
 
 
 def _ends(data, random):

@@ -17,6 +17,7 @@ from structune.errors import DataError
 Function = Callable[..., Any]
 _CELLS_PER_PIECE = 1 << 16
 _AT_A_TIME = 16
+_FITS_PER_THREAD = 4  # with fewer, threads that are done wait for those that are not
 _MOST_THREADS = 1024  # whatever a model file asks for
 
 
@@ -119,9 +120,6 @@ class ThreadExecutor:
 
     def __getstate__(self) -> dict[str, object]:
         return {"n_workers": self.n_workers, "_pool": None}
-
-
-_FITS_PER_THREAD = 4  # with fewer, threads that are done wait for those that are not
 
 
 def _usable_cores() -> int:

@@ -31,6 +31,7 @@ class FitStopped(Exception):  # noqa: N818
         self.status, self.w = status, w
 
 
+STOPPED = ("budget", "interrupted")  # statuses of work that was cut short
 STOPS = (KeyboardInterrupt, BudgetExhausted, FitStopped)
 
 

@@ -22,10 +22,10 @@ class SideBySide:
     """
 
     def __init__(self, executor: Executor, risks: Sequence[tuple[Risk, ...]], n_fits: int) -> None:
-        self._risks = risks
-        self._here = isinstance(executor, ThreadExecutor) or not executor.runs_whole(n_fits)
-        self._runner = executor if executor.runs_whole(n_fits) else ThreadExecutor(1)
-        if executor.runs_whole(n_fits):
+        self._risks, whole = risks, executor.runs_whole(n_fits)
+        self._runner = executor if whole else ThreadExecutor(1)
+        self._here = isinstance(self._runner, ThreadExecutor)
+        if whole:
             risks = [tuple(risk.on(ThreadExecutor(1)) for risk in tuple_) for tuple_ in risks]
         self._groups = [_Group(tuple_) for tuple_ in risks]
         self._placed = [self._runner.place([group])[0] for group in self._groups]

@@ -15,12 +15,12 @@ import typer
 from structune.cli.tables import nodes_table, precisions_table, print_tables, record_table
 from structune.errors import DataError, StructuneError
 from structune.estimators.base import StructuredEstimator
+from structune.monitor import STOPPED
 
 if TYPE_CHECKING:
     from structune.estimators.multitask import MultitaskEstimator
 
 INTERRUPTED = 130
-STOPPED = ("budget", "interrupted")
 
 
 def check_targets(files: Iterable[Path | None], plots: Iterable[Path | None]) -> None:

@@ -443,14 +443,11 @@ class SequenceAligner(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
-        names, given = (
-            unpack_names("weight", arrays),
-            {"profile": 0, "secondary": False} | header["alignment"],
-        )
+        names = unpack_names("weight", arrays)
+        given = {"profile": 0, "secondary": False} | header["alignment"]
         kinds = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
-        fits = kinds["profile"] ** 2 <= 2 * len(
-            names
-        )  # or the names of all its weights may not fit in memory
+        # or the names of all its weights may not fit in memory
+        fits = kinds["profile"] ** 2 <= 2 * len(names)
         if not fits or (structure := Alignment(**kinds)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()

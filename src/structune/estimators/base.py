@@ -24,7 +24,7 @@ from structune.executors import Executor, make_executor
 from structune.losses import LogLoss, Loss
 from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.model_files import save_model
-from structune.monitor import Monitor
+from structune.monitor import STOPPED, Monitor
 from structune.penalties import GroupedL2
 from structune.risk import Risk
 from structune.shard_files import ShardFolder, open_shards
@@ -241,7 +241,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             if constraints:
                 result = self._fit_constrained(built, constraints, result, monitor)
             if checkpoint is not None:
-                checkpoint.end(result.status not in ("budget", "interrupted"))
+                checkpoint.end(result.status not in STOPPED)
         penalty = self._precisions(groups) if self.tuning is None else result.precision
         if origin is not None:
             result.w = result.w + origin
@@ -315,7 +315,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
     ) -> TuningResult:
         """Go on from a fit to one that meets the constraints, with the same precisions."""
-        stopped, risk = result.status in ("budget", "interrupted"), problem.full
+        stopped, risk = result.status in STOPPED, problem.full
         before = risk.passes
         fit = fit_constrained(
             risk,

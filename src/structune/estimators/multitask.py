@@ -293,7 +293,7 @@ class _TreeLearner:
                 priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
             if checkpoint is not None:
-                checkpoint.end(all(fit.status != "budget" for fit in self.fits.values()))
+                checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
         penalties = {
             node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
         }

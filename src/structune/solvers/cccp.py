@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.checkpoints import State
 from structune.margin_losses import EquivalentMarginLoss
-from structune.monitor import STOPS, Kept, Monitor, stop_status
+from structune.monitor import STOPPED, STOPS, Kept, Monitor, stop_status
 from structune.risk import Risk
 from structune.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.solvers.solution import Solution
@@ -153,7 +153,7 @@ class _Rounds:
         )
 
     def solution(self, risk: Risk, status: str) -> Solution:
-        if status in ("budget", "interrupted"):  # in a round, whose objective is another
+        if status in STOPPED:  # in a round, whose objective is another
             self._evaluate(risk)
         return Solution(self.fit.w, self.objective, self.gradient, self.n, status)
 

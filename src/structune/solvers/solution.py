@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structune.monitor import FitStopped
+from structune.monitor import STOPPED, FitStopped
 from structune.structures.base import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -46,7 +46,7 @@ class Solution:
     @property
     def stopped(self) -> bool:
         """Whether the work was cut short from outside."""
-        return self.status in ("budget", "interrupted")
+        return self.status in STOPPED
 
     def check(self) -> None:
         """Raise `FitStopped` if the work was cut short."""

@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, minimize
 
 from structune.checkpoints import Restored, State
 from structune.errors import DataError
-from structune.monitor import STOPS, FitStopped, Monitor, stop_status
+from structune.monitor import STOPPED, STOPS, FitStopped, Monitor, stop_status
 from structune.penalties import GroupedL2
 from structune.risk import Risk
 from structune.side_by_side import SideBySide
@@ -327,7 +327,7 @@ class _Search:
     def finish(self, status: str) -> TuningResult:
         fits = [point.fit.w for point in self.best_points or self.points]
         w = fits[0] if fits else self.unfinished
-        if self.tuner.refit and status not in ("interrupted", "budget"):
+        if self.tuner.refit and status not in STOPPED:
             try:
                 w = self._refit(np.mean(fits, axis=0))
             except STOPS as stop:
