@@ -21,5 +21,5 @@ def fail(*args, stdin=None):
     result = run(*args, stdin=stdin)
     assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
     assert result.stderr.startswith("structune: ")
-    assert result.stderr.count("\n") == 1
+    assert result.stderr.count("\n") == 1, result.stderr
     return result.stderr

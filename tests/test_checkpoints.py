@@ -169,9 +169,16 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
 
 
 def cut_short(path, **settings):
-    """A file that training left that ran out of time."""
-    SequenceTagger(max_seconds=0.0, checkpoint=path, **settings).fit(X, Y)
+    """A file that training left that was killed before its result was saved."""
+    SequenceTagger(checkpoint=Checkpoint(path, lasting=True), **settings).fit(X, Y)
     assert path.exists()
+
+
+def test_what_fails_at_once_leaves_no_file(tmp_path):
+    path = tmp_path / "c"
+    with pytest.raises(ValueError, match="cannot split 20 examples"):
+        SequenceTagger(checkpoint=path, tuning=GridTuner(), folds=30).fit(X, Y)
+    assert not path.exists()
 
 
 def test_the_file_goes_when_the_work_is_done(tmp_path):

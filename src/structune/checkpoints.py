@@ -148,7 +148,9 @@ class Checkpoint:
                 del states[key]
 
     def write(self) -> None:
-        """Write the file now; where that cannot be, warn once."""
+        """Write the file now, if there is any state; where that cannot be, warn once."""
+        if not self._states:
+            return
         header: dict[str, Any] = {"identity": self._identity, "states": {}}
         arrays: dict[str, NDArray[Any]] = {}
         for key, state in self._states.items():
