@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from structune.cli import reports
@@ -23,11 +24,12 @@ class Request:
     test: list[Path] | None = None
     test_sequences: list[Path] | None = None
     plot: Path | None = None
+    report: Path | None = None
 
 
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     data = list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()
@@ -36,12 +38,8 @@ def run(request: Request, finder: Finder) -> int:
     seconds = time.perf_counter() - start
     reports.check_begun(finder)
     reports.save(finder, request.model)
-    reports.report(finder, [("data", described(data))], seconds, request.model)
-    if test:
-        evaluate(finder, test).show()
-    if request.plot is not None:
-        reports.draw(finder, request.plot)
-    return reports.exit_code(finder)
+    evaluated = partial(evaluate, finder, test) if test else None
+    return reports.finish(finder, [("data", described(data))], seconds, request, evaluated)
 
 
 def described(data: Sequence[AnnotatedSequence]) -> str:

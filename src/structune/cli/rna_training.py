@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class Request:
     test: Path | None = None
     plot: Path | None = None
     families: Path | None = None
+    report: Path | None = None
 
 
 @dataclass
@@ -57,7 +59,7 @@ class _LeftOut:
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     examples = read_with_structures(request.train)
     families = None if request.families is None else read_families(request.families, examples)
     test = None if request.test is None else read_with_structures([request.test])
@@ -71,14 +73,11 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     seconds = time.perf_counter() - start
     reports.check_begun(folder)
     reports.save(folder, request.model)
-    reports.report(folder, [*_data(examples), *left_out.rows()], seconds, request.model)
+    evaluated = None
     if test is not None:
-        evaluate(
-            folder.set_params(n_jobs=1), test, n_jobs=settings["n_jobs"], quiet=not folder.verbose
-        ).show()
-    if request.plot is not None:
-        reports.draw(folder, request.plot)
-    return reports.exit_code(folder)
+        alone = folder.set_params(n_jobs=1)
+        evaluated = partial(evaluate, alone, test, n_jobs=settings["n_jobs"], quiet=not folder.verbose)
+    return reports.finish(folder, [*_data(examples), *left_out.rows()], seconds, request, evaluated)
 
 
 def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:
