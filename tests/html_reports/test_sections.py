@@ -74,7 +74,7 @@ def test_many_groups_are_cut():
     tagger.group_names_ = tuple(f"g{k}" for k in range(1000))
     tagger.group_sizes_, tagger.penalty_ = np.ones(1000, int), np.arange(1.0, 1001.0)
     (table,) = of(training_sections(tagger), Table)
-    assert table.title == "Precisions: the 200 highest and lowest of 1,000 groups"
+    assert table.title == "Precisions: the 100 highest and the 100 lowest of 1,000 groups"
     assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["g999", "g0"]
 
 

@@ -147,7 +147,7 @@ def test_the_course_of_precisions():
 def test_long_names_leave_room_for_lines():
     names = ["w[0]|" * 30, *NAMES[1:]]
     (axes,) = plot_precision_course(implicit(), names).axes
-    assert ("w[0]|" * 30)[:23] + "…" in texts(axes)
+    assert ("w[0]|" * 30)[:29] + "…" in texts(axes)
     axes.figure.draw_without_rendering()
     assert axes.get_position().width > 0.4
 

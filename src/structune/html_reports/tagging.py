@@ -53,7 +53,9 @@ def _confusions(sentences: Sequence[Sequence[tuple[str, str, str]]]) -> Iterator
 
 
 def _drawn(sentences: Sequence[Sequence[tuple[str, str, str]]], chosen: Sequence[int]) -> Iterator[Block]:
-    yield Text("Below a token stands its label; where it was missed, behind the predicted one, struck out.")
+    yield Text(
+        "Below each token stands its label, but for O; where the prediction errs, it is struck out before it."
+    )
     for s in chosen:
         yield from _shown(f"Sentence {s + 1:,}", sentences[s])
 

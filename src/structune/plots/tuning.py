@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 40
-_LONGEST_NAME = 24  # letters beside a line
+_LONGEST_NAME = 30  # letters beside a line
 _PERCENTILES = (5, 25, 50, 75, 95)
 _PRECISION = "precision (more is stronger regularisation)"
 
