@@ -1,9 +1,11 @@
 """Pages are whole, and hold nothing but what they were given."""
 
 import builtins
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.table import Table as RichTable
 
@@ -12,6 +14,7 @@ from structune.html_reports import Section, check_installed, write_page
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.pictures import histogram, line, picture, scatter
 from structune.html_reports.tables import from_terminal, make_table
+from structune.plots._figure import finish, new_figure
 
 EVIL = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "link", "img", "br"}
@@ -39,6 +42,12 @@ class Parsed(HTMLParser):
 
     def of(self, tag):
         return [attrs for name, attrs in self.tags if name == tag]
+
+
+def many_points(height, path):
+    figure = new_figure(path, 2.0, height)
+    figure.subplots().plot(np.random.default_rng(0).random(5000), "o")
+    return finish(figure, path)
 
 
 def a_picture(scrolls=False):
@@ -81,15 +90,18 @@ def test_small_pictures_and_tables_stand_side_by_side(page):
     found = page(Section("S", blocks))
     assert [attrs.get("class") for tag, attrs in found.tags if tag in ("div", "figure")] == [
         "beside",
-        "scroll",
-        "scroll",
+        *["scroll"] * 2,
         "beside",
-        None,
-        None,
-        "scroll",
+        *["scroll"] * 2,
+        *["scroll"],
         "beside",
-        None,
+        "scroll",
     ]
+
+
+def test_wide_pictures_scroll_before_they_are_too_small_to_read(page):
+    figures = page(Section("S", [a_picture(), a_picture(scrolls=True)])).of("figure")
+    assert [attrs["style"] for attrs in figures] == ["--least:67px", "--least:100px"]
 
 
 def test_names_that_are_no_text(page):
@@ -148,13 +160,8 @@ def test_charts_are_pictures():
 
 
 def test_large_pictures_are_of_pixels():
-    import numpy as np
+    assert picture(partial(many_points, 2.0), "many").uri.startswith("data:image/webp;base64,")
 
-    from structune.plots._figure import finish, new_figure
 
-    def plot(path):
-        figure = new_figure(path, 2.0, 2.0)
-        figure.subplots().plot(np.random.default_rng(0).random(5000), "o")
-        return finish(figure, path)
-
-    assert picture(plot, "many").uri.startswith("data:image/webp;base64,")
+def test_pictures_too_high_for_webp_are_of_lines():
+    assert picture(partial(many_points, 110.0), "many").uri.startswith("data:image/svg+xml;base64,")

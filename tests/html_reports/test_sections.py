@@ -74,7 +74,7 @@ def test_many_groups_are_cut():
     tagger.group_names_ = tuple(f"g{k}" for k in range(1000))
     tagger.group_sizes_, tagger.penalty_ = np.ones(1000, int), np.arange(1.0, 1001.0)
     (table,) = of(training_sections(tagger), Table)
-    assert table.title == "Precisions: the 200 highest and lowest of 1,000 groups"
+    assert table.title == "Precisions: the 100 highest and the 100 lowest of 1,000 groups"
     assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["g999", "g0"]
 
 
@@ -90,6 +90,17 @@ def test_errors_of_taggers():
     assert sorted(table.rows) == [("D", "N", "a", "1", "50.0%"), ("N", "V", "dog", "1", "50.0%")]
     (shown,) = of(sections, Tokens)
     assert shown.tokens == [("a", "D", "N"), ("dog", "N", "V"), ("eats", "V", "V")]
+
+
+def test_of_very_long_sentences_a_part_is_shown():
+    for error, start in ((5000, 4990), (3, 0), (9999, 9700)):
+        true, predicted = ["D"] * 10_000, ["D"] * 10_000
+        predicted[error] = "N"
+        (_, section) = tagging_sections([["w"] * 10_000], [true], [predicted])
+        assert section.blocks[1] == Text(f"Sentence 1, tokens {start + 1:,} to {start + 300:,} of 10,000")
+        (shown,) = of([section], Tokens)
+        assert len(shown.tokens) == 300
+        assert shown.tokens[error - start] == ("w", "D", "N")
 
 
 @pytest.mark.parametrize("labels", [[], [[]], [["D"]]])
@@ -166,6 +177,18 @@ def test_errors_of_genes_have_kinds():
     first, second = of(sections, Picture)  # the most errors first
     assert first.alt == "annotated and predicted genes of c, 1 to 4,300"
     assert second.alt == "annotated and predicted genes of c, 89,001 to 91,300"
+
+
+def test_genes_on_sequences_without_annotation_are_errors():
+    errors, tracks = gene_sections({"c": ANNOTATED}, {"c": ANNOTATED, "d": [gene("+", (0, 90))]})
+    assert errors.blocks[0].rows[0][0::2] == ("not annotated", "1")
+    assert tracks.blocks[1].caption == "d, 1 to 1,090"
+
+
+def test_transcripts_with_the_same_coding_parts_count_once():
+    twice = [gene("+", (100, 200)), gene("+", (100, 200), name="h")]
+    kinds = next(gene_sections({"c": twice}, {"c": [gene("-", (100, 200))] * 2})).blocks[0]
+    assert sorted((row[0], row[2]) for row in kinds.rows) == [("missed", "1"), ("not annotated", "1")]
 
 
 def test_genes_without_errors():

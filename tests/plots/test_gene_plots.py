@@ -1,5 +1,8 @@
 """Tracks of genes."""
 
+import re
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
@@ -58,6 +61,13 @@ def test_genes_that_overlap_have_rows_of_their_own(path):
     figure = plot_genes({"one": [gene("+", (10, 90)), gene("+", (50, 150)), gene("+", (170, 190))]}, 0, 200)
     heights = [middle_of(box) for _, box in boxes(figure)]
     assert heights[0] == heights[1] < heights[2]  # row by row
+
+
+def test_names_that_are_no_text(path):
+    """SVG with control characters is invalid."""
+    plot_genes({"a\x01": [gene("+", (0, 200), name="g\x00")]}, 0, 200, "\x1b", path)
+    assert {"a?", "g?"} <= set(re.findall("<!-- (.*?) -->", path.read_text()))
+    ElementTree.parse(path)
 
 
 def test_genes_beyond_are_left_out(path):

@@ -144,6 +144,14 @@ def test_the_course_of_precisions():
         plot_precision_course(fit(), NAMES)
 
 
+def test_long_names_leave_room_for_lines():
+    names = ["w[0]|" * 30, *NAMES[1:]]
+    (axes,) = plot_precision_course(implicit(), names).axes
+    assert ("w[0]|" * 30)[:29] + "…" in texts(axes)
+    axes.figure.draw_without_rendering()
+    assert axes.get_position().width > 0.4
+
+
 def test_labels_do_not_overlap():
     names = [f"pos[{j}]" for j in range(40)]
     figure = plot_tuning(implicit(40), names)

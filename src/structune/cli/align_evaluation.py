@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.align_data import Aligned, check_gamma, open_aligner, read_aligned
-from structune.cli.reports import check_targets, tell
+from structune.cli.reports import check_apart, check_targets, tell
 from structune.cli.tables import numbers_table, record_table
 from structune.estimators.aligner import SequenceAligner
 from structune.metrics import AlignmentScores, alignment_scores
@@ -85,6 +85,7 @@ def run(
 ) -> None:
     """Show how well a model aligns the sequences of alignments."""
     check_targets([], [], report)
+    check_apart([model, *files], [report])
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
     tell(evaluate(aligner, read_aligned(files), gamma), as_json, report)

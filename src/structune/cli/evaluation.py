@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from structune.cli.columns import Reader, open_model
-from structune.cli.reports import check_targets, tell
+from structune.cli.reports import check_apart, check_targets, tell
 from structune.cli.tables import scores_table
 from structune.estimators.tagger import SequenceTagger
 from structune.formats import ConllData
@@ -57,6 +57,7 @@ class Evaluation:
 def run(model_path: Path, file: Path, as_json: bool, report: Path | None) -> None:
     """Show how well a model labels a file."""
     check_targets([], [], report)
+    check_apart([model_path, file], [report])
     model, reader = open_model(model_path)
     tell(evaluate(model, reader, reader.read_labelled(file)), as_json, report)
 

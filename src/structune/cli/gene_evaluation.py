@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from structune.cli.gene_data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
-from structune.cli.reports import check_targets, tell
+from structune.cli.reports import check_apart, check_targets, tell
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, read_gff3
@@ -86,6 +86,7 @@ def run(
 ) -> None:
     """Show how well a model, or another program, finds annotated genes."""
     check_targets([], [], report)
+    check_apart([model, *annotations, *(sequences or [])], [report])
     if _is_gff3(Path(model)):
         if task is not None:
             raise DataError(f"{model}: found predicted genes, expected a model with --task")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from structune.cli.rank_data import open_ranker
-from structune.cli.reports import check_targets, tell
+from structune.cli.reports import check_apart, check_targets, tell
 from structune.cli.tables import numbers_table, record_table
 from structune.estimators.ranker import Ranker
 from structune.formats import LetorData
@@ -85,6 +85,7 @@ class Evaluation:
 def run(model_path: Path, files: list[Path], as_json: bool, report: Path | None) -> None:
     """Show how well a model ranks the documents of files."""
     check_targets([], [], report)
+    check_apart([model_path, *files], [report])
     model, reader = open_ranker(model_path)
     tell(evaluate(model, [reader.read(file) for file in files]), as_json, report)
 

@@ -53,6 +53,7 @@ def check_targets(
 ) -> None:
     """Find before the work, not after it, what cannot be written."""
     drawn = [path for path in plots if path is not None]
+    files = list(files)
     for path in filter(None, [*files, *drawn, page]):
         if not os.access(path.parent, os.W_OK) or path.is_dir():
             raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
@@ -65,6 +66,8 @@ def check_targets(
 
         if page.suffix.lower() not in _PAGES:
             raise DataError(f"{page}: expected a name that ends in .html")
+        if any(path is not None and path.absolute() == page.absolute() for path in files):
+            raise DataError(f"{page}: expected a page in another file than the model")
         check_installed()
 
 
@@ -221,5 +224,5 @@ def _write_page(path: Path, sections: Iterable[Section]) -> None:
 
     title, given = asked()
     options = _tables_section("Options", record_table("", given))
-    write_page(path, title, [*sections, options])
-    typer.echo(f"structune: wrote {path}", err=True)
+    with short_warnings():  # of matplotlib, about names that its font lacks
+        write_page(path, title, [*sections, options])

@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.batches import Progress
-from structune.cli.reports import check_targets, tell
+from structune.cli.reports import check_apart, check_targets, tell
 from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import Example, open_folder, read_with_structures
 from structune.cli.tables import numbers_table, record_table
@@ -142,6 +142,7 @@ def run(
 ) -> None:
     """Show how well a model folds the sequences of files."""
     check_targets([], [plot], report)
+    check_apart([model, *files], [report])
     folder = open_folder(model)
     examples = read_with_structures(files)
     evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)

@@ -38,7 +38,8 @@ class Error:
 
 def gene_sections(annotated: Genes, predicted: Genes) -> Iterator[Section]:
     """Errors by kind, and tracks of where most of them are."""
-    errors = [e for name in annotated for e in _errors(name, annotated[name], predicted.get(name, ()))]
+    names = dict.fromkeys([*annotated, *predicted])
+    errors = [e for name in names for e in _errors(name, annotated.get(name, ()), predicted.get(name, ()))]
     if not errors:
         yield Section("Errors", [Text("All predicted genes are as annotated.")])
         return
@@ -50,7 +51,8 @@ def gene_sections(annotated: Genes, predicted: Genes) -> Iterator[Section]:
     ]
     texts, numbers = ["sequence", "error", "strand"], ["from", "to"]
     every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
-    yield Section("Errors", [make_table("", ["kind", "what it is"], ["genes"], kinds, len(kinds)), every])
+    of_kinds = make_table("", ["kind", "what it is"], ["transcripts"], kinds, len(kinds))
+    yield Section("Errors", [of_kinds, every])
     worst = sorted(_clusters(errors), key=len, reverse=True)[:_MOST_DRAWN]
     tracks: list[Block] = [_tracks(cluster, annotated, predicted) for cluster in worst]
     yield Section("Tracks", [Text(_TOLD), *tracks])
@@ -67,7 +69,10 @@ def _errors(name: str, annotated: Iterable[Transcript], predicted: Iterable[Tran
     annotated, predicted = list(annotated), list(predicted)
     found: list[Error] = []
     for strand in "+-":
-        true, told = ([t for t in of if t.strand == strand] for of in (annotated, predicted))
+        # transcripts with the same coding parts count once, as in the scores
+        true, told = (
+            list({t.exons: t for t in of if t.strand == strand}.values()) for of in (annotated, predicted)
+        )
         shapes = {t.exons for t in true}
         stops = {_stop(t) for t in true}
         overlapped, overlapping = _overlapping(true, told), _overlapping(told, true)
@@ -111,7 +116,7 @@ def _tracks(cluster: Sequence[Error], annotated: Genes, predicted: Genes) -> Pic
     end = max(e.transcript.end for e in cluster)
     room = max(_FAR // 3, (end - start) // 10)
     start, end = max(0, start - room), end + room
-    both = {"annotated": annotated[name], "predicted": predicted.get(name, ())}
-    told = f"{name}, {start + 1:,} to {end:,}"
-    plot = partial(plot_genes, both, start, end, told)
-    return picture(lambda path: plot(path=path), f"annotated and predicted genes of {told}", scrolls=True)
+    both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
+    place = f"{name}, {start + 1:,} to {end:,}"
+    plot = partial(plot_genes, both, start, end)
+    return picture(lambda path: plot(path=path), f"annotated and predicted genes of {place}", place, True)

@@ -13,6 +13,8 @@ from typing import Any
 import structune
 from structune.errors import StructuneError
 
+_LEAST_SHARE = 2 / 3
+
 
 @dataclass(frozen=True)
 class Text:
@@ -42,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in the page itself; one that `scrolls` is not made smaller on narrow screens."""
+    """A picture in the page itself; one that `scrolls` is never made smaller, others a bit."""
 
     uri: str
     alt: str
@@ -50,6 +52,11 @@ class Picture:
     caption: str = ""
     scrolls: bool = False
     kind = "picture"
+
+    @property
+    def least(self) -> int:
+        """The width at which its texts can still be read."""
+        return self.width if self.scrolls else round(_LEAST_SHARE * self.width)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.html_reports.page import Picture
-from structune.plots._figure import ACCENT, finish, integer_ticks, new_figure, tidy
+from structune.plots._figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _INCH = 96  # pixels, as in style sheets
 _MOST_BYTES = 60_000  # of a picture of lines; one of pixels takes less then
+_MOST_PIXELS = 16_383  # of a side in WebP
 _N_BARS = 20
 
 
@@ -28,7 +29,8 @@ def picture(plot: Callable[[Path], Figure], alt: str, caption: str = "", scrolls
     with TemporaryDirectory(prefix="structune-") as folder:
         path, kind = Path(folder) / "figure.svg", "svg+xml"
         figure = plot(path)
-        if path.stat().st_size > _MOST_BYTES:
+        fits = DPI * max(figure.get_size_inches()) <= _MOST_PIXELS
+        if path.stat().st_size > _MOST_BYTES and fits:
             path, kind = path.with_suffix(".webp"), "webp"
             finish(figure, path)
         data = b64encode(path.read_bytes()).decode()

@@ -14,6 +14,9 @@ from structune.html_reports.tables import make_table
 _MOST_ROWS, _N_TOP = 100, 10
 
 
+_TOLD = "How many queries were ranked how well; those without relevant documents count 0."
+
+
 @dataclass(frozen=True)
 class Query:
     """A query, the relevances of its documents in the order of their scores, and its NDCG@10."""
@@ -40,7 +43,7 @@ def ranking_sections(by_k: dict[int, float], queries: Sequence[Query]) -> Iterat
         "Queries",
         [
             line(list(by_k), list(by_k.values()), "k", "NDCG@k", "Mean over the queries."),
-            histogram([q.ndcg for q in queries], "NDCG@10", "queries", "How well queries were ranked."),
+            histogram([q.ndcg for q in queries], "NDCG@10", "queries", _TOLD),
             make_table(
                 "Queries with relevant documents, the worst first",
                 ["query", f"relevances of the first {_N_TOP}"],

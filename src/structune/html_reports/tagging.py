@@ -10,6 +10,7 @@ from structune.html_reports.page import Block, Section, Text, Tokens
 from structune.html_reports.tables import make_table
 
 _MOST_CONFUSIONS, _MOST_SENTENCES, _N_EXAMPLES = 30, 20, 3
+_MOST_TOKENS, _N_BEFORE = 300, 10  # of a sentence; of these before its first error
 Labels = Sequence[Sequence[str]]
 Confusion = tuple[str, str]
 
@@ -52,7 +53,20 @@ def _confusions(sentences: Sequence[Sequence[tuple[str, str, str]]]) -> Iterator
 
 
 def _drawn(sentences: Sequence[Sequence[tuple[str, str, str]]], chosen: Sequence[int]) -> Iterator[Block]:
-    yield Text("Below a token stands its label; where it was missed, behind the predicted one, struck out.")
+    yield Text(
+        "Below each token stands its label, but for O; where the prediction errs, it is struck out before it."
+    )
     for s in chosen:
-        yield Text(f"Sentence {s + 1:,}")
-        yield Tokens(sentences[s])
+        yield from _shown(f"Sentence {s + 1:,}", sentences[s])
+
+
+def _shown(name: str, sentence: Sequence[tuple[str, str, str]]) -> Iterator[Block]:
+    """A sentence; of a very long one the part that begins with its first error."""
+    if len(sentence) <= _MOST_TOKENS:
+        yield Text(name)
+        yield Tokens(sentence)
+        return
+    first = next(t for t, (_, a, b) in enumerate(sentence) if a != b)
+    start = min(max(first - _N_BEFORE, 0), len(sentence) - _MOST_TOKENS)
+    yield Text(f"{name}, tokens {start + 1:,} to {start + _MOST_TOKENS:,} of {len(sentence):,}")
+    yield Tokens(sentence[start : start + _MOST_TOKENS])

@@ -50,12 +50,11 @@ _MEANING = (
 def _precisions(model: StructuredEstimator) -> Table:
     """All groups, falling; of very many, the highest and the lowest."""
     order = np.argsort(-model.penalty_, kind="stable")
+    title, half = "Precisions", _MOST_ROWS // 2
     if order.size > _MOST_ROWS:
-        order = np.concatenate([order[: _MOST_ROWS // 2], order[-(_MOST_ROWS // 2) :]])
+        title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
+        order = np.concatenate([order[:half], order[-half:]])
     rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
-    title = "Precisions"
-    if len(rows) < len(model.penalty_):
-        title += f": the {len(rows)} highest and lowest of {len(model.penalty_):,} groups"
     bars = _bars(np.log2(model.penalty_[order]))
     return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ ACCENT = "#3b6ea5"
 CONTRAST = "#b3541e"
 _LABEL_INCHES = 1.4 * LABEL_SIZE / 72
 _FRAME_INCHES = 1.0  # what the axis below and the title take
+DPI = 150  # of figures that are saved as pixels
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")  # most of them make SVG invalid
 
 
 def new_figure(path: Path, width: float, height: float) -> Figure:
@@ -55,13 +58,13 @@ def _matplotlib() -> tuple[Any, Any]:
 def finish(figure: Figure, path: Path) -> Figure:
     """Save the figure if it has a path."""
     if path is not None:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=DPI)
     return figure
 
 
 def printable(text: str) -> str:
-    """A text without the lone surrogates of bytes that were not UTF-8, which no font has."""
-    return text.encode("utf-8", "replace").decode()
+    """A text without what no font has: control characters, lone surrogates of bytes that were not UTF-8."""
+    return _CONTROL.sub("?", text.encode("utf-8", "replace").decode())
 
 
 def tidy(axes: Axes) -> None:
@@ -75,7 +78,7 @@ def integer_ticks(axis: Axis) -> None:
     """Put ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def height_for(n_labels: int, least: float) -> float:

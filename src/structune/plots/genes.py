@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WIDTH = 7.0  # inches
 _ROW = 0.3  # inches of a row of genes
 _FRAME = 1.0  # inches of the axis and the title
-_NAME = 0.35  # rows above a track, for its name
+_NAME = 0.5  # rows above a track, for its name
 _BOX, _TIP = 0.5, 0.06  # height of an exon in rows; length of its tip in inches
 _LETTER = 0.062  # inches of a letter of a gene's name
 _EXON, _INTRON = "exon", "intron"

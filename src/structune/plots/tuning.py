@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 40
+_LONGEST_NAME = 30  # letters beside a line
 _PERCENTILES = (5, 25, 50, 75, 95)
 _PRECISION = "precision (more is stronger regularisation)"
 
@@ -112,6 +113,7 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
     figure = new_figure(path, 4.5, height)
     axes = figure.subplots()
     _draw_precisions(axes, lines, names, label_gap(height))
+    axes.set_ylabel("precision")  # more is longer than the axis
     _mark_step(axes, _chosen(steps, measure))
     return finish(figure, path)
 
@@ -235,7 +237,7 @@ def _label_ends(
         axes.text(
             1.07,
             place,
-            name,
+            name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
             color=color,
             fontsize=LABEL_SIZE,
             va="center",
