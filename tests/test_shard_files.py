@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import RNAFolder, SequenceTagger, shard_files
+from structune import Ranker, RNAFolder, SequenceTagger, shard_files
 from structune.datasets import simulate_hmm
 from structune.errors import DataError
 from structune.shard_files import ShardWriter, open_shards, write_shard, write_shards
@@ -121,8 +121,8 @@ def test_shards_pickle_as_their_paths(folder):
 def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match="not empty"):
         write_shards(SequenceTagger(), folder, *sentences())
-    with pytest.raises(DataError, match="RNAFolder, expected an estimator"):
-        write_shards(RNAFolder(), tmp_path / "f", ["GGAAACC"], ["((...))"])
+    with pytest.raises(DataError, match="Ranker, expected an estimator"):
+        write_shards(Ranker(), tmp_path / "f", [[1.0], [2.0]], [0, 1])
     with pytest.raises(DataError, match=r"no shards\.json"):
         open_shards(tmp_path / "f")
     with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):

@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.model_files import load
-from structune.structures.base import Shard, split_evenly
+from structune.structures.base import Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
-_CLASSES = {"chain": ("structune.structures.chain_shard", "ChainShard")}
+_CLASSES = {
+    "chain": ("structune.structures.chain_shard", "ChainShard"),
+    "rna": ("structune.structures.rna_shard", "RNAShard"),
+    "state-machine": ("structune.structures.machine_shard", "MachineShard"),
+    "orf-graph": ("structune.structures.orf_shard", "OrfShard"),
+    "alignment": ("structune.structures.alignment_shard", "AlignmentShard"),
+}
+_ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")
 _ALIGNMENT = 64
 _MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
 
@@ -66,7 +73,15 @@ class ShardFolder:
     @cached_property
     def model(self) -> Any:
         """An estimator that knows the structure, with weights of zero."""
-        return load(self.path / _MODEL)
+        path = self.path / _MODEL
+        model = load(path)
+        try:
+            kind = model._structure.kind
+        except (DataError, AttributeError):
+            kind = f"of {type(model).__name__}"
+        if kind != self.kind:
+            raise DataError(f"{path}: found the structure {kind!r}, expected {self.kind!r}")
+        return model
 
     @cached_property
     def shards(self) -> list[Any]:
@@ -76,8 +91,10 @@ class ShardFolder:
             path = self.path / _name(k)
             shard = open_shard(path, self.kind, self.layout[k])
             try:
+                check_finite("weights", shard.weights, (shard.weights.size,))
+                check_weights(shard.weights, shard.weights.size)
                 structure.check_shard(shard)
-            except (DataError, IndexError, AttributeError) as error:
+            except (ValueError, IndexError, AttributeError, TypeError) as error:
                 raise DataError(f"{path}: the shard is damaged: {error}") from None
             if (len(shard), shard.n_parts) != (n_examples, n_parts):
                 raise DataError(f"{path}: not the shard that the folder lists")
@@ -146,7 +163,7 @@ def write_shards(
     estimator: Any,
     folder: str | os.PathLike[str],
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
@@ -156,7 +173,7 @@ def write_shards(
 
     Parameters
     ----------
-    estimator : SequenceTagger
+    estimator : SequenceTagger, RNAFolder, GeneFinder, ProkaryoticGeneFinder or SequenceAligner
         With the parameters that its structure depends on; it is not fitted.
     folder : path
         New, or empty.
@@ -170,12 +187,12 @@ def write_shards(
     DataError
         What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
     """
-    model, whole = estimator._encoded(X, y, **options)
-    if model._structure.kind not in _CLASSES:
+    if type(estimator).__name__ not in _ESTIMATORS:
         raise DataError(
             f"found {type(estimator).__name__}, expected an estimator whose examples files can hold: "
-            "SequenceTagger"
+            + ", ".join(_ESTIMATORS)
         )
+    model, whole = estimator._encoded(X, y, **options)
     writer = ShardWriter(folder, n_folds, random_state)
     for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
         writer.add(whole.take(piece))

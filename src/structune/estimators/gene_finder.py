@@ -96,6 +96,8 @@ class GeneFinder(StructuredEstimator):
         Training genes that were left out, and why.
     machine_ : StateMachine
         The structure.
+    options_ : dict
+        Features, strands and donors that it was made with.
     constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
         With `constraints`: what `gamma` bounds, and the multipliers of its excess.
     history_ : list of dict
@@ -223,8 +225,14 @@ class GeneFinder(StructuredEstimator):
         parts = None if values is None else examples.parts(values)
         shard = machine.encode(_inputs(examples.sequences, parts), paths, weights)
         self._learn(machine, loss, shard, self._start(machine), kept)
-        self.machine_, self.introns_, self.skipped_ = machine, introns, examples.skipped
+        self._keep_machine(machine, introns)
+        self.skipped_ = examples.skipped
         return self
+
+    def _keep_machine(self, machine: StateMachine, introns: tuple[int, int]) -> None:
+        """And the parameters that it was made by, which may be others in the next fit."""
+        self.machine_, self.introns_ = machine, introns
+        self.options_ = {"features": self.features, "strands": self.strands, "donors": list(self.donors)}
 
     def _machine(self, introns: tuple[int, int], n_tracks: int) -> StateMachine:
         introns = introns if self.features == "full" else (introns[0], introns[0])
@@ -295,14 +303,8 @@ class GeneFinder(StructuredEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        header = {
-            "features": self.features,
-            "strands": self.strands,
-            "donors": list(self.donors),
-            "introns": list(self.introns_),
-            "n_tracks": self.machine_.weights.n_tracks,
-        }
-        return {"genes": header}, pack_names("weight", self.machine_.weight_names())
+        more = {"introns": list(self.introns_), "n_tracks": self.machine_.weights.n_tracks}
+        return {"genes": self.options_ | more}, pack_names("weight", self.machine_.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
@@ -318,7 +320,8 @@ class GeneFinder(StructuredEstimator):
             raise ModelFileError("the weights are those of another gene model")
         unpack_fit(finder, machine.n_weights, header, arrays)
         finder.set_params(**kinds)
-        finder.machine_, finder.introns_, finder.skipped_ = machine, introns, []
+        finder._keep_machine(machine, introns)
+        finder.skipped_ = []
         return finder
 
 

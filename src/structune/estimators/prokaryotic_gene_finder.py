@@ -258,7 +258,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         return finder.set_params(n_jobs=-1)  # type: ignore[no-any-return]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        return {"genes": {"code": self.code}}, pack_names("weight", self.graph_.weight_names())
+        return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
