@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ from structune import (
     SequenceTagger,
 )
 from structune.estimators.gene_examples import SkippedGenesWarning
-from structune.shard_files import write_shards
+from structune.shard_files import open_shards, write_shard, write_shards
 
 _WORDS = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=new"], ["w=cat"]]] * 2
 _TAGS = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", None, "NOUN"]] * 2
 _RNAS = ["GGGAAAACCC", "GGCGAAAGCCA", "AAANAAAA", "GGGAAAUCCC", "GGAGCGAAAGCAGCGAAAGCACC", ""]
 _FOLDS = ["(((....)))", "(((....))).", "........", "(((....)))", "((.((....)).((....)).))", ""]
-_PAIRS = [("ACDEFGHIK", "ACDFGHIK"), ("MKV", "MKLV"), ("ACDEF", "MKLV"), ("WYV", "WV"), ("ACD", "ACD")]
+_PAIRS = [("ACDEFGHIK", "ACDFGHIK"), ("MKV", "MKLV"), ("ACDEFGHIK", "GHIK"), ("WYV", "WV"), ("ACD", "ACD")]
 _ROWS = [
     ("ACDEFGHIK", "ACD-FGHIK"),
     ("MK-V", "MKLV"),
-    ("ACDEF----", "-----MKLV"),
+    ("ACDEFGHIK", "-----GHIK"),
     ("WYV", "W-V"),
     ("aCD", "ACD"),
 ]
@@ -68,3 +69,21 @@ KINDS = {
     ),
     "aligner": Kind(SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), "equivalent"),
 }
+
+
+def rewrite(folder, change):
+    """Change the first shard, and list it as it is now."""
+    shard = open_shards(folder).shards[0]
+    header = json.loads((folder / "shards.json").read_text())
+    (folder / "shard-00000.bin").unlink()
+    header["shards"][0]["layout"] = write_shard(folder / "shard-00000.bin", change(shard))
+    (folder / "shards.json").write_text(json.dumps(header))
+
+
+def with_array(part, path, change):
+    """A shard with another array, or with what a function makes of the old one."""
+    name, _, rest = path.partition(".")
+    old = getattr(part, name)
+    if rest:
+        return replace(part, **{name: with_array(old, rest, change)})
+    return replace(part, **{name: np.asarray(change(old) if callable(change) else change)})

@@ -4,7 +4,6 @@ import json
 import pickle
 import shutil
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from shard_kinds import rewrite, with_array
 from structune import Ranker, RNAFolder, SequenceTagger, shard_files
 from structune.datasets import simulate_hmm
 from structune.errors import DataError
-from structune.shard_files import ShardWriter, open_shards, write_shard, write_shards
+from structune.shard_files import ShardWriter, open_shards, write_shards
 
 NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
 
@@ -106,6 +106,12 @@ def test_a_warm_start(folder):
     assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
 
 
+def test_margin_losses_refuse_unknown_labels(tmp_path):
+    write_shards(SequenceTagger(), tmp_path / "f", *sentences(unknown=0.3))
+    with pytest.raises(DataError, match=r"/f: sequence \d+, token \d+: found no single label"):
+        SequenceTagger(loss="margin").fit_shards(tmp_path / "f")
+
+
 def test_shards_pickle_as_their_paths(folder):
     shard = open_shards(folder).shards[0]
     again = pickle.loads(pickle.dumps(shard))
@@ -176,33 +182,15 @@ ARRAYS = {
 }
 
 
-def rewritten(copied, change):
-    """The first shard with some arrays changed, listed as it is now."""
-    shard = open_shards(copied).shards[0]
-    header = json.loads((copied / "shards.json").read_text())
-    (copied / "shard-00000.bin").unlink()
-    layout = write_shard(copied / "shard-00000.bin", change(shard))
-    header["shards"][0]["layout"] = layout
-    (copied / "shards.json").write_text(json.dumps(header))
-
-
-def with_array(part, path, change):
-    name, _, rest = path.partition(".")
-    old = getattr(part, name)
-    if rest:
-        return replace(part, **{name: with_array(old, rest, change)})
-    return replace(part, **{name: np.asarray(change(old) if callable(change) else change)})
-
-
 def test_a_rewritten_shard_is_the_same(copied):
     expected = SequenceTagger().fit_shards(copied).coef_
-    rewritten(copied, lambda shard: shard)
+    rewrite(copied, lambda shard: shard)
     assert_array_equal(SequenceTagger().fit_shards(copied).coef_, expected)
 
 
 @pytest.mark.parametrize(("name", "k"), [(name, k) for name, of in ARRAYS.items() for k in range(len(of))])
 def test_arrays_that_kernels_must_not_see(copied, name, k):
-    rewritten(copied, lambda shard: with_array(shard, name, ARRAYS[name][k]))
+    rewrite(copied, lambda shard: with_array(shard, name, ARRAYS[name][k]))
     with pytest.raises(DataError, match=r"shard-00000\.bin: the shard is damaged"):
         SequenceTagger().fit_shards(copied)
 
@@ -247,6 +235,13 @@ def test_damaged_files(folder, tmp_path_factory, data):
     file.write_bytes(bytes(content[:cut]))
     with suppress(DataError):
         SequenceTagger(max_iterations=3).fit_shards(copied)
+
+
+def test_the_structure_of_another_kind(copied):
+    header = json.loads((copied / "shards.json").read_text())
+    (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
+    with pytest.raises(DataError, match=r"structure\.structune: found the structure 'chain', expected 'rna'"):
+        SequenceTagger().fit_shards(copied)
 
 
 def test_a_missing_file(copied):

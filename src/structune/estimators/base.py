@@ -168,9 +168,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             raise DataError(
                 f"{folder}: found examples of {type(data.model).__name__}, expected {type(self).__name__}"
             )
-        structure, loss = data.model._structure, self._make_loss()
+        structure, shards, loss = data.model._structure, data.shards, self._make_loss()
         try:
-            self._check_known(data.shards, loss)
+            self._check_known(shards, loss)
         except DataError as error:
             raise DataError(f"{folder}: {error}") from None
         self._learn(structure, loss, data, self._start(structure), None)
