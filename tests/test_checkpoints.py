@@ -276,7 +276,7 @@ def test_arrays_that_do_not_fit(tmp_path):
     w = arrays[name]
     for wrong in (w[:-1], w[:, None], w * np.nan, w.astype(np.float32)):
         save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, {name: wrong})
-        with pytest.raises(ModelFileError, match="checkpoint: found 'w' float"):
+        with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found 'w' float"):
             SequenceTagger(checkpoint=path).fit(X, Y)
 
 

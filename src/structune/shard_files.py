@@ -8,7 +8,7 @@ import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -278,13 +278,16 @@ def _arrays(part: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
 
 def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
     """A dataclass from the arrays that `_arrays` named."""
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     return cls(**{
         field.name: _assembled(hints[field.name], arrays, f"{prefix}{field.name}.")
         if is_dataclass(hints[field.name])
         else arrays[prefix + field.name]
         for field in fields(cls)
     })  # fmt: skip
+
+
+_hints = cache(get_type_hints)
 
 
 def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:

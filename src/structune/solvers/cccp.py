@@ -60,7 +60,7 @@ def minimize_cccp(
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
     status, first, earlier = "iterations", 0, rounds.kept.state
     if earlier is not None:
-        start, first = earlier.array("w", precision.size), earlier["phase"]
+        start, first = earlier.array("w", precision.size), earlier.entry("phase", int)
     try:
         if earlier is None and not risk.partial:
             rounds.run(risk.bound(), start, tolerance)
