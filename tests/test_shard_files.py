@@ -4,6 +4,7 @@ import json
 import pickle
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,17 +82,36 @@ def test_whole_folds_are_held_out(folder):
 
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
-    model, whole = SequenceTagger()._encoded(*sentences())
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
     writer = ShardWriter(tmp_path / "f", n_folds=2)
     for piece in (slice(0, 1), slice(1, 30), slice(30, 60)):
         writer.add(whole.take(piece))
     data = writer.finish(model)
     assert len(data) == 60
     assert data.fold == (0, 0, 1, 0, 1)
+    assert [sum(data.n_examples[k] for k in range(5) if data.fold[k] == fold) for fold in (0, 1)] == [30, 30]
     expected = SequenceTagger(tolerance=1e-8).fit(*sentences())
     assert_allclose(
         SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
     )
+
+
+def test_groups_stay_together(tmp_path):
+    """In one fold, in every batch."""
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    groups = [f"family {k % 7}" for k in range(60)]
+    writer = ShardWriter(tmp_path / "f", n_folds=3)
+    for piece in (slice(0, 20), slice(20, 60)):
+        writer.add(replace(whole.take(piece), weights=np.arange(60.0)[piece]), groups[piece])
+    data = writer.finish(model)
+    folds = [{int(w) % 7 for shard in data.of_folds([fold]) for w in shard.weights} for fold in range(3)]
+    assert sorted(map(len, folds)) == [2, 2, 3]
+    assert set.union(*folds) == set(range(7))
+    with pytest.raises(DataError, match="groups of 59 examples, expected 60"):
+        writer.add(whole, groups[1:])
+    written = write_shards(SequenceTagger(), tmp_path / "g", *sentences(), groups=groups, n_folds=3)
+    assert sorted(written.fold) == [0, 1, 2]
+    assert min(written.n_examples) >= 16
 
 
 def test_a_fit_that_fails_leaves_nothing(folder):
@@ -144,7 +164,7 @@ def test_what_is_refused(folder, tmp_path):
 
 
 def test_an_unfinished_folder(tmp_path):
-    _, whole = SequenceTagger()._encoded(*sentences())
+    _, whole, _ = SequenceTagger()._encoded(*sentences())
     ShardWriter(tmp_path / "f").add(whole)
     with pytest.raises(DataError, match="expected a finished folder"):
         SequenceTagger().fit_shards(tmp_path / "f")
@@ -152,6 +172,7 @@ def test_an_unfinished_folder(tmp_path):
 
 HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
 HEADERS += ['{"format": 1, "kind": "tree", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 1, "kind": "chain", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 
 

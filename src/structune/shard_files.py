@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.model_files import load
-from structune.structures.base import Shard, check_finite, check_weights, split_evenly
+from structune.structures.base import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
@@ -137,15 +137,40 @@ class ShardWriter:
             raise DataError(f"{self.path}: found a folder that is not empty, expected a new one")
         self._n_folds, self._rng = n_folds, np.random.default_rng(random_state)
         self._listed: list[dict[str, Any]] = []
+        self._n_dealt = 0
+        self._fold_of: dict[Any, int] = {}  # of groups
 
-    def add(self, batch: Shard) -> None:
-        """Deal the examples of a batch out to shards."""
-        fold = self._rng.permutation(np.arange(len(batch)) % self._n_folds)
-        for k in range(min(self._n_folds, len(batch))):
+    def add(self, batch: Shard, groups: Any = None) -> None:
+        """Deal the examples of a batch out to shards.
+
+        Parameters
+        ----------
+        groups : sequence, optional
+            Of each example: those of one group are dealt to one fold, whatever batch they are in.
+
+        Raises
+        ------
+        DataError
+            Groups of another number of examples.
+        """
+        if groups is not None and len(groups) != len(batch):
+            raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
+        fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
+        for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
             of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
             self._listed.append(of_shard)
+
+    def _deal(self, n: int) -> IntArray:
+        """Folds of so many new examples, or groups."""
+        dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
+        return self._rng.permutation(dealt % self._n_folds)
+
+    def _of_groups(self, groups: list[Any]) -> IntArray:
+        new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
+        self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
+        return np.array([self._fold_of[group] for group in groups])
 
     def finish(self, model: Any) -> ShardFolder:
         """Write the structure, that of an estimator, and the list of shards."""
@@ -178,7 +203,7 @@ def write_shards(
     folder : path
         New, or empty.
     X, y, **options
-        As its `fit` takes them.
+        As its `fit` takes them. Examples of one of `groups` stay in one fold.
     n_folds, random_state
         As `ShardWriter` takes them.
 
@@ -192,11 +217,16 @@ def write_shards(
             f"found {type(estimator).__name__}, expected an estimator whose examples files can hold: "
             + ", ".join(_ESTIMATORS)
         )
-    model, whole = estimator._encoded(X, y, **options)
+    model, whole, groups = estimator._encoded(X, y, **options)
     writer = ShardWriter(folder, n_folds, random_state)
     for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
-        writer.add(whole.take(piece))
+        writer.add(whole.take(piece), None if groups is None else groups[piece])
     return writer.finish(model)
+
+
+def is_shard_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a list of shards, which a folder has once it is finished."""
+    return (Path(path) / _HEADER).is_file()
 
 
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
@@ -212,7 +242,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         header = json.loads((path / _HEADER).read_text())
         version, kind, listed = header["format"], str(header["kind"]), list(header["shards"])
         fold, n_examples, n_parts = (
-            tuple(int(one[name]) for one in listed) for name in ("fold", "examples", "parts")
+            tuple(operator.index(one[name]) for one in listed) for name in ("fold", "examples", "parts")
         )
         layout = tuple([(str(name), tuple(where)) for name, where in one["layout"]] for one in listed)
     except FileNotFoundError:

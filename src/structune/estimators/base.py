@@ -179,19 +179,19 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 setattr(self, name, value)
         return self
 
-    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard]:
-        """A model with the structure of training examples and weights of zero, and the examples encoded."""
-        taken: list[Shard] = []
+    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard, Any]:
+        """A model of training examples and weights of zero; the examples encoded, and their groups."""
+        taken: list[tuple[Shard, Any]] = []
 
-        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, _: Any) -> TuningResult:
-            taken.append(shard)
+        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, of: Any) -> TuningResult:
+            taken.append((shard, of))
             return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
 
         model = clone(self)
         model._learner = take
         model.fit(X, y, **options)
         del model._learner
-        return model, taken[0]
+        return model, *taken[0]
 
     def _learn(
         self,
