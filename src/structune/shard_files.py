@@ -162,6 +162,11 @@ class ShardWriter:
             of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
             self._listed.append(of_shard)
 
+    @property
+    def n_examples(self) -> int:
+        """That have been written so far."""
+        return sum(listed["examples"] for listed in self._listed)
+
     def _deal(self, n: int) -> IntArray:
         """Folds of so many new examples, or groups."""
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
