@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from structune.cli import reports
+from structune.cli import reports, shard_data
 from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
+from structune.cli.shard_data import sharded
 from structune.formats import AnnotatedSequence
 
 
@@ -28,15 +29,20 @@ class Request:
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot])
-    data = list(read_annotated(request.train, request.sequences))
+    shards = sharded(request.train, sequences=request.sequences)
+    data = [] if shards else list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()
     with reports.short_warnings():
-        finder.fit(data)
+        if shards:
+            finder.fit_shards(shards)
+        else:
+            finder.fit(data)
     seconds = time.perf_counter() - start
     reports.check_begun(finder)
     reports.save(finder, request.model)
-    reports.report(finder, [("data", described(data))], seconds, request.model)
+    told = shard_data.described(shards, "bases") if shards else described(data)
+    reports.report(finder, [("data", told)], seconds, request.model)
     if test:
         evaluate(finder, test).show()
     if request.plot is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from structune.cli import reports
 from structune.cli.rna_data import Example, read_families, read_with_structures
 from structune.cli.rna_evaluation import evaluate
+from structune.cli.shard_data import described, sharded
 from structune.cli.tables import names_table, print_tables
 from structune.errors import DataError
 from structune.estimators.folder import RNAFolder
@@ -20,6 +21,7 @@ from structune.structures.base import Groups
 from structune.structures.rna import RNA
 
 _MOST_NAMED = 20
+_Data = tuple[Callable[[RNAFolder], RNAFolder], list[tuple[str, str]]]  # how to fit it, and what it is
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,17 @@ class _LeftOut:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot])
-    examples = read_with_structures(request.train)
-    families = None if request.families is None else read_families(request.families, examples)
+    shards = sharded(request.train, families=request.families)
+    fit, data = _of_shards(shards) if shards else _of_files(request, settings)
     test = None if request.test is None else read_with_structures([request.test])
     folder = RNAFolder(**settings)
-    left_out = _left_out(_rna(settings), examples, folder.outside)
-    left_out.show()
     start = time.perf_counter()
     with reports.short_warnings(OutsideSpaceWarning):
-        sequences = [example.record.sequence for example in examples]
-        folder.fit(sequences, [example.structure for example in examples], groups=families)
+        fit(folder)
     seconds = time.perf_counter() - start
     reports.check_begun(folder)
     reports.save(folder, request.model)
-    reports.report(folder, [*_data(examples), *left_out.rows()], seconds, request.model)
+    reports.report(folder, data, seconds, request.model)
     if test is not None:
         evaluate(
             folder.set_params(n_jobs=1), test, n_jobs=settings["n_jobs"], quiet=not folder.verbose
@@ -79,6 +78,25 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     if request.plot is not None:
         reports.draw(folder, request.plot)
     return reports.exit_code(folder)
+
+
+def _of_shards(path: Path) -> _Data:
+    return lambda folder: folder.fit_shards(path), [("data", described(path, "bases"))]
+
+
+def _of_files(request: Request, settings: Mapping[str, Any]) -> _Data:
+    """Tells what is left out."""
+    examples = read_with_structures(request.train)
+    families = None if request.families is None else read_families(request.families, examples)
+    left_out = _left_out(_rna(settings), examples, settings["outside"])
+    left_out.show()
+    sequences = [example.record.sequence for example in examples]
+    structures = [example.structure for example in examples]
+
+    def fit(folder: RNAFolder) -> RNAFolder:
+        return folder.fit(sequences, structures, groups=families)
+
+    return fit, [*_data(examples), *left_out.rows()]
 
 
 def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:
