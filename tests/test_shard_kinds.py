@@ -11,10 +11,11 @@ from sklearn.base import clone
 from shard_kinds import KINDS, rewrite, with_array
 from structune import Classifier, GeneFinder, Ranker, Regressor, load
 from structune.errors import DataError
+from structune.formats import AnnotatedSequence
 from structune.losses import LogLoss
 from structune.penalties import GroupedL2
 from structune.risk import Risk
-from structune.shard_files import _arrays, open_shards, write_shards
+from structune.shard_files import ShardWriter, _arrays, open_shards, write_shards
 from structune.solvers.l2 import fit_l2
 
 UNTIED = {"tolerance": 1e-8}
@@ -85,6 +86,24 @@ def test_the_space_is_that_of_the_folder(folders, tmp_path):
     found = load(tmp_path / "model")
     assert (found.features, found.strands) == ("paper", "both")
     assert_array_equal(found.coef_, finder.coef_)
+
+
+@pytest.mark.parametrize("name", ["genes", "prokaryotic-genes"])
+def test_blocks_of_genomes(tmp_path, name):
+    """As a file that is read sequence by sequence gives them, some without a gene."""
+    kind = KINDS[name]
+    (genomes,), nothing = kind.data, AnnotatedSequence("empty", "ACGT" * 10, ())
+    finder = clone(kind.estimator).set_params(**UNTIED)
+
+    def blocks():
+        return iter([genomes[:1], [nothing], genomes[1:]])
+
+    written = finder.write_blocks(blocks, ShardWriter(tmp_path / "f", 2))
+    found = finder.fit_shards(tmp_path / "f")
+    assert len(written) == sum(open_shards(tmp_path / "f").n_examples)
+    assert_allclose(found.coef_, clone(finder).fit(*kind.data).coef_, atol=1e-6)
+    with pytest.raises(DataError, match="found no gene to learn from"):
+        finder.write_blocks(lambda: iter([[nothing]]), ShardWriter(tmp_path / "g"))
 
 
 @pytest.mark.parametrize("estimator", [Classifier(), Regressor(), Ranker()])
