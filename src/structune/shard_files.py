@@ -217,7 +217,7 @@ def write_shards(
     DataError
         What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
     """
-    if type(estimator).__name__ not in _ESTIMATORS:
+    if not any(cls.__name__ in _ESTIMATORS for cls in type(estimator).__mro__):
         raise DataError(
             f"found {type(estimator).__name__}, expected an estimator whose examples files can hold: "
             + ", ".join(_ESTIMATORS)
