@@ -10,7 +10,6 @@ from pathlib import Path
 from structune.cli import reports, shard_data
 from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
-from structune.cli.shard_data import sharded
 from structune.formats import AnnotatedSequence
 
 
@@ -29,7 +28,7 @@ class Request:
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot])
-    shards = sharded(request.train, sequences=request.sequences)
+    shards = shard_data.sharded(request.train, sequences=request.sequences)
     data = [] if shards else list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()

@@ -266,7 +266,7 @@ class GeneFinder(StructuredEstimator):
         return writer.finish(model)
 
     def _keep_machine(self, machine: StateMachine, introns: tuple[int, int]) -> None:
-        """And the parameters that it was made by, which may be others in the next fit."""
+        """Keep it with the parameters that it was made by, which may be others in the next fit."""
         self.machine_, self.introns_ = machine, introns
         self.options_ = {"features": self.features, "strands": self.strands, "donors": list(self.donors)}
 
