@@ -424,6 +424,11 @@ def _tagged(checkpoint, **settings):
     SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(WORDS, TAGS)
 
 
+def _contradicted(checkpoint, **settings):
+    """Constraints that take more than a round."""
+    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
+
+
 def _classified(checkpoint, **settings):
     Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, [0, 1, 2, 1])
 
@@ -443,8 +448,8 @@ _WORKS = (
     (_tagged, {"tuning": "implicit", "folds": 2}),
     (_tagged, {"tuning": "majorize"}),
     (_tagged, {"tuning": "grid", "folds": 2}),
-    (_tagged, {"constraints": "validation", "validation_sets": 2, **_FEW}),
-    (_classified, _FEW),
+    (_contradicted, {"constraints": "validation", "validation_sets": 2, **_FEW}),
+    (_classified, {"tuning": None, **_FEW}),
     (_of_tasks, {"gammas": [0.5], "factors": [1.0]}),
     (_of_tasks, {"gammas": [0.0, 0.5], "factors": [1.0]}),
 )
