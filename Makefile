@@ -56,6 +56,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/large_tagging.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/report_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

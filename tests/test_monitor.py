@@ -1,5 +1,6 @@
 """Monitors: history, progress, budget."""
 
+import math
 import pickle
 
 import pytest
@@ -17,6 +18,21 @@ def test_history():
     (record,) = monitor.history
     assert record.pop("seconds") >= 0
     assert record == {"stage": "fit", "objective": 2.0, "steps": [1, 2]}
+
+
+def test_shown_objectives_are_records_where_the_part_is_the_whole():
+    monitor, passes = Monitor(), iter([1.5, 2.5])
+    with monitor.recording(lambda: next(passes)):
+        monitor.show("fit", objective=2.0, lower_bound=-math.inf)
+        monitor.show("linear system", product=3)
+        monitor.show("fit", objective=1.0, lower_bound=0.5)
+    monitor.show("fit", objective=0.0)
+    for record in monitor.history:
+        assert record.pop("seconds") >= 0
+    assert monitor.history == [
+        {"stage": "fit", "passes": 1.5, "objective": 2.0},
+        {"stage": "fit", "passes": 2.5, "objective": 1.0, "lower_bound": 0.5},
+    ]
 
 
 def test_the_budget():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import isfinite
 from typing import Any, Self
 
 from structune.checkpoints import Checkpoint, Restored, State, digest
@@ -69,6 +71,7 @@ class Monitor:
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
         self._depth = 0
+        self._passes: Callable[[], float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -102,9 +105,21 @@ class Monitor:
                 self._bars.print(f"{stage}: {_line(values)} ({self.seconds:.1f} s)")
 
     def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
-        """Show where a part of the work stands, without keeping it."""
-        if self._bars is not None:
+        """Show where a part of the work stands, without keeping it, unless the part is the whole."""
+        if self._passes is not None and "objective" in values:
+            known = {name: value for name, value in values.items() if isfinite(value)}
+            self.record(stage, done=done, passes=self._passes(), **known)
+        elif self._bars is not None:
             self._bars.show_part(stage, done, _line(values))
+
+    @contextmanager
+    def recording(self, passes: Callable[[], float]) -> Iterator[None]:
+        """Records of every objective that is shown meanwhile, with the passes over the data until then."""
+        self._passes = passes
+        try:
+            yield
+        finally:
+            self._passes = None
 
     def kept_fit(self, *given: Any) -> Kept:
         """Where a fit keeps its state, that of earlier work at first; `given` is what it was asked for."""

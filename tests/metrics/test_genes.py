@@ -10,6 +10,7 @@ from genes import reverse_complement, transcripts
 from structune.errors import DataError
 from structune.formats import Transcript
 from structune.metrics import GENE_LEVELS, gene_difference, gene_regions, gene_scores, stop_codons
+from structune.metrics.genes import counted
 
 
 def transcript(exons, gene="g", strand="+", contig="c"):
@@ -131,6 +132,14 @@ def test_laws(annotated, predicted, random):
     random.shuffle(annotated)
     random.shuffle(predicted)
     assert counts(annotated, predicted) == found
+
+
+@given(genes, genes, regions)
+def test_counted_transcripts_are_those_of_scores(annotated, predicted, regions):
+    kept = [[t for of in counted(some, regions).values() for t in of] for some in (annotated, predicted)]
+    rows = gene_scores(annotated, predicted, regions).counts[:, -1].sum(axis=0)
+    genes = [len({(t.contig, t.strand, t.gene) for t in some}) for some in kept]
+    assert genes == rows[:2].tolist()
 
 
 def test_differences():

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError, StructuneError
-from structune.plots import check_path, plot_penalties, plot_sensitivity, plot_tuning
+from structune.plots import (
+    check_path,
+    plot_learning_curve,
+    plot_penalties,
+    plot_precision_course,
+    plot_sensitivity,
+    plot_tuning,
+)
 from structune.plots._figure import spread
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -99,6 +106,42 @@ def test_plot_tuning_saves(tmp_path):
     assert is_png(tmp_path / "a.png")
     assert is_png(tmp_path / "b.png")
     assert not matplotlib.pyplot.get_fignums()
+
+
+def fit():
+    """With constraints, and fits within whose objective is another."""
+    steps = [{"stage": "fit", "passes": t, "objective": 9.0 - t} for t in range(3)]
+    rounds = [{"stage": "saddle point", "objective": 7.0, "violation": v} for v in (2.0, 0.0)]
+    end = {"stage": "constrained fit", "passes": 99.0, "objective": 7.0, "constraint_values": [0.0]}
+    return [*steps, *rounds, end]
+
+
+def test_learning_curves():
+    for history, passes in ((implicit(), [0, 10, 20, 30]), (majorize(), [0, 10, 20]), (fit(), [0, 1, 2])):
+        axes = plot_learning_curve(history).axes[0]
+        assert axes.get_lines()[0].get_xdata().tolist() == passes
+    _, below = plot_learning_curve(fit()).axes
+    assert below.get_lines()[0].get_ydata().tolist() == [2.0, 0.0]
+    within = [{"stage": "cccp", "passes": 1.0, "objective": 5.0}, *majorize()]
+    assert len(plot_learning_curve(within).axes[0].get_lines()[0].get_xdata()) == 3
+    with pytest.raises(DataError, match="neither a held-out loss nor an objective"):
+        plot_learning_curve([])
+
+
+def test_tuning_of_fits_with_records_and_constraints():
+    """Only what the tuner recorded is drawn."""
+    history = [{"stage": "cccp", "passes": 1.0, "objective": 5.0}, *majorize(), *fit()[3:]]
+    left, right = plot_tuning(history, NAMES).axes
+    assert len(left.get_lines()[0].get_xdata()) == len(right.get_lines()[0].get_xdata()) == 3
+
+
+def test_the_course_of_precisions():
+    (axes,) = plot_precision_course(implicit(), NAMES).axes
+    assert texts(axes) == set(NAMES)
+    (axes,) = plot_precision_course(grid(), NAMES).axes
+    assert "at precision 1" in axes.get_title("left")
+    with pytest.raises(DataError, match="holds no precisions"):
+        plot_precision_course(fit(), NAMES)
 
 
 def test_labels_do_not_overlap():

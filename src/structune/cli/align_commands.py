@@ -28,6 +28,7 @@ def train(
     band: align_opt.Band = None,
     most_pairs: align_opt.MostPairs = None,
     test: align_opt.TestFile = None,
+    report: opt.Report = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -53,7 +54,7 @@ def train(
         **_space(loss, features, center, band),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, most_pairs, test), settings))
+    raise typer.Exit(run(Request(train, model, most_pairs, test, report=report), settings))
 
 
 def tune(
@@ -70,6 +71,7 @@ def tune(
     folds: opt.Folds = None,
     test: align_opt.TestFile = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -99,7 +101,7 @@ def tune(
         **_space(loss, features, center, band),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, most_pairs, test, plot), settings))
+    raise typer.Exit(run(Request(train, model, most_pairs, test, plot, report=report), settings))
 
 
 def shard(
@@ -116,7 +118,7 @@ def shard(
     What lies in the folder is mapped into memory when it is needed. Features and the band are those given
     here. Pairs of one alignment are held out together.
 
-    
+    \b
     Example:
       structune shard align families/ shards/ --most-pairs 3
       structune tune align shards/ --model aligner.structune
@@ -134,6 +136,7 @@ def evaluate(
     files: align_opt.TestFiles,
     gamma: align_opt.Gamma = None,
     jobs: opt.Jobs = -1,
+    report: opt.EvaluationReport = None,
     json: opt.Json = False,
 ) -> None:
     """Compare alignments with known ones.
@@ -148,7 +151,7 @@ def evaluate(
     """
     from structune.cli.align_evaluation import run
 
-    run(model, files, gamma, jobs, json)
+    run(model, files, gamma, jobs, json, report)
 
 
 def align(

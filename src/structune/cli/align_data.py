@@ -24,6 +24,7 @@ class Aligned:
     rows: list[tuple[str, str]]
     known: list[AlignedPair]
     families: list[str]
+    names: list[str]  # of both sequences
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -31,7 +32,7 @@ class Aligned:
 
 def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
-    rng, found = np.random.default_rng(seed), Aligned([], [], [], [])
+    rng, found = np.random.default_rng(seed), Aligned([], [], [], [], [])
     for path in _files(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             first, second = np.triu_indices(len(alignment.names), 1)
@@ -45,6 +46,7 @@ def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) 
                     found.rows.append(rows)
                     found.known.append(known)
                     found.families.append(f"{path}:{number}")
+                    found.names.append(names)
     if not found.pairs:
         raise DataError(
             f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "

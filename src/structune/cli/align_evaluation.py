@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
+from rich.table import Table
 
 from structune.cli.align_data import Aligned, check_gamma, open_aligner, read_aligned
-from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.cli.reports import check_targets, tell
+from structune.cli.tables import numbers_table, record_table
 from structune.estimators.aligner import SequenceAligner
 from structune.metrics import AlignmentScores, alignment_scores
 from structune.structures.alignment_rows import identity
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
 
 _IDENTITIES = (0.1, 0.2, 0.3, 1.0)
 
@@ -25,6 +28,9 @@ _IDENTITIES = (0.1, 0.2, 0.3, 1.0)
 class Evaluation:
     """Matches found, by how many of the scored ones are of identical residues."""
 
+    aligner: SequenceAligner
+    data: Aligned
+    predicted: list[tuple[str, str]]
     scores: AlignmentScores
     identity: np.ndarray[Any, np.dtype[np.float64]]
 
@@ -35,8 +41,8 @@ class Evaluation:
                 yield f"identity {low:.0%} to {high:.0%}", bins == k
         yield "all", np.ones(self.identity.size, bool)
 
-    def show(self) -> None:
-        """Print it as tables."""
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
         rows = [
             (
                 f"{name} ({inside.sum():,})",
@@ -48,10 +54,10 @@ class Evaluation:
             ("recall (Q)", "share of the known matches that were found, mean over pairs"),
             ("precision", "share of the matches found that are known to be right, mean over pairs"),
         ]
-        print_tables(
+        return [
             numbers_table("Alignments", "pairs", ["recall", "precision"], rows),
             record_table("What was compared", record),
-        )
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -64,21 +70,28 @@ class Evaluation:
             for name, inside in self._bins()
         }
 
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.html_reports.aligning import aligning_sections
 
-def run(model: str, files: list[Path], gamma: float | None, n_jobs: int, as_json: bool) -> None:
+        data = self.data
+        return aligning_sections(
+            self.aligner, data.names, data.rows, self.predicted, data.pairs, self.identity, self.scores
+        )
+
+
+def run(
+    model: str, files: list[Path], gamma: float | None, n_jobs: int, as_json: bool, report: Path | None
+) -> None:
     """Show how well a model aligns the sequences of alignments."""
+    check_targets([], [], report)
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
-    evaluation = evaluate(aligner, read_aligned(files), gamma)
-    if as_json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
-    else:
-        evaluation.show()
+    tell(evaluate(aligner, read_aligned(files), gamma), as_json, report)
 
 
 def evaluate(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> Evaluation:
     """Compare predicted with known alignments."""
-    scores = alignment_scores(data.rows, aligner.predict(data.pairs, gamma))
-    return Evaluation(
-        scores, np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
-    )
+    predicted = aligner.predict(data.pairs, gamma)
+    identities = np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
+    return Evaluation(aligner, data, predicted, alignment_scores(data.rows, predicted), identities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ class Request:
     most_pairs: int | None
     test: list[Path] | None = None
     plot: Path | None = None
+    report: Path | None = None
 
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code. Pairs of one alignment are held out together."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     shards = sharded(request.train, **{"most-pairs": request.most_pairs, "band": settings["band"]})
     fit, told = _of_shards(shards) if shards else _of_files(request, settings["random_state"])
     test = None if request.test is None else read_aligned(request.test)
@@ -41,12 +43,8 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     seconds = time.perf_counter() - start
     reports.check_begun(aligner)
     reports.save(aligner, request.model)
-    reports.report(aligner, [("data", told)], seconds, request.model)
-    if test is not None:
-        evaluate(aligner, test).show()
-    if request.plot is not None:
-        reports.draw(aligner, request.plot)
-    return reports.exit_code(aligner)
+    evaluated = None if test is None else partial(evaluate, aligner, test)
+    return reports.finish(aligner, [("data", told)], seconds, request, evaluated)
 
 
 def _of_shards(path: Path) -> _Data:

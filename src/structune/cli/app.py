@@ -15,7 +15,7 @@ from structune.cli import (
     rna_commands,
     tagger_commands,
 )
-from structune.cli.groups import SETTINGS, Commands, kinds
+from structune.cli.groups import SETTINGS, Commands, Learning, kinds
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 
@@ -126,7 +126,7 @@ def _add(name: str, help: str) -> None:
     commands = {kind: getattr(home, name) for kind, home in homes.items() if hasattr(home, name)}
     group = kinds(help, commands)
     for kind, command in commands.items():
-        group.command(kind)(command)
+        group.command(kind, cls=Learning)(command)
     app.add_typer(group, name=name)
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from rich.table import Table
 
 from structune.cli.columns import Reader, open_model
-from structune.cli.tables import print_tables, scores_table
+from structune.cli.reports import check_targets, tell
+from structune.cli.tables import scores_table
 from structune.estimators.tagger import SequenceTagger
 from structune.formats import ConllData
 from structune.metrics import Scores, segment_scheme, segment_scores, token_scores
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
+
+Labels = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,14 @@ class Evaluation:
     tokens: Scores
     segments: Scores | None
     scheme: str | None
+    sentences: tuple[Labels, Labels, Labels]  # tokens, labels, and predicted ones
 
-    def show(self) -> None:
-        """Print it as tables."""
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
         tables = [scores_table("Tokens", "label", self.tokens)]
         if self.segments is not None:
             tables.append(scores_table(f"Segments ({self.scheme})", "type", self.segments))
-        print_tables(*tables)
+        return tables
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -40,15 +47,18 @@ class Evaluation:
             "segments": self.segments and _as_dict(self.segments),
         }
 
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.html_reports.tagging import tagging_sections
 
-def run(model_path: Path, file: Path, as_json: bool) -> None:
+        return tagging_sections(*self.sentences)
+
+
+def run(model_path: Path, file: Path, as_json: bool, report: Path | None) -> None:
     """Show how well a model labels a file."""
+    check_targets([], [], report)
     model, reader = open_model(model_path)
-    evaluation = evaluate(model, reader, reader.read_labelled(file))
-    if as_json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
-    else:
-        evaluation.show()
+    tell(evaluate(model, reader, reader.read_labelled(file)), as_json, report)
 
 
 def evaluate(model: SequenceTagger, reader: Reader, data: ConllData) -> Evaluation:
@@ -56,7 +66,8 @@ def evaluate(model: SequenceTagger, reader: Reader, data: ConllData) -> Evaluati
     true, predicted = reader.labels(data), model.predict(reader.attributes(data))
     scheme = segment_scheme({*model.classes_, *data.columns[reader.columns[-1]]})
     segments = segment_scores(true, predicted) if scheme else None
-    return Evaluation(token_scores(true, predicted), segments, scheme)
+    tokens = data.sentences(reader.columns[0])
+    return Evaluation(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
 
 
 def _as_dict(scores: Scores) -> dict[str, Any]:

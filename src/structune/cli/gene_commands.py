@@ -32,6 +32,7 @@ def train(
     gamma: opt.Gamma = 0.01,
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
+    report: opt.Report = None,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
@@ -61,7 +62,9 @@ def train(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences), GeneFinder(**settings)))
+    raise typer.Exit(
+        run(Request(train, sequences, model, test, test_sequences, report=report), GeneFinder(**settings))
+    )
 
 
 def tune(
@@ -85,6 +88,7 @@ def tune(
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -117,7 +121,7 @@ def tune(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    request = Request(train, sequences, model, test, test_sequences, plot)
+    request = Request(train, sequences, model, test, test_sequences, plot, report=report)
     raise typer.Exit(run(request, GeneFinder(**settings)))
 
 
@@ -139,7 +143,7 @@ def shard(
     What lies in the folder is mapped into memory when it is needed. Features, strands and donors are those
     given here.
 
-    
+    \b
     Example:
       structune shard genes genes.gff3 shards/ --sequences genome.fa
       structune tune genes shards/ --model genes.structune
@@ -159,6 +163,7 @@ def evaluate(
     task: gene_opt.Task = None,
     margin: gene_opt.Margin = None,
     jobs: opt.Jobs = -1,
+    report: opt.EvaluationReport = None,
     json: opt.Json = False,
 ) -> None:
     """Compare predicted genes with annotated ones.
@@ -175,7 +180,7 @@ def evaluate(
     """
     from structune.cli.gene_evaluation import run
 
-    run(model, task, annotations, sequences, margin, jobs, json)
+    run(model, task, annotations, sequences, margin, jobs, json, report)
 
 
 def genes(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.table import Table
 
 from structune.cli.gene_data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
-from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.cli.reports import check_targets, tell
+from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, read_gff3
-from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_regions, gene_scores, stop_codons
+from structune.metrics.genes import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
 
 Genes = dict[str, tuple[Transcript, ...]]
 _ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
@@ -25,11 +29,13 @@ _ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
 class Evaluation:
     """What was found of what is annotated."""
 
+    annotated: Mapping[str, Sequence[Transcript]]  # those that count
+    predicted: Mapping[str, Sequence[Transcript]]
     scores: GeneScores
     stops: GeneScores  # of stop codons in place of genes
 
-    def show(self) -> None:
-        """Print it as tables."""
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
         rows = [
             (
                 f"{level} ({row['annotated']:,} annotated, {row['predicted']:,} predicted)",
@@ -46,15 +52,21 @@ class Evaluation:
             ("gene", "right if one of its transcripts is"),
             ("stop codon", "right if a transcript ends there, wherever it starts"),
         ]
-        print_tables(
+        return [
             numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
             record_table("What was compared", record),
-        )
+        ]
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """As JSON shows it."""
         found = {level: _accuracy(self.scores, level) for level in GENE_LEVELS}
         return found | {"stop codon": _accuracy(self.stops, "exon")}
+
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.html_reports.gene_finding import gene_sections
+
+        return gene_sections(self.annotated, self.predicted)
 
 
 def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
@@ -70,8 +82,10 @@ def run(
     margin: int | None,
     n_jobs: int,
     as_json: bool,
+    report: Path | None,
 ) -> None:
     """Show how well a model, or another program, finds annotated genes."""
+    check_targets([], [], report)
     if _is_gff3(Path(model)):
         if task is not None:
             raise DataError(f"{model}: found predicted genes, expected a model with --task")
@@ -80,17 +94,14 @@ def run(
         evaluation = evaluate(
             open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin
         )
-    if as_json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
-    else:
-        evaluation.show()
+    tell(evaluation, as_json, report)
 
 
 def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
     """Compare predicted with annotated genes. Sequences of several files may have the same name."""
     true, found, skipped = Genes(), Genes(), list[Skipped]()
     for each, genes in chain.from_iterable(predicted(finder, data)):
-        key = f"{len(true)} {each.name}"
+        key = each.name if each.name not in true else f"{each.name} ({len(true)})"
         true[key], found[key] = each.transcripts, genes
         skipped += each.skipped
     tell_skipped("annotation", skipped)
@@ -139,7 +150,8 @@ def _compared(
 ) -> Evaluation:
     regions = None if margin is None else gene_regions(true, margin)
     stops = gene_scores(stop_codons(true), stop_codons(found), regions)
-    return Evaluation(gene_scores(true, found, regions), stops)
+    scores = gene_scores(true, found, regions)
+    return Evaluation(counted(true, regions), counted(found, regions), scores, stops)
 
 
 def _is_gff3(path: Path) -> bool:

@@ -27,7 +27,7 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
     """Fit every node of a tree, save, report; returns the exit code."""
     if request.test or request.test_sequences:
         raise DataError("found --test with --tree, expected evaluate genes with --task after training")
-    reports.check_targets([request.model], [])
+    reports.check_targets([request.model], [], request.report)
     tree = _read_tree(tree_file)
     genomes = _read_tasks(request, tree)
     model = MultitaskEstimator(
@@ -49,7 +49,7 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
     reports.check_begun(model.model_)
     reports.save(model, request.model)
     data = f"{len(genomes)} tasks, {described(list(chain.from_iterable(genomes.values())))}"
-    reports.report_tree(model, [("data", data)], seconds, request.model)
+    reports.finish_tree(model, [("data", data)], seconds, request)
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from structune.cli import reports, shard_data
@@ -23,11 +24,12 @@ class Request:
     test: list[Path] | None = None
     test_sequences: list[Path] | None = None
     plot: Path | None = None
+    report: Path | None = None
 
 
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     shards = shard_data.sharded(request.train, sequences=request.sequences)
     data = [] if shards else list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
@@ -41,12 +43,8 @@ def run(request: Request, finder: Finder) -> int:
     reports.check_begun(finder)
     reports.save(finder, request.model)
     told = shard_data.described(shards, "bases") if shards else described(data)
-    reports.report(finder, [("data", told)], seconds, request.model)
-    if test:
-        evaluate(finder, test).show()
-    if request.plot is not None:
-        reports.draw(finder, request.plot)
-    return reports.exit_code(finder)
+    evaluated = partial(evaluate, finder, test) if test else None
+    return reports.finish(finder, [("data", told)], seconds, request, evaluated)
 
 
 def described(data: Sequence[AnnotatedSequence]) -> str:

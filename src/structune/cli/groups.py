@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from structune.errors import StructuneError
 
@@ -42,6 +43,28 @@ class Commands(TyperGroup):
     def _fail(self, message: str) -> None:
         typer.echo(f"structune: {message}", err=True)
         raise typer.Exit(2)
+
+
+class Learning(TyperCommand):
+    """A command whose results tell what was asked for."""
+
+    def invoke(self, ctx: Any) -> Any:
+        _asked.set(ctx)
+        return super().invoke(ctx)
+
+
+_asked: ContextVar[Any] = ContextVar("asked")
+
+
+def asked() -> tuple[str, list[tuple[str, str]]]:
+    """The command that runs, and the arguments and options that it was given."""
+    ctx, given = _asked.get(), []
+    for parameter in ctx.command.params:
+        if ctx.get_parameter_source(parameter.name).name == "COMMANDLINE":
+            value = ctx.params[parameter.name]
+            values = value if isinstance(value, list | tuple) else [value]
+            given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))
+    return ctx.command_path, given
 
 
 class TaggerByDefault(TyperGroup):

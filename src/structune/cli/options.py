@@ -170,6 +170,17 @@ TuningPlot = Annotated[
         show_default=False,
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write a page to this .html file: how it went, the precisions, and the errors on --test.",
+        show_default=False,
+    ),
+]
+EvaluationReport = Annotated[
+    Path | None,
+    typer.Option(help="Write a page to this .html file: the scores, and the errors.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 TestFile = Annotated[
     Path | None, typer.Option("--test", help="Column file to evaluate the model on.", show_default=False)

@@ -38,6 +38,7 @@ def train(
     ] = None,
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
+    report: opt.Report = None,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
@@ -68,7 +69,7 @@ def train(
 
     fitting = opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet)
     finder = ProkaryoticGeneFinder(penalty=penalty, loss=loss.value, code=code, **fitting)
-    request = Request(train, sequences, model, test, test_sequences)
+    request = Request(train, sequences, model, test, test_sequences, report=report)
     if tree is None:
         raise typer.Exit(run(request, finder))
     from structune.cli.gene_tasks import run_tree
@@ -91,6 +92,7 @@ def tune(
     test: gene_opt.TestFiles = None,
     test_sequences: gene_opt.TestSequences = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -123,7 +125,7 @@ def tune(
         random_state=seed,
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     )
-    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot), finder))
+    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot, report=report), finder))
 
 
 def shard(
@@ -140,7 +142,7 @@ def shard(
     The files are read some sequences at a time. What lies in the folder is mapped into memory when it is
     needed. The genetic code is the one given here.
 
-    
+    \b
     Example:
       structune shard prokaryotic-genes *.gbff.gz shards/
       structune tune prokaryotic-genes shards/ --model genes.structune

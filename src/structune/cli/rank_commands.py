@@ -19,6 +19,7 @@ def train(
     convention: rank_opt.ConventionOption = rank_opt.Convention.letor,
     missing: rank_opt.Missing = None,
     test: rank_opt.TestFile = None,
+    report: opt.Report = None,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
@@ -44,7 +45,7 @@ def train(
         **_measure(loss, k, convention),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, missing, test), settings))
+    raise typer.Exit(run(Request(train, model, missing, test, report=report), settings))
 
 
 def tune(
@@ -64,6 +65,7 @@ def tune(
     folds: rank_opt.Folds = 5,
     test: rank_opt.TestFile = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -91,10 +93,15 @@ def tune(
         **_measure(loss, k, convention),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, missing, test, plot), settings))
+    raise typer.Exit(run(Request(train, model, missing, test, plot, report=report), settings))
 
 
-def evaluate(model: rank_opt.ModelArgument, files: rank_opt.TestFiles, json: opt.Json = False) -> None:
+def evaluate(
+    model: rank_opt.ModelArgument,
+    files: rank_opt.TestFiles,
+    report: opt.EvaluationReport = None,
+    json: opt.Json = False,
+) -> None:
     """Compare rankings with known relevances.
 
     Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model was
@@ -106,7 +113,7 @@ def evaluate(model: rank_opt.ModelArgument, files: rank_opt.TestFiles, json: opt
     """
     from structune.cli.rank_evaluation import run
 
-    run(model, files, json)
+    run(model, files, json, report)
 
 
 def rank(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
+from numpy.typing import NDArray
+from rich.table import Table
 
 from structune.cli.rank_data import open_ranker
-from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.cli.reports import check_targets, tell
+from structune.cli.tables import numbers_table, record_table
 from structune.estimators.ranker import Ranker
 from structune.formats import LetorData
 from structune.metrics import ndcg
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
 
 _POSITIONS = range(1, 11)
 _CONVENTIONS = {  # gain of a relevance r, discount of the position i
@@ -30,27 +35,30 @@ class Evaluation:
     """Mean NDCG@1 .. NDCG@10 over queries, in a convention."""
 
     convention: str
-    ndcg: dict[int, float]
-    n_queries: int
+    queries: dict[int, NDArray[np.float64]]  # NDCG@k of each, by k
     n_documents: int
     n_without: int  # queries without relevant documents
+    ranked: list[tuple[str, list[float]]]  # each query, and the relevances of its documents by rank
+
+    @property
+    def ndcg(self) -> dict[int, float]:
+        """Mean NDCG@k by k."""
+        return {k: float(values.mean()) for k, values in self.queries.items()}
 
     @property
     def mean(self) -> float:
         """Of all k."""
         return float(np.mean(list(self.ndcg.values())))
 
-    def show(self) -> None:
-        """Print it as tables."""
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
         rows = [*((str(k), [value]) for k, value in self.ndcg.items()), ("mean", [self.mean])]
-        print_tables(
-            numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", self._record())
-        )
+        return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", self._record())]
 
     def _record(self) -> list[tuple[str, str]]:
         return [
             ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
-            ("data", f"{self.n_queries:,} queries, {self.n_documents:,} documents"),
+            ("data", f"{len(self.ranked):,} queries, {self.n_documents:,} documents"),
             ("nothing relevant", f"{self.n_without:,} queries, which count 0"),
         ]
 
@@ -58,22 +66,27 @@ class Evaluation:
         """As JSON shows it."""
         return {
             "convention": self.convention,
-            "queries": self.n_queries,
+            "queries": len(self.ranked),
             "documents": self.n_documents,
             "queries_without_relevant_documents": self.n_without,
             "ndcg": self.ndcg,
             "mean": self.mean,
         }
 
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.html_reports.ranking import Query, ranking_sections
 
-def run(model_path: Path, files: list[Path], as_json: bool) -> None:
+        values = self.queries[_POSITIONS[-1]].tolist()
+        queries = [Query(*ranked, value) for ranked, value in zip(self.ranked, values, strict=True)]
+        return ranking_sections(self.ndcg, queries)
+
+
+def run(model_path: Path, files: list[Path], as_json: bool, report: Path | None) -> None:
     """Show how well a model ranks the documents of files."""
+    check_targets([], [], report)
     model, reader = open_ranker(model_path)
-    evaluation = evaluate(model, [reader.read(file) for file in files])
-    if as_json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
-    else:
-        evaluation.show()
+    tell(evaluate(model, [reader.read(file) for file in files]), as_json, report)
 
 
 def evaluate(model: Ranker, found: Sequence[LetorData]) -> Evaluation:
@@ -93,8 +106,16 @@ def evaluate(model: Ranker, found: Sequence[LetorData]) -> Evaluation:
     )
     return Evaluation(
         model.convention,
-        {k: float(value.mean()) for k, value in values.items()},
-        best.size,
+        values,
         sum(map(len, found)),
         int(np.count_nonzero(best == 0.0)),
+        [each for data, score in zip(found, scores, strict=True) for each in _ranked(data, score)],
     )
+
+
+def _ranked(data: LetorData, scores: NDArray[np.float64]) -> Iterator[tuple[str, list[float]]]:
+    """Queries, and the relevances of their documents by rank."""
+    rows = range(len(data))
+    for query, documents in groupby(rows, data.queries.__getitem__):
+        ranks = sorted(documents, key=lambda row: -scores[row])
+        yield query, data.relevance[ranks].tolist()

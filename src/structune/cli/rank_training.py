@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ class Request:
     missing: float | None
     test: Path | None = None
     plot: Path | None = None
+    report: Path | None = None
 
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     reader, found = open_training(request.train, request.missing)
     test = None if request.test is None else reader.read(request.test)
     X, relevance = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
@@ -41,12 +43,9 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     seconds = time.perf_counter() - start
     reports.check_begun(ranker)
     reports.save(ranker, request.model, reader.header())
-    reports.report(ranker, [("data", _described(found, len(set(queries))))], seconds, request.model)
-    if test is not None:
-        evaluate(ranker, [test]).show()
-    if request.plot is not None:
-        reports.draw(ranker, request.plot)
-    return reports.exit_code(ranker)
+    evaluated = None if test is None else partial(evaluate, ranker, [test])
+    data = [("data", _described(found, len(set(queries))))]
+    return reports.finish(ranker, data, seconds, request, evaluated)
 
 
 def _described(found: Sequence[LetorData], n_queries: int) -> str:

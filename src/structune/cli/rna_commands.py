@@ -30,6 +30,7 @@ def train(
     min_hairpin: rna.MinHairpin = 3,
     noncanonical: rna.Noncanonical = False,
     test: rna.TestFile = None,
+    report: opt.Report = None,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
@@ -56,7 +57,7 @@ def train(
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
     settings["penalty"] = penalties(penalty or [], settings)
-    raise typer.Exit(run(Request(train, model, test), settings))
+    raise typer.Exit(run(Request(train, model, test, report=report), settings))
 
 
 def tune(
@@ -74,6 +75,7 @@ def tune(
     families: rna.Families = None,
     test: rna.TestFile = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -107,7 +109,7 @@ def tune(
         "folds": folds,
         "random_state": seed,
     }
-    raise typer.Exit(run(Request(train, model, test, plot, families), settings))
+    raise typer.Exit(run(Request(train, model, test, plot, families, report=report), settings))
 
 
 def shard(
@@ -126,7 +128,7 @@ def shard(
     What lies in the folder is mapped into memory when it is needed. Features and the space of structures
     are those given here.
 
-    
+    \b
     Example:
       structune shard rna train.dbn more/ shards/ --families families.tsv
       structune tune rna shards/ --model rna.structune
@@ -150,6 +152,7 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw that curve to this file.", show_default=False)
     ] = None,
+    report: opt.EvaluationReport = None,
     json: opt.Json = False,
     jobs: opt.Jobs = -1,
     quiet: opt.Quiet = False,
@@ -169,7 +172,7 @@ def evaluate(
     """
     from structune.cli.rna_evaluation import run
 
-    run(model, files, gamma, curve, plot, json, jobs, quiet)
+    run(model, files, gamma, curve, plot, json, jobs, quiet, report)
 
 
 def fold(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
+from rich.table import Table
 
 from structune.cli.batches import Progress
-from structune.cli.reports import check_targets
+from structune.cli.reports import check_targets, tell
 from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import Example, open_folder, read_with_structures
-from structune.cli.tables import numbers_table, print_tables, record_table
+from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.estimators.folder import RNAFolder
 from structune.formats import largest_nested, partners
@@ -30,6 +29,9 @@ from structune.metrics import (
     roc_area,
     sensitivity_ppv_curve,
 )
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,10 @@ class Evaluation:
         For all of `ROC_GAMMAS`.
     """
 
+    folder: RNAFolder
+    examples: Sequence[Example]
+    predicted: list[str]
     gamma: float | None
-    n_bases: int
     exact: BasePairScores
     slipped: BasePairScores
     knots: dict[int, int]
@@ -58,8 +62,13 @@ class Evaluation:
         """Below the curve."""
         return None if self.curve is None else roc_area(self.curve.sensitivity, self.curve.ppv)
 
-    def show(self) -> None:
-        """Print it as tables."""
+    @property
+    def n_bases(self) -> int:
+        """Of all sequences."""
+        return sum(len(example.structure) for example in self.examples)
+
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
         rows = [(name, accuracy) for name, accuracy in self._accuracies().items()]
         columns = ["sensitivity", "PPV", "F1"]
         how = "Viterbi" if self.gamma is None else f"gamma {self.gamma:g}"
@@ -68,7 +77,7 @@ class Evaluation:
             points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
             title = f"Sensitivity and PPV, area {self.area:.4f}"
             tables.append(numbers_table(title, "gamma", columns[:2], points))
-        print_tables(*tables, record_table("Known structures", self._known()))
+        return [*tables, record_table("Known structures", self._known())]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -85,6 +94,20 @@ class Evaluation:
             "curve": curve,
             "roc_area": self.area,
         }
+
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.html_reports.folding import folding_sections
+
+        return folding_sections(
+            self.folder,
+            [example.record.name for example in self.examples],
+            [example.record.sequence for example in self.examples],
+            [example.structure for example in self.examples],
+            self.predicted,
+            self.exact,
+            self.curve,
+        )
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
         return {
@@ -115,16 +138,14 @@ def run(
     as_json: bool,
     n_jobs: int,
     quiet: bool,
+    report: Path | None,
 ) -> None:
     """Show how well a model folds the sequences of files."""
-    check_targets([], [plot])
+    check_targets([], [plot], report)
     folder = open_folder(model)
     examples = read_with_structures(files)
     evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
-    if as_json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
-    else:
-        evaluation.show()
+    tell(evaluation, as_json, report)
     if plot is not None and evaluation.curve is not None:
         from structune.plots.comparison import plot_sensitivity_ppv
 
@@ -151,8 +172,10 @@ def evaluate(
     predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
     curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
     return Evaluation(
+        folder,
+        examples,
+        predicted,
         gamma,
-        sum(map(len, known)),
         base_pair_scores(known, predicted),
         base_pair_scores(known, predicted, slip=1),
         {s: n for s, structure in enumerate(known) if (n := _n_knotted(structure))},

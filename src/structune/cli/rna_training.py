@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Request:
     test: Path | None = None
     plot: Path | None = None
     families: Path | None = None
+    report: Path | None = None
 
 
 @dataclass
@@ -59,7 +61,7 @@ class _LeftOut:
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     shards = sharded(request.train, families=request.families)
     fit, data = _of_shards(shards) if shards else _of_files(request, settings)
     test = None if request.test is None else read_with_structures([request.test])
@@ -70,14 +72,11 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     seconds = time.perf_counter() - start
     reports.check_begun(folder)
     reports.save(folder, request.model)
-    reports.report(folder, data, seconds, request.model)
+    evaluated = None
     if test is not None:
-        evaluate(
-            folder.set_params(n_jobs=1), test, n_jobs=settings["n_jobs"], quiet=not folder.verbose
-        ).show()
-    if request.plot is not None:
-        reports.draw(folder, request.plot)
-    return reports.exit_code(folder)
+        alone = folder.set_params(n_jobs=1)
+        evaluated = partial(evaluate, alone, test, n_jobs=settings["n_jobs"], quiet=not folder.verbose)
+    return reports.finish(folder, data, seconds, request, evaluated)
 
 
 def _of_shards(path: Path) -> _Data:

@@ -49,16 +49,16 @@ def record_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     return _filled(table, rows)
 
 
-def nodes_table(rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> Table:
+def nodes_table(rows: Sequence[tuple[str, int, Mapping[str, Any]]], most: int | None = _MOST_ROWS) -> Table:
     """Nodes of a tree of tasks, with their depths, and what `MultitaskEstimator.nodes_` says of each."""
     table = _table("Nodes of the tree", ["node"], ["examples", "gamma", "factor", "status"])
-    for name, depth, told in rows[:_MOST_ROWS]:
+    for name, depth, told in rows[:most]:
         gamma = f"{told['gamma']:g}" if depth else ""  # the root is drawn to nothing
         table.add_row(
             "  " * depth + name, f"{told['n_examples']:,}", gamma, f"{told['factor']:g}", told["status"]
         )
-    if len(rows) > _MOST_ROWS:
-        table.add_row(f"... and {len(rows) - _MOST_ROWS:,} more")
+    if most is not None and len(rows) > most:
+        table.add_row(f"... and {len(rows) - most:,} more")
     return table
 
 

@@ -23,6 +23,7 @@ def train(
     validation_sets: opt.ValidationSets = 3,
     gamma: opt.Gamma = 0.01,
     test: opt.TestFile = None,
+    report: opt.Report = None,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
     max_seconds: opt.MaxSeconds = None,
@@ -47,7 +48,7 @@ def train(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, columns, templates, test), settings))
+    raise typer.Exit(run(Request(train, model, columns, templates, test, report=report), settings))
 
 
 def tune(
@@ -70,6 +71,7 @@ def tune(
     gamma: opt.Gamma = 0.01,
     test: opt.TestFile = None,
     plot: opt.TuningPlot = None,
+    report: opt.Report = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = -1,
     executor: opt.ExecutorOption = None,
@@ -101,7 +103,7 @@ def tune(
         **opt.held_to(constraints, validation_sets, gamma),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    raise typer.Exit(run(Request(train, model, columns, templates, test, plot), settings))
+    raise typer.Exit(run(Request(train, model, columns, templates, test, plot, report=report), settings))
 
 
 def shard(
@@ -171,6 +173,7 @@ def predict(
 def evaluate(
     model: opt.ModelArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Column file with labels.")],
+    report: opt.EvaluationReport = None,
     json: opt.Json = False,
 ) -> None:
     """Compare predictions with the labels of a column file.
@@ -184,7 +187,7 @@ def evaluate(
     """
     from structune.cli.evaluation import run
 
-    run(model, file, json)
+    run(model, file, json, report)
 
 
 def _rules(forbidden: opt.Scheme | None, states: opt.States) -> dict[str, Any]:

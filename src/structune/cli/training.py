@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ class Request:
     templates: str | None
     test: Path | None = None
     plot: Path | None = None
+    report: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class _Data:
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot])
+    reports.check_targets([request.model], [request.plot], request.report)
     data = _of_folder(request, settings) if request.train.is_dir() else _of_file(request)
     test = None if request.test is None else data.reader.read_labelled(request.test)
     start = time.perf_counter()
@@ -50,12 +52,8 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     reports.check_begun(tagger)
     reports.save(tagger, request.model, data.reader.header())
     sizes = f"{data.n_sentences:,} sentences, {data.n_tokens:,} tokens, {len(tagger.classes_)} labels"
-    reports.report(tagger, [("data", sizes)], seconds, request.model)
-    if test is not None:
-        evaluate(tagger, data.reader, test).show()
-    if request.plot is not None:
-        reports.draw(tagger, request.plot)
-    return reports.exit_code(tagger)
+    evaluated = None if test is None else partial(evaluate, tagger, data.reader, test)
+    return reports.finish(tagger, [("data", sizes)], seconds, request, evaluated)
 
 
 def _of_file(request: Request) -> _Data:

@@ -6,6 +6,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from itertools import chain
@@ -287,14 +288,17 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
         risk = problem.full
         penalty = GroupedL2(problem.groups, np.log(self._precisions(problem.groups)))
-        fit = fit_l2(
-            risk,
-            penalty.precision,
-            start,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            monitor=monitor,
-        )
+        # the rounds of a loss that is not convex are records, and bound it by other functions
+        followed = monitor.recording(lambda: risk.passes) if risk.convex else nullcontext()
+        with followed:
+            fit = fit_l2(
+                risk,
+                penalty.precision,
+                start,
+                tolerance=self.tolerance,
+                max_iterations=self.max_iterations,
+                monitor=monitor,
+            )
         end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
         if np.isfinite(fit.lower_bound):
             end["lower_bound"] = fit.lower_bound

@@ -148,6 +148,14 @@ def _stop_codon(t: Transcript) -> Transcript:
     return replace(t, exons=((max(t.end - 3, 0), t.end) if t.strand == "+" else (t.start, t.start + 3),))
 
 
+def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Transcript]]:
+    """The transcripts that `gene_scores` counts, by contig."""
+    if regions is None:
+        return _by_contig(genes)
+    within = {contig: _union(of) for contig, of in regions.items()}
+    return {contig: _touching(of, within.get(contig, [])) for contig, of in _by_contig(genes).items()}
+
+
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
     """Spans of annotated genes from the first to the last coding base, and `margin` bases on either side."""
     spans = {

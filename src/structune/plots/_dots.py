@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots._figure import FloatArray, Path, new_figure, printable
+from structune.plots._figure import CONTRAST, FloatArray, Path, new_figure, printable
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -17,7 +17,7 @@ PROBABILITY_MAP = (
     "YlGnBu"  # its lightness falls steadily, and it keeps to hues that the colour-blind tell apart
 )
 LEAST_PROBABILITY = 1e-3
-ON_TOP = "#b3541e"  # of what is known or predicted, beside the probabilities
+ON_TOP = CONTRAST  # of what is known or predicted, beside the probabilities
 _SIDE, _LEAST_SIDE = 6.0, 1.6  # inches of the longer side, about, and of the other at least
 _LEAST_POINTS = 2.0  # side of a square
 _LEAST_LETTER = 5.0

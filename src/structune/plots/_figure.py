@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Path = str | os.PathLike[str] | None
 LABEL_SIZE = 8
+ACCENT = "#3b6ea5"
+CONTRAST = "#b3541e"
 _LABEL_INCHES = 1.4 * LABEL_SIZE / 72
 _FRAME_INCHES = 1.0  # what the axis below and the title take
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from structune.formats.dot_bracket import largest_nested
 from structune.plots._dots import PROBABILITY_MAP
-from structune.plots._figure import FloatArray, Path, finish, new_figure, printable
+from structune.plots._figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
 from structune.plots._rna_input import Structure, checked_partners, checked_probabilities
 from structune.plots._rna_labels import Label, place_labels
 from structune.plots.rna_layout import IntArray, layout
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 COLORS = {"A": "#8cc7ee", "C": "#f5dc7a", "G": "#5fbf9f", "U": "#dd92b8", "other": "#d0d0d0"}
 _DISC = 0.8  # diameters and sizes are in lengths of the backbone
 _LETTER = 0.58
-_KNOT = "#b3541e"
 _MOST_INCHES = (13.0, 10.0)
 _MOST_UNIT = 0.3  # inches for a length of the backbone
 _LEAST_LETTER = 4.0  # points
@@ -137,7 +136,7 @@ def _draw_lines(axes: Axes, xy: FloatArray, found: IntArray, nested: IntArray, p
     knots = np.flatnonzero((found > np.arange(found.size)) & (nested < 0))
     crossing: Any = np.stack([xy[knots], xy[found[knots]]], axis=1)
     dashes: dict[str, Any] = {"linestyles": (0, (3, 2)), "linewidths": max(0.06 * points, 0.5)}
-    axes.add_collection(LineCollection(crossing, colors=_KNOT, zorder=1, **dashes))
+    axes.add_collection(LineCollection(crossing, colors=CONTRAST, zorder=1, **dashes))
 
 
 def _draw_bases(axes: Axes, letters: str, xy: FloatArray, certainty: FloatArray | None) -> FloatArray:

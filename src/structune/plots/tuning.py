@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.plots._figure import (
+    ACCENT,
     LABEL_SIZE,
     FloatArray,
     Path,
@@ -20,16 +21,15 @@ from structune.plots._figure import (
     spread,
     tidy,
 )
+from structune.plots.learning import History, draw_loss, label_of, measure_of, steps_of, values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-History = Sequence[Mapping[str, Any]]
 MOST_NAMES = 40
 _PERCENTILES = (5, 25, 50, 75, 95)
-_ACCENT = "#3b6ea5"
 _PRECISION = "precision (more is stronger regularisation)"
 
 
@@ -55,24 +55,64 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
     StructuneError
         matplotlib is not installed, or the history holds nothing to draw.
     """
-    measure, label = _measure(history)
-    steps = [record for record in history if measure in record]
+    measure = measure_of(history)
+    steps = steps_of(history, measure)
     tried = _log2_precisions(steps, group_names)
     if _is_grid(steps, tried):
         figure = new_figure(path, 6.5, 4.5)
-        _draw_grid(figure.subplots(), tried[:, 0], _values(steps, measure), label)
+        _draw_grid(figure.subplots(), tried[:, 0], values_of(steps, measure), label_of(measure))
         return finish(figure, path)
     names, lines = _lines(tried, group_names)
     height = height_for(len(names), 4.5)
     if not lines.size:
         figure = new_figure(path, 6.5, height)
-        _draw_loss(figure.subplots(), steps, measure, label)
+        draw_loss(figure.subplots(), steps, measure)
         return finish(figure, path)
     figure = new_figure(path, 12, height)
     left, right = figure.subplots(1, 2)
-    _draw_loss(left, steps, measure, label)
+    draw_loss(left, steps, measure)
     _draw_precisions(right, lines, names, label_gap(height))
     _mark_step(right, _chosen(steps, measure))
+    return finish(figure, path)
+
+
+def plot_precision_course(history: History, group_names: Sequence[str], path: Path = None) -> Figure:
+    """The precisions that tuning tried, step by step; of the grid, the held-out loss of each.
+
+    Parameters
+    ----------
+    history : list of dict
+        The ``history_`` of an estimator.
+    group_names : sequence of str
+        Its ``group_names_``. More than 40 groups are drawn as percentiles.
+    path : path, optional
+        Where to save the figure; the ending tells the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For pyplot to show, if there is no path.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, or the history holds no precisions.
+    """
+    measure = measure_of(history)
+    steps = steps_of(history, measure)
+    tried = _log2_precisions(steps, group_names)
+    if not tried.size:
+        raise DataError("the history holds no precisions")
+    if _is_grid(steps, tried):
+        figure = new_figure(path, 4.5, 3.2)
+        _draw_grid(figure.subplots(), tried[:, 0], values_of(steps, measure), label_of(measure))
+        return finish(figure, path)
+    names, lines = _lines(tried, group_names)
+    height = height_for(len(names), 3.2)
+    figure = new_figure(path, 4.5, height)
+    axes = figure.subplots()
+    _draw_precisions(axes, lines, names, label_gap(height))
+    _mark_step(axes, _chosen(steps, measure))
     return finish(figure, path)
 
 
@@ -113,21 +153,9 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     return finish(figure, path)
 
 
-def _measure(history: History) -> tuple[str, str]:
-    """What the history measured, and how to call it."""
-    for key, label in (("heldout_loss", "held-out loss"), ("objective", "objective")):
-        if any(key in record for record in history):
-            return key, label
-    raise DataError("the history holds neither a held-out loss nor an objective")
-
-
-def _values(records: History, key: str) -> FloatArray:
-    return np.array([record[key] for record in records], dtype=np.float64)
-
-
 def _chosen(steps: History, measure: str) -> int:
     """The step whose precisions were kept: that of lowest held-out loss, or the last."""
-    return int(np.argmin(_values(steps, measure))) if measure == "heldout_loss" else len(steps) - 1
+    return int(np.argmin(values_of(steps, measure))) if measure == "heldout_loss" else len(steps) - 1
 
 
 def _log2_precisions(steps: History, group_names: Sequence[str]) -> FloatArray:
@@ -153,26 +181,14 @@ def _lines(tried: FloatArray, group_names: Sequence[str]) -> tuple[list[str], Fl
 
 def _draw_grid(axes: Axes, log2_precision: FloatArray, loss: FloatArray, label: str) -> None:
     best = int(np.argmin(loss))
-    axes.plot(log2_precision, loss, "o-", color=_ACCENT, markersize=4)
-    axes.plot(log2_precision[best], loss[best], "o", color=_ACCENT, markersize=11, fillstyle="none")
+    axes.plot(log2_precision, loss, "o-", color=ACCENT, markersize=4)
+    axes.plot(log2_precision[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
     axes.set_title(
         f"{label}: {loss[best]:.5g} at precision {2 ** log2_precision[best]:.3g}", loc="left", fontsize=10
     )
     _set_log2_ticks(axes.xaxis)
     axes.set_xlabel(_PRECISION)
     axes.set_ylabel(label)
-    tidy(axes)
-
-
-def _draw_loss(axes: Axes, steps: History, measure: str, label: str) -> None:
-    values, passes = _values(steps, measure), _values(steps, "passes")
-    axes.plot(passes, values, "o", color="0.6", markersize=4, label="each step")
-    axes.step(passes, np.minimum.accumulate(values), "-", where="post", color=_ACCENT, label="lowest so far")
-    axes.set_xlabel("passes over the data")
-    axes.set_ylabel(label)
-    axes.set_xlim(left=0)
-    if len(steps) > 1:
-        axes.legend(frameon=False, fontsize=LABEL_SIZE + 1)
     tidy(axes)
 
 
@@ -230,7 +246,7 @@ def _label_ends(
 
 def _draw_bars(axes: Axes, values: FloatArray, names: Sequence[str]) -> None:
     """Bars from 1: to the right is more than a standard Gaussian prior, to the left less."""
-    bars = axes.barh(range(len(names)), values - 1, left=1, color=_ACCENT, height=0.7)
+    bars = axes.barh(range(len(names)), values - 1, left=1, color=ACCENT, height=0.7)
     axes.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=LABEL_SIZE)
     axes.axvline(1, color="0.3", linewidth=0.8)
     axes.set_xscale("log", base=2)

@@ -1,0 +1,150 @@
+"""Sections of texts, tables and pictures, and the page that holds them: one file, without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import structune
+from structune.errors import StructuneError
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text, of which numbers are set to the right.
+
+    Attributes
+    ----------
+    bars : list of (float, float), optional
+        Start and length of a bar behind each row, in percent of their column.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    is_number: Sequence[bool]
+    bars: Sequence[tuple[float, float]] = ()
+    kind = "table"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in the page itself; one that `scrolls` is not made smaller on narrow screens."""
+
+    uri: str
+    alt: str
+    width: int  # in pixels
+    caption: str = ""
+    scrolls: bool = False
+    kind = "picture"
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Lines of letters of equal width."""
+
+    text: str
+    kind = "verbatim"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens with their labels: the true one and, where it differs, the predicted one."""
+
+    tokens: Sequence[tuple[str, str, str]]
+    kind = "tokens"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What is seen when its title is clicked."""
+
+    title: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+    kind = "fold"
+
+
+Block = Text | Table | Picture | Verbatim | Tokens | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is below it; pictures stand side by side where there is room."""
+
+    title: str
+    blocks: Sequence[Block] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        """Its name in links."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+
+def check_installed() -> None:
+    """Raise a `StructuneError` if a library is missing that reports need."""
+    try:
+        import jinja2  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise StructuneError(f"reports need {error.name}: pip install 'structune[reports]'") from None
+
+
+def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
+    """Write a page in one step.
+
+    Raises
+    ------
+    StructuneError
+        A library is missing that reports need.
+    OSError
+        The file cannot be written.
+    """
+    check_installed()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("structune.html_reports", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    values: dict[str, Any] = {
+        "title": title,
+        "runs": _runs,
+        "sections": list(sections),
+        "version": structune.__version__,
+        "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
+    }
+    text = environment.get_template("page.html").render(values)
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_bytes(text.encode("utf-8", "replace"))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
+    """Blocks that follow each other, and whether they stand side by side: small pictures, and tables."""
+
+    def kind(block: Block) -> str:
+        is_small = isinstance(block, Table) or (isinstance(block, Picture) and not block.scrolls)
+        return block.kind if is_small else ""
+
+    for name, run in groupby(blocks, kind):
+        yield bool(name), list(run)

@@ -1,0 +1,79 @@
+"""Figures of matplotlib as pictures of a page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structune.html_reports.page import Picture
+from structune.plots._figure import ACCENT, finish, integer_ticks, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INCH = 96  # pixels, as in style sheets
+_MOST_BYTES = 60_000  # of a picture of lines; one of pixels takes less then
+_N_BARS = 20
+
+
+def picture(plot: Callable[[Path], Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
+    """What a plot saves to a path; `alt` says in words what is there to see."""
+    with TemporaryDirectory(prefix="structune-") as folder:
+        path, kind = Path(folder) / "figure.svg", "svg+xml"
+        figure = plot(path)
+        if path.stat().st_size > _MOST_BYTES:
+            path, kind = path.with_suffix(".webp"), "webp"
+            finish(figure, path)
+        data = b64encode(path.read_bytes()).decode()
+    width = round(_INCH * float(figure.get_size_inches()[0]))
+    return Picture(f"data:image/{kind};base64,{data}", alt, width, caption, scrolls)
+
+
+def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
+    """Scores within [0, 1], a point for each example."""
+
+    def draw(axes: Axes) -> None:
+        axes.plot(x, y, "o", color=ACCENT, markersize=4, alpha=0.5, clip_on=False)
+        axes.set_ylim(0, 1)
+
+    return _chart(draw, xlabel, ylabel, caption)
+
+
+def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
+    """Scores within [0, 1] that follow each other."""
+
+    def draw(axes: Axes) -> None:
+        axes.plot(x, y, "o-", color=ACCENT, markersize=4, clip_on=False)
+        axes.set_ylim(0, 1)
+
+    return _chart(draw, xlabel, ylabel, caption)
+
+
+def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
+    """How many examples have which score within [0, 1]."""
+
+    def draw(axes: Axes) -> None:
+        axes.hist(values, np.linspace(0, 1, _N_BARS + 1).tolist(), color=ACCENT, rwidth=0.9)
+        axes.set_xlim(0, 1)
+        integer_ticks(axes.yaxis)
+
+    return _chart(draw, xlabel, ylabel, caption)
+
+
+def _chart(draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str) -> Picture:
+    def plot(path: Path) -> Figure:
+        figure = new_figure(path, 4.5, 3.2)
+        axes = figure.subplots()
+        draw(axes)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        tidy(axes)
+        return finish(figure, path)
+
+    return picture(plot, f"{ylabel} by {xlabel}", caption)

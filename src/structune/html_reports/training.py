@@ -1,0 +1,67 @@
+"""What a training was: its course, and the precisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from structune.estimators.base import StructuredEstimator
+from structune.html_reports.page import Block, Section, Table, Text
+from structune.html_reports.pictures import picture
+from structune.plots import plot_learning_curve, plot_precision_course
+from structune.structures.base import FloatArray
+
+_MOST_ROWS = 200
+
+
+def training_sections(model: StructuredEstimator) -> Iterator[Section]:
+    """The course of training, and the hyperparameters by group."""
+    history, names = model.history_, model.group_names_
+    course: list[Block] = []
+    if any("passes" in record and record["stage"] != "grid" for record in history):
+        course.append(
+            picture(
+                partial(plot_learning_curve, history),
+                "how the loss fell over the passes over the data",
+                "The course of training.",
+            )
+        )
+    if any("log_precision" in record for record in history):
+        course.append(
+            picture(
+                partial(plot_precision_course, history, names),
+                "the precisions of all groups, step by step",
+                "The precisions that were tried.",
+            )
+        )
+    if course:
+        yield Section("Learning", course)
+    yield Section("Hyperparameters by group", [Text(_MEANING), _precisions(model)])
+
+
+_MEANING = (
+    "A precision is the inverse variance of the Gaussian prior of the weights of its group: the higher, the "
+    "nearer to zero they are held. Bars begin at 1 and are of a logarithmic scale."
+)
+
+
+def _precisions(model: StructuredEstimator) -> Table:
+    """All groups, falling; of very many, the highest and the lowest."""
+    order = np.argsort(-model.penalty_, kind="stable")
+    if order.size > _MOST_ROWS:
+        order = np.concatenate([order[: _MOST_ROWS // 2], order[-(_MOST_ROWS // 2) :]])
+    rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
+    title = "Precisions"
+    if len(rows) < len(model.penalty_):
+        title += f": the {len(rows)} highest and lowest of {len(model.penalty_):,} groups"
+    bars = _bars(np.log2(model.penalty_[order]))
+    return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
+
+
+def _bars(values: FloatArray) -> Sequence[tuple[float, float]]:
+    """Bars from 0 to each value, to the right or to the left, in percent of what holds them all."""
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    percent = 100 / max(high - low, 1e-9)
+    return [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]

@@ -1,0 +1,206 @@
+"""The pages of --report: of every command, and as a browser shows them."""
+
+import re
+import shutil
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+import simulated_genes
+import simulated_orfs
+from commands import fail, run, succeed
+from gene_files import write
+from structune.formats import LetorData, write_letor
+
+QUIET = ["--quiet", "--jobs", "1"]
+RNA = "".join(f">r{k}\n{'G' * k}GGGAAAACCC{'C' * k}\n{'(' * k}(((....))){')' * k}\n" for k in range(6))
+OTHER_RNA = ">s0\nGGGAAAACCCGGGGAAAACCCC\n(((....)))((((....))))\n>s1\nGGGGAAAACCCC\n............\n"
+SENTENCE = "the DT B-NP\n{} NN I-NP\nsees VB B-VP\n<b> NN B-NP\n\n"
+NARROW, WIDE = 400, 1200
+
+
+def queries(seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(40, 3)), 3)
+    relevance = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=40)), 0.0, 2.0)
+    names = [str(k // 5) for k in range(40)]
+    return LetorData(X, relevance, names, np.array([1, 2, 5]), [""] * 40)
+
+
+def families(n, rng):
+    for _ in range(n):
+        row = rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 24)
+        other = np.where(rng.random(24) < 0.3, rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 24), row)
+        yield f">x\n{''.join(row)}---\n>y\n--{''.join(other)}-\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    (folder / "train.txt").write_text("".join(SENTENCE.format(word) for word in ("dog", "cat", "tree") * 4))
+    (folder / "test.txt").write_text(SENTENCE.format("owl") + "dog NN B-XX\n\n")
+    (folder / "train.dbn").write_text(RNA)
+    (folder / "test.dbn").write_text(OTHER_RNA)
+    write_letor(folder / "train.letor", queries(0))
+    write_letor(folder / "test.letor", queries(1))
+    for k, text in enumerate(families(6, np.random.default_rng(0))):
+        (folder / f"{'test' if k == 5 else f'train{k}'}.afa").write_text(text)
+    write(folder, "train", simulated_genes.genome(0))
+    write(folder, "test", simulated_genes.genome(1, n_contigs=3))
+    for name, seed in (("a", 0), ("b", 1)):
+        write(folder, name, simulated_orfs.genome(seed, n_contigs=2))
+    (folder / "tree.nwk").write_text("(a,b)root;")
+    return folder
+
+
+def commands(files):
+    """Name and arguments of commands that write a page, in an order in which they can run."""
+
+    def of(kind, train, test, *more, tune=()):
+        model = ["-m", files / f"{kind}.structune", *QUIET]
+        yield f"train {kind}", ["train", kind, *train, *model, *more]
+        yield f"tune {kind}", ["tune", kind, *train, *model, *tune, "--test", *test]
+        yield f"evaluate {kind}", ["evaluate", kind, files / f"{kind}.structune", *test]
+
+    yield from of("tagger", [files / "train.txt"], [files / "test.txt"])
+    yield from of("rna", [files / "train.dbn"], [files / "test.dbn"])
+    yield from of("rank", [files / "train.letor"], [files / "test.letor"])
+    yield from of("align", [files / f"train{k}.afa" for k in range(5)], [files / "test.afa"])
+    yield from of("genes", [files / "train.gb"], [files / "test.gb"], tune=["--method", "majorize"])
+    bacteria = ["prokaryotic-genes", files / "a.gb", "-m", files / "b.structune", *QUIET]
+    yield "tune prokaryotic-genes", ["tune", *bacteria, "--test", files / "b.gb", "--method", "majorize"]
+    tree = ["prokaryotic-genes", files / "a.gb", files / "b.gb", "--tree", files / "tree.nwk"]
+    yield "train prokaryotic-genes", ["train", *tree, "-m", files / "t.structune", *QUIET]
+
+
+@pytest.fixture(scope="module")
+def pages(files):
+    found = {}
+    for name, args in commands(files):
+        path = files / f"{name.replace(' ', '-')}.html"
+        result = run(*args, "--report", path)
+        assert result.exit_code == 0, (name, result.stderr, result.exception)
+        assert result.stderr == f"structune: wrote {path}\n"
+        found[name] = path
+    return found
+
+
+def headings(path):
+    return re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
+
+
+TRAINED = ["Training", "Learning", "Hyperparameters by group"]
+ERRORS = {
+    "tagger": ["Errors", "Sentences with the most errors"],
+    "rna": ["Sequences", "Structures"],
+    "rank": ["Queries"],
+    "align": ["Pairs", "Alignments"],
+    "genes": ["Errors", "Tracks"],
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_pages_of_all_kinds(pages, kind):
+    errors = ["Scores", *ERRORS[kind], "Options"]
+    if kind == "genes":  # which may all be found
+        errors = [title for title in errors if title in headings(pages["evaluate genes"])]
+        assert "Errors" in errors
+    assert headings(pages[f"train {kind}"]) == [*TRAINED, "Options"]
+    assert headings(pages[f"tune {kind}"])[:3] == TRAINED
+    assert headings(pages[f"evaluate {kind}"]) == errors
+
+
+def test_pages_of_prokaryotes(pages):
+    assert headings(pages["tune prokaryotic-genes"])[:4] == [*TRAINED, "Scores"]
+    assert headings(pages["train prokaryotic-genes"]) == ["Training", "Nodes of the tree", "Options"]
+
+
+def test_pages_tell_what_was_asked_for(pages, files):
+    text = pages["tune genes"].read_text()
+    assert "tune genes</title>" in text
+    for cell in (str(files / "train.gb"), "--method", "majorize", str(files / "test.gb")):
+        assert f"<td>{cell}</td>" in text
+    assert "--loss" not in text
+
+
+def test_pictures_are_whole(pages):
+    for path in pages.values():
+        for kind, data in re.findall(r'src="data:image/([a-z+]+);base64,([^"]*)"', path.read_text()):
+            head = b64decode(data)[:12]
+            assert head.startswith(b"<?xml" if kind == "svg+xml" else b"RIFF"), path
+
+
+def test_what_cannot_be_written_is_told_before_the_work(files, tmp_path):
+    model = tmp_path / "m.structune"
+    train = ["train", files / "train.txt", "-m", model, *QUIET]
+    assert "expected a name that ends in .html" in fail(*train, "--report", files / "train.txt")
+    assert "expected a file in a folder that exists" in fail(*train, "--report", tmp_path / "no" / "a.html")
+    evaluate = ["evaluate", files / "tagger.structune", files / "test.txt"]
+    assert "expected a name that ends in .html" in fail(*evaluate, "--report", files / "test.txt")
+    assert not model.exists()
+    assert (files / "train.txt").read_text().startswith("the DT")
+
+
+def test_json_and_a_page(pages, files, tmp_path):
+    page = tmp_path / "a.html"
+    out = succeed("evaluate", files / "tagger.structune", files / "test.txt", "--json", "--report", page)
+    assert out.startswith("{")
+    assert headings(page) == headings(pages["evaluate tagger"])
+
+
+# --- in a browser -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("found no Chromium")
+    api = pytest.importorskip("playwright.sync_api")
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with (
+        api.sync_playwright() as playwright,
+        playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-quic", *quiet]
+        ) as launched,
+    ):
+        yield launched
+
+
+_SMALL_TEXT = """() => [...document.querySelectorAll('body *')].filter(
+    e => [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())
+      && parseFloat(getComputedStyle(e).fontSize) < 12).map(e => e.outerHTML)"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_in_a_browser(pages, browser, width):
+    for name, path in pages.items():
+        page, told, asked = browser.new_page(viewport={"width": width, "height": 800}), [], []
+        page.on("console", lambda message, told=told: told.append(message.text))
+        page.on("pageerror", lambda error, told=told: told.append(str(error)))
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(path.as_uri())
+        for fold in page.locator("details:not([open]) > summary").all():
+            fold.click()
+        assert not page.locator("details:not([open])").count(), name
+        assert told == [], name
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)"), name
+        assert page.evaluate(_SMALL_TEXT) == [], name
+        page.locator("nav a").last.click()
+        assert page.url.endswith("#options"), name
+        page.close()
+
+
+@pytest.mark.browser
+def test_charts_are_readable_on_a_narrow_screen(pages, browser):
+    """They are drawn for about its width; what is wider can be scrolled."""
+    page = browser.new_page(viewport={"width": NARROW, "height": 800})
+    for name in ("tune tagger", "evaluate genes", "evaluate rank"):
+        page.goto(pages[name].as_uri())
+        shares = page.evaluate("[...document.images].map(i => i.width / i.getAttribute('width'))")
+        assert min(shares) > 0.8, name
+    page.close()

@@ -1,0 +1,208 @@
+"""What pages say of trainings and of predictions of each kind."""
+
+import numpy as np
+import pytest
+
+from structune import RNAFolder, SequenceAligner, SequenceTagger
+from structune.formats import Transcript
+from structune.html_reports.aligning import aligning_sections
+from structune.html_reports.folding import folding_sections
+from structune.html_reports.gene_finding import gene_sections
+from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
+from structune.html_reports.ranking import Query, ranking_sections
+from structune.html_reports.tagging import tagging_sections
+from structune.html_reports.training import training_sections
+from structune.metrics import alignment_scores, base_pair_scores, sensitivity_ppv_curve
+
+X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
+Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4
+
+
+def of(sections, kind):
+    """Blocks of a kind, within folds too."""
+    found = []
+    for block in (block for section in sections for block in section.blocks):
+        inner = block.blocks if isinstance(block, Fold) else [block]
+        found += [each for each in inner if isinstance(each, kind)]
+    return found
+
+
+def titles(sections):
+    return [section.title for section in sections]
+
+
+# --- training ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_pictures"),
+    [({}, 1), ({"tuning": "majorize"}, 2), ({"tuning": "grid"}, 1), ({"loss": "margin"}, 1)],
+    ids=str,
+)
+def test_training(settings, n_pictures):
+    tagger = SequenceTagger(verbose=0, **settings).fit(X, Y)
+    sections = list(training_sections(tagger))
+    assert titles(sections) == ["Learning", "Hyperparameters by group"]
+    assert len(of(sections, Picture)) == n_pictures
+    (table,) = of(sections, Table)
+    falling = np.argsort(-tagger.penalty_, kind="stable")
+    assert [row[0] for row in table.rows] == [tagger.group_names_[g] for g in falling]
+    assert sum(int(row[1]) for row in table.rows) == tagger.coef_.size
+    assert all(left >= 0 and left + width <= 100 + 1e-6 for left, width in table.bars)
+
+
+def test_fits_have_learning_curves():
+    tagger = SequenceTagger(verbose=0).fit(X, Y)
+    curve = [record for record in tagger.history_ if "evaluation" in record]
+    assert len(curve) > 2
+    objectives, passes = ([record[key] for record in curve] for key in ("objective", "passes"))
+    assert objectives == sorted(objectives, reverse=True)
+    assert passes == sorted(passes)
+    assert objectives[-1] == pytest.approx(tagger.history_[-1]["objective"])
+
+
+def test_bars_begin_at_one():
+    tagger = SequenceTagger(groups="separate", verbose=0).fit(X, Y)
+    tagger.penalty_ = np.array([8.0, 1.0, *[0.5] * (len(tagger.penalty_) - 2)])
+    (table,) = of(training_sections(tagger), Table)
+    assert table.bars[:2] == [(25.0, 75.0), (25.0, 0.0)]
+    assert table.bars[-1] == (0.0, 25.0)
+
+
+def test_many_groups_are_cut():
+    tagger = SequenceTagger(verbose=0).fit(X, Y)
+    tagger.group_names_ = tuple(f"g{k}" for k in range(1000))
+    tagger.group_sizes_, tagger.penalty_ = np.ones(1000, int), np.arange(1.0, 1001.0)
+    (table,) = of(training_sections(tagger), Table)
+    assert table.title == "Precisions: the 200 highest and lowest of 1,000 groups"
+    assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["g999", "g0"]
+
+
+# --- taggers ----------------------------------------------------------------------------------------------
+
+
+def test_errors_of_taggers():
+    tokens = [["the", "dog"], ["a", "dog", "eats"], []]
+    true, predicted = [["D", "N"], ["D", "N", "V"], []], [["D", "N"], ["N", "V", "V"], []]
+    sections = list(tagging_sections(tokens, true, predicted))
+    assert of(sections, Text)[0].text == "2 of 5 labels are wrong, in 1 of 3 sentences."
+    (table,) = of(sections, Table)
+    assert sorted(table.rows) == [("D", "N", "a", "1", "50.0%"), ("N", "V", "dog", "1", "50.0%")]
+    (shown,) = of(sections, Tokens)
+    assert shown.tokens == [("a", "D", "N"), ("dog", "N", "V"), ("eats", "V", "V")]
+
+
+@pytest.mark.parametrize("labels", [[], [[]], [["D"]]])
+def test_taggers_without_errors(labels):
+    sections = list(tagging_sections(labels, labels, labels))
+    assert titles(sections) == ["Errors"]
+    assert len(sections[0].blocks) == 1
+
+
+# --- RNA --------------------------------------------------------------------------------------------------
+
+NAMES, SEQUENCES = ["right", "wrong", "empty"], ["GGGGAAAACCCC", "GGGGAAAACCCC", ""]
+KNOWN, PREDICTED = ["((((....))))", "..((....))..", ""], ["((((....))))", "............", ""]
+
+
+@pytest.mark.parametrize("loss", ["log", "margin"])
+def test_structures_are_drawn_worst_first(loss):
+    folder = RNAFolder(loss=loss, tuning=None, penalty=1.0, verbose=0).fit(SEQUENCES[:2], KNOWN[:2])
+    curve = sensitivity_ppv_curve(KNOWN, {1.0: PREDICTED}) if loss == "log" else None
+    scores = base_pair_scores(KNOWN, PREDICTED)
+    sections = list(folding_sections(folder, NAMES, SEQUENCES, KNOWN, PREDICTED, scores, curve))
+    assert titles(sections) == ["Sequences", "Structures"]
+    (table,) = of(sections, Table)
+    assert [row[0] for row in table.rows] == ["wrong", "empty", "right"]
+    assert table.rows[0][1:] == ["12", "2", "0", "0.000", "0.000", "0.000"]
+    folds = of([sections[1]], Picture)
+    assert [picture.alt for picture in folds] == [
+        *(["known structure of wrong", "predicted structure of wrong"]),
+        *(["dot plot of wrong"] if loss == "log" else []),
+        *(["known structure of right", "predicted structure of right"]),
+        *(["dot plot of right"] if loss == "log" else []),
+    ]
+    assert [fold.is_open for fold in sections[1].blocks[1:]] == [True, False]
+
+
+# --- genes ------------------------------------------------------------------------------------------------
+
+
+def gene(strand, *exons, name="g"):
+    return Transcript("c", strand, exons, f"{name}.t", name)
+
+
+ANNOTATED = [
+    gene("+", (100, 200), (300, 400)),
+    gene("-", (1000, 1300)),
+    gene("+", (2000, 2300)),
+    gene("-", (3000, 3300)),
+    gene("+", (90_000, 90_300)),
+]
+PREDICTED_GENES = [
+    gene("+", (100, 200), (300, 400)),
+    gene("-", (1000, 1240)),  # its stop codon is at 1000
+    gene("+", (2000, 2210), (2250, 2330)),
+    gene("+", (3000, 3300)),
+]
+
+
+def test_errors_of_genes_have_kinds():
+    sections = list(gene_sections({"c": ANNOTATED, "d": []}, {"c": PREDICTED_GENES}))
+    kinds, every = of(sections, Table)
+    assert {(row[0], row[2]) for row in kinds.rows} == {
+        ("other start", "1"),
+        ("other ends or introns", "1"),
+        ("missed", "2"),
+        ("not annotated", "1"),
+    }
+    assert [row[1:] for row in every.rows] == [
+        ("other start", "-", "1,001", "1,240"),
+        ("other ends or introns", "+", "2,001", "2,330"),
+        ("not annotated", "+", "3,001", "3,300"),
+        ("missed", "-", "3,001", "3,300"),
+        ("missed", "+", "90,001", "90,300"),
+    ]
+    first, second = of(sections, Picture)  # the most errors first
+    assert first.alt == "annotated and predicted genes of c, 1 to 4,300"
+    assert second.alt == "annotated and predicted genes of c, 89,001 to 91,300"
+
+
+def test_genes_without_errors():
+    for genes in ({"c": ANNOTATED}, {"c": []}, {}):
+        (section,) = gene_sections(genes, genes)
+        assert section.blocks == [Text("All predicted genes are as annotated.")]
+
+
+# --- rankings and alignments ------------------------------------------------------------------------------
+
+
+def test_queries_are_told_worst_first():
+    queries = [Query("a", [0.0, 2.0], 0.5), Query("b", [1.0], 1.0), Query("c", [0.0, 0.0], 0.0)]
+    (section,) = ranking_sections({1: 0.5, 10: 0.7}, queries)
+    (table,) = of([section], Table)
+    assert table.rows == [("a", "0 2", "2", "1", "0.5000"), ("b", "1", "1", "1", "1.0000")]
+    assert len(of([section], Picture)) == 2
+
+
+@pytest.mark.parametrize("has_probabilities", [True, False])
+def test_alignments_are_shown_worst_first(has_probabilities):
+    known = [("ACDE-", "ACDEF"), ("ACD", "ACD")]
+    predicted = [("-ACDE", "ACDEF"), ("ACD", "ACD")]
+    pairs = [("ACDE", "ACDEF"), ("ACD", "ACD")]
+    aligner = SequenceAligner.pretrained() if has_probabilities else SequenceAligner.from_matrix("BLOSUM62")
+    sections = list(
+        aligning_sections(
+            aligner,
+            ["x and y", "v and w"],
+            known,
+            predicted,
+            pairs,
+            np.array([1.0, 1.0]),
+            alignment_scores(known, predicted),
+        )
+    )
+    (table,) = of(sections, Table)
+    assert [row[0] for row in table.rows] == ["x and y", "v and w"]
+    assert of(sections, Verbatim)[:2] == [Verbatim("ACDE-\nACDEF"), Verbatim("-ACDE\nACDEF")]
+    assert len(of([sections[1]], Picture)) == 2 * has_probabilities
