@@ -1,4 +1,4 @@
-"""Mutated files through all loaders of models and data: no crash, no code run, no memory without bound.
+"""Mutated files through all loaders of models, data, shards and checkpoints: no crash, no hang, no code run.
 
     python benchmarks/fuzz.py                      # a million cases, about an hour on one core
     python benchmarks/fuzz.py --seconds 600        # as many as fit; a run goes on where the results end

@@ -73,10 +73,11 @@ def language() -> tuple[list[str], Any, Any]:
 
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
+    from structune.cli.shard_data import Target
     from structune.cli.sharding import Request, run
 
-    request = Request(folder / "train.txt", folder / "shards", None, TEMPLATES, 5, 0)
-    run(request, {"states": "seen", "forbidden": None}, True)
+    request, target = Request(folder / "train.txt", None, TEMPLATES), Target(folder / "shards", 5, 0)
+    run(request, target, {"states": "seen", "forbidden": None}, True)
     data = open_shards(folder / "shards")
     return {"tokens": sum(data.n_parts), "shards": len(data.fold), "bytes": data.n_bytes}
 

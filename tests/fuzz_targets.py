@@ -1,4 +1,4 @@
-"""What is fuzzed, all loaders of models and data, and what must hold of each mutated input.
+"""What is fuzzed, all loaders of models, data, shards and checkpoints, and what must hold of mutated input.
 
 An input is used, or refused by an error that is documented. A model that loads predicts, or refuses to: it
 does not crash, hang, take memory without bound, run code or write files.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 import sys
 import tempfile
 import warnings
@@ -23,7 +24,17 @@ import numpy as np
 import simulated_genes
 import simulated_orfs
 from gene_files import genbank
-from mutations import mutate_bytes, mutate_container, mutate_model, packed, parsed
+from mutations import (
+    mutate_bytes,
+    mutate_container,
+    mutate_folder,
+    mutate_model,
+    pack_folder,
+    packed,
+    parsed,
+    unpack_folder,
+)
+from shard_kinds import KINDS
 from structune import (
     Classifier,
     GeneFinder,
@@ -38,9 +49,11 @@ from structune import (
     formats,
     load,
 )
+from structune.checkpoints import Checkpoint
 from structune.cli import columns, rank_data
-from structune.errors import ModelFileError
+from structune.errors import DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
+from structune.shard_files import open_shards
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]
@@ -133,6 +146,15 @@ def watched():
     """Code that is run and files that are written while this lasts are errors."""
     _hook()
     before, _watching[0] = _watching[0], True
+    try:
+        yield
+    finally:
+        _watching[0] = before
+
+
+@contextmanager
+def _unwatched():
+    before, _watching[0] = _watching[0], False
     try:
         yield
     finally:
@@ -346,6 +368,128 @@ def _any_mutation(data, random):
     return mutate(data, random)
 
 
+# --- shards -----------------------------------------------------------------------------------------------
+
+
+def _folder_of(kind):
+    """A function that gives folders of examples of a kind."""
+
+    @cache
+    def seeds():
+        with tempfile.TemporaryDirectory() as folder:
+            kind.write(Path(folder) / "f", n_folds=2)
+            files = {path.name: path.read_bytes() for path in sorted((Path(folder) / "f").iterdir())}
+        files["structure.structune"] = packed(*_settled(files["structure.structune"]))
+        return [pack_folder(files)]
+
+    return seeds
+
+
+def _use_folder(loss):
+    """A use that opens a folder of shards and learns from it."""
+
+    def use(path):
+        folder = path.with_name(f"{path.name}-folder")
+        with _unwatched():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            for name, data in unpack_folder(path.read_bytes()).items():
+                (folder / name).write_bytes(data)
+        opened = open_shards(folder)
+        _ = opened.shards
+        for each in dict.fromkeys(("log", loss)):
+            try:
+                type(opened.model)(n_jobs=1, max_iterations=2, loss=each).fit_shards(folder)
+            except ValueError as error:  # a fit may be refused
+                if "MemoryError" in str(error):
+                    raise UndocumentedError(str(error)) from error
+
+    return use
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------
+
+
+class _Unwritten(Checkpoint):
+    """Goes on from its file, and leaves it as it is."""
+
+    def write(self):
+        pass
+
+    def remove(self):
+        pass
+
+
+def _tagged(checkpoint, **settings):
+    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(WORDS, TAGS)
+
+
+def _contradicted(checkpoint, **settings):
+    """Constraints that take more than a round."""
+    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
+
+
+def _classified(checkpoint, **settings):
+    Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, [0, 1, 2, 1])
+
+
+def _of_tasks(checkpoint, **settings):
+    estimator = SequenceTagger(n_jobs=1, max_iterations=3)
+    MultitaskEstimator(estimator, TREE, n_jobs=1, checkpoint=checkpoint, **settings).fit(
+        {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}
+    )
+
+
+_FEW = {"max_iterations": 3}
+_WORKS = (
+    (_tagged, _FEW),
+    (_tagged, {"loss": "margin", **_FEW}),
+    (_tagged, {"loss": "ramp", **_FEW}),
+    (_tagged, {"tuning": "implicit", "folds": 2}),
+    (_tagged, {"tuning": "majorize"}),
+    (_tagged, {"tuning": "grid", "folds": 2}),
+    (_contradicted, {"constraints": "validation", "validation_sets": 2, **_FEW}),
+    (_classified, {"tuning": None, **_FEW}),
+    (_of_tasks, {"gammas": [0.5], "factors": [1.0]}),
+    (_of_tasks, {"gammas": [0.0, 0.5], "factors": [1.0]}),
+)
+
+
+@cache
+def checkpoints():
+    """What each work leaves that is not done, where it is killed early and late."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for work, settings in _WORKS:
+            path = Path(folder) / "c"
+            work(Checkpoint(path, seconds=0.0, lasting=True, resume=False), **settings)
+            found.append(packed(*_without_seconds(path.read_bytes())))
+    return found
+
+
+def _without_seconds(data):
+    header, arrays = parsed(data)
+    for state in header["states"].values():
+        if "seconds" in state:
+            state["seconds"] = 0.0
+            state["history"] = [{**record, "seconds": 0.0} for record in state["history"]]
+    return json.dumps(header), arrays
+
+
+def _use_checkpoint(path):
+    """Go on with the work that the file is of, if it is of any."""
+    for work, settings in _WORKS:
+        try:
+            work(_Unwritten(path), **settings)
+        except DataError as error:
+            if "found the state of other work" not in str(error):
+                raise
+            refused = error
+        else:
+            return
+    raise refused
+
+
 # --- data -------------------------------------------------------------------------------------------------
 
 _TAGGED = "the DT B-NP\ndog NN I-NP\n\n-DOCSTART- x y z\n\nbarks VB B-VP\n# no comment\n"
@@ -436,4 +580,9 @@ MODELS = {
     for name, seeds in _MODELS.items()
 }
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
-TARGETS = MODELS | READERS
+FOLDERS = {
+    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind.loss), 0.5)
+    for name, kind in KINDS.items()
+}
+STATES = {"checkpoint": Target("checkpoint", checkpoints, _any_mutation, _use_checkpoint, 0.2)}
+TARGETS = MODELS | READERS | FOLDERS | STATES

@@ -1,4 +1,4 @@
-"""Mutations of files: of any bytes, and of model files behind their checksum.
+"""Mutations of files: of any bytes, of model files behind their checksum, and of folders of shards.
 
 All take a `random.Random`: a seeded one makes a case again, and that of Hypothesis shrinks it.
 """
@@ -437,3 +437,65 @@ _OF_ARRAYS = (
     *(_some_values, _some_values, _some_values, _all_values, _shuffled, _other_type, _other_shape),
     *(_other_names, _packed_names, _packed_names),
 )
+
+
+# --- folders of shards ------------------------------------------------------------------------------------
+
+_LIST, _SHARD, _MODEL = "shards.json", "shard-00000.bin", "structure.structune"
+
+
+def pack_folder(files):
+    """One file of those of a folder, by name."""
+    head = json.dumps([[name, len(data)] for name, data in files.items()])
+    return b"".join((head.encode(), b"\n", *files.values()))
+
+
+def unpack_folder(data):
+    """The files of a folder, as bytes by name."""
+    head, _, body = data.partition(b"\n")
+    files, at = {}, 0
+    for name, size in json.loads(head):
+        files[name] = body[at : at + size]
+        at += size
+    return files
+
+
+def mutate_folder(data, random):
+    """A folder of shards with other arrays, another list, another structure, or other bytes."""
+    files = unpack_folder(data)
+    action = random.randrange(20)
+    if action < 14:
+        _mutate_shard(files, random)
+    elif action < 17:
+        files[_LIST] = _other_list(files[_LIST], random)
+    elif action < 18:
+        files[_MODEL] = mutate_model(files[_MODEL], random)
+    else:
+        name = random.choice(list(files))
+        files[name] = mutate_bytes(files[name], random)
+    return pack_folder(files)
+
+
+def _mutate_shard(files, random):
+    """Other arrays in the first shard, which are listed as they are then."""
+    header = json.loads(files[_LIST])
+    content, arrays = files[_SHARD], {}
+    for name, (dtype, shape, start) in header["shards"][0]["layout"]:
+        n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        arrays[name] = np.frombuffer(content[start : start + n_bytes], dtype).reshape(shape)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        random.choice(_OF_ARRAYS)(arrays, random)
+    content, layout = b"", []
+    for name, array in arrays.items():
+        content += b"\0" * (-len(content) % 64)
+        layout.append([name, [array.dtype.str, array.shape, len(content)]])
+        content += array.tobytes()
+    header["shards"][0]["layout"] = layout
+    files[_LIST], files[_SHARD] = json.dumps(header).encode(), content
+
+
+def _other_list(data, random):
+    header = json.loads(data)
+    for _ in range(random.choice((1, 1, 2))):
+        header = _other_header(header, random)
+    return json.dumps(header).replace(f'"{_DEEP}"', _nested(random)).encode()

@@ -276,8 +276,54 @@ def test_arrays_that_do_not_fit(tmp_path):
     w = arrays[name]
     for wrong in (w[:-1], w[:, None], w * np.nan, w.astype(np.float32)):
         save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, {name: wrong})
-        with pytest.raises(ModelFileError, match="checkpoint: found 'w' float"):
+        with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found 'w' float"):
             SequenceTagger(checkpoint=path).fit(X, Y)
+
+
+ENTRIES = [
+    ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
+    ({"tuning": "grid"}, "loss", "low", "found 'loss' 'low', expected the type float"),
+    ({"tuning": "majorize"}, "effective", 1, "found 'effective' 1, expected the type bool"),
+    ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
+    ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),
+    ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
+    ({"loss": "ramp"}, "phase", 7, "found the phase 7, expected one of 1"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(ENTRIES)))
+def test_entries_of_other_types(k, tmp_path):
+    """Python would find out somewhere in the middle, and say nothing of the file."""
+    settings, name, wrong, message = ENTRIES[k]
+    path = tmp_path / "c"
+    cut_short(path, **settings)
+    header, arrays = read_model(path)
+    for state in header["states"].values():
+        if name in state:
+            state[name] = wrong
+    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: .*{message}"):
+        SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
+@pytest.mark.parametrize(
+    "change", [lambda nodes: {"other": {}}, lambda nodes: [], lambda nodes: {node: {} for node in nodes}]
+)
+def test_nodes_of_other_trees(change, gammas, tmp_path):
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    model = MultitaskEstimator(
+        SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, checkpoint=Checkpoint(path, 0.0), n_jobs=1
+    )
+    model.checkpoint.lasting = True
+    model.fit(data)
+    header, arrays = read_model(path)
+    for state in header["states"].values():
+        for name in {"nodes", "chosen"} & set(state):
+            state[name] = change(state[name])
+    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found "):
+        model.fit(data)
 
 
 def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):

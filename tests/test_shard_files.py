@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import RNAFolder, SequenceTagger, shard_files
+from shard_kinds import rewrite, with_array
+from structune import Ranker, RNAFolder, SequenceTagger, shard_files
 from structune.datasets import simulate_hmm
 from structune.errors import DataError
-from structune.shard_files import ShardWriter, open_shards, write_shard, write_shards
+from structune.shard_files import ShardWriter, open_shards, write_shards
 
 NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
 
@@ -81,17 +82,36 @@ def test_whole_folds_are_held_out(folder):
 
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
-    model, whole = SequenceTagger()._encoded(*sentences())
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
     writer = ShardWriter(tmp_path / "f", n_folds=2)
     for piece in (slice(0, 1), slice(1, 30), slice(30, 60)):
         writer.add(whole.take(piece))
     data = writer.finish(model)
     assert len(data) == 60
     assert data.fold == (0, 0, 1, 0, 1)
+    assert [sum(data.n_examples[k] for k in range(5) if data.fold[k] == fold) for fold in (0, 1)] == [30, 30]
     expected = SequenceTagger(tolerance=1e-8).fit(*sentences())
     assert_allclose(
         SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
     )
+
+
+def test_groups_stay_together(tmp_path):
+    """In one fold, in every batch."""
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    groups = [f"family {k % 7}" for k in range(60)]
+    writer = ShardWriter(tmp_path / "f", n_folds=3)
+    for piece in (slice(0, 20), slice(20, 60)):
+        writer.add(replace(whole.take(piece), weights=np.arange(60.0)[piece]), groups[piece])
+    data = writer.finish(model)
+    folds = [{int(w) % 7 for shard in data.of_folds([fold]) for w in shard.weights} for fold in range(3)]
+    assert sorted(map(len, folds)) == [2, 2, 3]
+    assert set.union(*folds) == set(range(7))
+    with pytest.raises(DataError, match="groups of 59 examples, expected 60"):
+        writer.add(whole, groups[1:])
+    written = write_shards(SequenceTagger(), tmp_path / "g", *sentences(), groups=groups, n_folds=3)
+    assert sorted(written.fold) == [0, 1, 2]
+    assert min(written.n_examples) >= 16
 
 
 def test_a_fit_that_fails_leaves_nothing(folder):
@@ -104,6 +124,12 @@ def test_a_fit_that_fails_leaves_nothing(folder):
 def test_a_warm_start(folder):
     tagger = SequenceTagger(warm_start=True).fit(*sentences())
     assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
+
+
+def test_margin_losses_refuse_unknown_labels(tmp_path):
+    write_shards(SequenceTagger(), tmp_path / "f", *sentences(unknown=0.3))
+    with pytest.raises(DataError, match=r"/f: sequence \d+, token \d+: found no single label"):
+        SequenceTagger(loss="margin").fit_shards(tmp_path / "f")
 
 
 def test_shards_pickle_as_their_paths(folder):
@@ -121,8 +147,8 @@ def test_shards_pickle_as_their_paths(folder):
 def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match="not empty"):
         write_shards(SequenceTagger(), folder, *sentences())
-    with pytest.raises(DataError, match="RNAFolder, expected an estimator"):
-        write_shards(RNAFolder(), tmp_path / "f", ["GGAAACC"], ["((...))"])
+    with pytest.raises(DataError, match="Ranker, expected an estimator"):
+        write_shards(Ranker(), tmp_path / "f", [[1.0], [2.0]], [0, 1])
     with pytest.raises(DataError, match=r"no shards\.json"):
         open_shards(tmp_path / "f")
     with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):
@@ -138,7 +164,7 @@ def test_what_is_refused(folder, tmp_path):
 
 
 def test_an_unfinished_folder(tmp_path):
-    _, whole = SequenceTagger()._encoded(*sentences())
+    _, whole, _ = SequenceTagger()._encoded(*sentences())
     ShardWriter(tmp_path / "f").add(whole)
     with pytest.raises(DataError, match="expected a finished folder"):
         SequenceTagger().fit_shards(tmp_path / "f")
@@ -146,6 +172,7 @@ def test_an_unfinished_folder(tmp_path):
 
 HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
 HEADERS += ['{"format": 1, "kind": "tree", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 1, "kind": "chain", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 
 
@@ -176,33 +203,15 @@ ARRAYS = {
 }
 
 
-def rewritten(copied, change):
-    """The first shard with some arrays changed, listed as it is now."""
-    shard = open_shards(copied).shards[0]
-    header = json.loads((copied / "shards.json").read_text())
-    (copied / "shard-00000.bin").unlink()
-    layout = write_shard(copied / "shard-00000.bin", change(shard))
-    header["shards"][0]["layout"] = layout
-    (copied / "shards.json").write_text(json.dumps(header))
-
-
-def with_array(part, path, change):
-    name, _, rest = path.partition(".")
-    old = getattr(part, name)
-    if rest:
-        return replace(part, **{name: with_array(old, rest, change)})
-    return replace(part, **{name: np.asarray(change(old) if callable(change) else change)})
-
-
 def test_a_rewritten_shard_is_the_same(copied):
     expected = SequenceTagger().fit_shards(copied).coef_
-    rewritten(copied, lambda shard: shard)
+    rewrite(copied, lambda shard: shard)
     assert_array_equal(SequenceTagger().fit_shards(copied).coef_, expected)
 
 
 @pytest.mark.parametrize(("name", "k"), [(name, k) for name, of in ARRAYS.items() for k in range(len(of))])
 def test_arrays_that_kernels_must_not_see(copied, name, k):
-    rewritten(copied, lambda shard: with_array(shard, name, ARRAYS[name][k]))
+    rewrite(copied, lambda shard: with_array(shard, name, ARRAYS[name][k]))
     with pytest.raises(DataError, match=r"shard-00000\.bin: the shard is damaged"):
         SequenceTagger().fit_shards(copied)
 
@@ -247,6 +256,13 @@ def test_damaged_files(folder, tmp_path_factory, data):
     file.write_bytes(bytes(content[:cut]))
     with suppress(DataError):
         SequenceTagger(max_iterations=3).fit_shards(copied)
+
+
+def test_the_structure_of_another_kind(copied):
+    header = json.loads((copied / "shards.json").read_text())
+    (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
+    with pytest.raises(DataError, match=r"structure\.structune: found the structure 'chain', expected 'rna'"):
+        SequenceTagger().fit_shards(copied)
 
 
 def test_a_missing_file(copied):

@@ -6,10 +6,10 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,13 @@ from structune.model_files import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
+V = TypeVar("V")
 
 
 class Restored(dict[str, Any]):
-    """A state from a file."""
+    """A state from a file, `source`, which may say anything."""
+
+    source: str | os.PathLike[str] = "checkpoint"
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
         """An array of it, of which kernels trust the length; None stands for any number.
@@ -39,9 +42,42 @@ class Restored(dict[str, Any]):
             if all(n is None or n == size for size, n in sizes) and np.isfinite(found).all():
                 return found
         told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
-        raise ModelFileError(
-            f"checkpoint: found {name!r} {told:.60}, expected finite numbers of shape {shape}"
-        )
+        raise self.refuse(f"found {name!r} {told:.60}, expected finite numbers of shape {shape}")
+
+    def entry(self, name: str, kind: type[V]) -> V:
+        """A part of it that is no array; a whole number may stand for a float.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or of another type.
+        """
+        found: Any = self.get(name)
+        if kind is float and type(found) is int:
+            found = float(found)
+        if type(found) is kind:
+            return found
+        raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {kind.__name__}")
+
+    def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
+        """States within it, by names that must be among some.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or not of states with such names.
+        """
+        found = self.entry(name, dict)
+        if not all(key in among and isinstance(part, dict) for key, part in found.items()):
+            raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
+        parts = {key: Restored(part) for key, part in found.items()}
+        for part in parts.values():
+            part.source = self.source
+        return parts
+
+    def refuse(self, message: str) -> ModelFileError:
+        """The error of the file."""
+        return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
 
 
 class CheckpointWarning(UserWarning):
@@ -124,7 +160,8 @@ class Checkpoint:
             for key, plain in header["states"].items():
                 own = [name for name in arrays if name.startswith(f"{key}/")]
                 more = {name.removeprefix(f"{key}/"): arrays[name] for name in own}
-                self._restored[key] = Restored({**plain, **more})
+                state = self._restored[key] = Restored({**plain, **more})
+                state.source = self.path
             return dict(header["identity"])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None

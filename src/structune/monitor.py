@@ -135,8 +135,10 @@ class Monitor:
         key = f"{_SEARCH} {name}"
         state = self.checkpoint.restored(key)
         if state is not None:
-            self.history[:] = state["history"]
-            self._before = state["seconds"]
+            self.history[:] = state.entry("history", list)
+            self._before = state.entry("seconds", float)
+            if not all(isinstance(record, dict) and "stage" in record for record in self.history):
+                raise state.refuse("found a history that is not one of stages")
         return Kept(state, lambda state: self._keep_search(key, state))
 
     def _keep_search(self, key: str, state: Callable[[], State]) -> None:

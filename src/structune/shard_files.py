@@ -8,7 +8,7 @@ import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.model_files import load
-from structune.structures.base import Shard, split_evenly
+from structune.structures.base import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
-_CLASSES = {"chain": ("structune.structures.chain_shard", "ChainShard")}
+_CLASSES = {
+    "chain": ("structune.structures.chain_shard", "ChainShard"),
+    "rna": ("structune.structures.rna_shard", "RNAShard"),
+    "state-machine": ("structune.structures.machine_shard", "MachineShard"),
+    "orf-graph": ("structune.structures.orf_shard", "OrfShard"),
+    "alignment": ("structune.structures.alignment_shard", "AlignmentShard"),
+}
+_ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")
 _ALIGNMENT = 64
 _MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
 
@@ -66,7 +73,15 @@ class ShardFolder:
     @cached_property
     def model(self) -> Any:
         """An estimator that knows the structure, with weights of zero."""
-        return load(self.path / _MODEL)
+        path = self.path / _MODEL
+        model = load(path)
+        try:
+            kind = model._structure.kind
+        except (DataError, AttributeError):
+            kind = f"of {type(model).__name__}"
+        if kind != self.kind:
+            raise DataError(f"{path}: found the structure {kind!r}, expected {self.kind!r}")
+        return model
 
     @cached_property
     def shards(self) -> list[Any]:
@@ -76,8 +91,10 @@ class ShardFolder:
             path = self.path / _name(k)
             shard = open_shard(path, self.kind, self.layout[k])
             try:
+                check_finite("weights", shard.weights, (shard.weights.size,))
+                check_weights(shard.weights, shard.weights.size)
                 structure.check_shard(shard)
-            except (DataError, IndexError, AttributeError) as error:
+            except (ValueError, IndexError, AttributeError, TypeError) as error:
                 raise DataError(f"{path}: the shard is damaged: {error}") from None
             if (len(shard), shard.n_parts) != (n_examples, n_parts):
                 raise DataError(f"{path}: not the shard that the folder lists")
@@ -120,15 +137,45 @@ class ShardWriter:
             raise DataError(f"{self.path}: found a folder that is not empty, expected a new one")
         self._n_folds, self._rng = n_folds, np.random.default_rng(random_state)
         self._listed: list[dict[str, Any]] = []
+        self._n_dealt = 0
+        self._fold_of: dict[Any, int] = {}  # of groups
 
-    def add(self, batch: Shard) -> None:
-        """Deal the examples of a batch out to shards."""
-        fold = self._rng.permutation(np.arange(len(batch)) % self._n_folds)
-        for k in range(min(self._n_folds, len(batch))):
+    def add(self, batch: Shard, groups: Any = None) -> None:
+        """Deal the examples of a batch out to shards.
+
+        Parameters
+        ----------
+        groups : sequence, optional
+            Of each example: those of one group are dealt to one fold, whatever batch they are in.
+
+        Raises
+        ------
+        DataError
+            Groups of another number of examples.
+        """
+        if groups is not None and len(groups) != len(batch):
+            raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
+        fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
+        for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
             of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
             self._listed.append(of_shard)
+
+    @property
+    def n_examples(self) -> int:
+        """That have been written so far."""
+        return sum(listed["examples"] for listed in self._listed)
+
+    def _deal(self, n: int) -> IntArray:
+        """Folds of so many new examples, or groups."""
+        dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
+        return self._rng.permutation(dealt % self._n_folds)
+
+    def _of_groups(self, groups: list[Any]) -> IntArray:
+        new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
+        self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
+        return np.array([self._fold_of[group] for group in groups])
 
     def finish(self, model: Any) -> ShardFolder:
         """Write the structure, that of an estimator, and the list of shards."""
@@ -146,7 +193,7 @@ def write_shards(
     estimator: Any,
     folder: str | os.PathLike[str],
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
@@ -156,12 +203,12 @@ def write_shards(
 
     Parameters
     ----------
-    estimator : SequenceTagger
+    estimator : SequenceTagger, RNAFolder, GeneFinder, ProkaryoticGeneFinder or SequenceAligner
         With the parameters that its structure depends on; it is not fitted.
     folder : path
         New, or empty.
     X, y, **options
-        As its `fit` takes them.
+        As its `fit` takes them. Examples of one of `groups` stay in one fold.
     n_folds, random_state
         As `ShardWriter` takes them.
 
@@ -170,16 +217,21 @@ def write_shards(
     DataError
         What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
     """
-    model, whole = estimator._encoded(X, y, **options)
-    if model._structure.kind not in _CLASSES:
+    if not any(cls.__name__ in _ESTIMATORS for cls in type(estimator).__mro__):
         raise DataError(
             f"found {type(estimator).__name__}, expected an estimator whose examples files can hold: "
-            "SequenceTagger"
+            + ", ".join(_ESTIMATORS)
         )
+    model, whole, groups = estimator._encoded(X, y, **options)
     writer = ShardWriter(folder, n_folds, random_state)
     for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
-        writer.add(whole.take(piece))
+        writer.add(whole.take(piece), None if groups is None else groups[piece])
     return writer.finish(model)
+
+
+def is_shard_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a list of shards, which a folder has once it is finished."""
+    return (Path(path) / _HEADER).is_file()
 
 
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
@@ -195,7 +247,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         header = json.loads((path / _HEADER).read_text())
         version, kind, listed = header["format"], str(header["kind"]), list(header["shards"])
         fold, n_examples, n_parts = (
-            tuple(int(one[name]) for one in listed) for name in ("fold", "examples", "parts")
+            tuple(operator.index(one[name]) for one in listed) for name in ("fold", "examples", "parts")
         )
         layout = tuple([(str(name), tuple(where)) for name, where in one["layout"]] for one in listed)
     except FileNotFoundError:
@@ -261,13 +313,16 @@ def _arrays(part: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
 
 def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
     """A dataclass from the arrays that `_arrays` named."""
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     return cls(**{
         field.name: _assembled(hints[field.name], arrays, f"{prefix}{field.name}.")
         if is_dataclass(hints[field.name])
         else arrays[prefix + field.name]
         for field in fields(cls)
     })  # fmt: skip
+
+
+_hints = cache(get_type_hints)
 
 
 def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:

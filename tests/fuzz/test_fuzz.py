@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fuzz_targets
-from fuzz_targets import MODELS, READERS, Target, UndocumentedError, outcome
+from fuzz_targets import FOLDERS, MODELS, READERS, STATES, Target, UndocumentedError, outcome
 from mutations import mutate_bytes, parsed
 from structune.errors import DataError
 
@@ -46,6 +46,18 @@ def test_mutated_data(name, scratch):
     target = used(READERS[name], scratch)
 
     @settings(max_examples=250, database=None)
+    @given(randoms)
+    def check(source):
+        outcome(target, target.case(source), scratch)
+
+    check()
+
+
+@pytest.mark.parametrize("name", [*FOLDERS, *STATES])
+def test_mutated_work(name, scratch):
+    target = used((FOLDERS | STATES)[name], scratch)
+
+    @settings(max_examples=int(200 * target.share), database=None)
     @given(randoms)
     def check(source):
         outcome(target, target.case(source), scratch)

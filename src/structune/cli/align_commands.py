@@ -104,6 +104,33 @@ def tune(
     raise typer.Exit(run(Request(train, model, most_pairs, test, plot, report=report), settings))
 
 
+def shard(
+    train: align_opt.TrainFiles,
+    folder: opt.ShardFolder,
+    features: align_opt.Features = align_opt.FeatureSet.full,
+    band: align_opt.Band = None,
+    most_pairs: align_opt.MostPairs = None,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
+) -> None:
+    """Encode alignments as a folder that train and tune can read.
+
+    What lies in the folder is mapped into memory when it is needed. Features and the band are those given
+    here. Pairs of one alignment are held out together.
+
+    \b
+    Example:
+      structune shard align families/ shards/ --most-pairs 3
+      structune tune align shards/ --model aligner.structune
+    """
+    from structune.cli.example_sharding import shard_alignments
+    from structune.cli.shard_data import Target
+    from structune.estimators.aligner import SequenceAligner
+
+    aligner = SequenceAligner(**_space(align_opt.Loss.log, features, None, band))
+    shard_alignments(train, most_pairs, aligner, Target(folder, folds, seed))
+
+
 def evaluate(
     model: align_opt.ModelArgument,
     files: align_opt.TestFiles,

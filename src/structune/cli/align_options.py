@@ -53,7 +53,8 @@ TrainFiles = Annotated[
         metavar="TRAIN",
         help="Alignments in FASTA, A2M, Clustal or Stockholm, also .gz, or folders of such files. Each two "
         "rows of an alignment are an example; where there are residues in lower case, only the columns of "
-        "two residues in upper case are known to be right.",
+        "two residues in upper case are known to be right. For train and tune also a folder that "
+        "shard wrote.",
     ),
 ]
 TestFile = Annotated[

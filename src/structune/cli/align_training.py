@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,10 @@ from typing import Any
 from structune.cli import reports
 from structune.cli.align_data import Aligned, read_aligned
 from structune.cli.align_evaluation import evaluate
+from structune.cli.shard_data import described, sharded
 from structune.estimators.aligner import SequenceAligner
+
+_Data = tuple[Callable[[SequenceAligner], SequenceAligner], str]  # how to fit it, and what it is
 
 
 @dataclass(frozen=True)
@@ -30,18 +33,28 @@ class Request:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code. Pairs of one alignment are held out together."""
     reports.check_targets([request.model], [request.plot], request.report)
-    data = read_aligned(request.train, request.most_pairs, settings.get("random_state", 0))
+    shards = sharded(request.train, **{"most-pairs": request.most_pairs, "band": settings["band"]})
+    fit, told = _of_shards(shards) if shards else _of_files(request, settings["random_state"])
     test = None if request.test is None else read_aligned(request.test)
-    several = len(set(data.families)) > 1
     start = time.perf_counter()
     with reports.short_warnings():
         aligner = SequenceAligner(**settings)
-        aligner.fit(data.pairs, data.rows, groups=data.families if several else None)
+        fit(aligner)
     seconds = time.perf_counter() - start
     reports.check_begun(aligner)
     reports.save(aligner, request.model)
     evaluated = None if test is None else partial(evaluate, aligner, test)
-    return reports.finish(aligner, [("data", _described(data))], seconds, request, evaluated)
+    return reports.finish(aligner, [("data", told)], seconds, request, evaluated)
+
+
+def _of_shards(path: Path) -> _Data:
+    return lambda aligner: aligner.fit_shards(path), described(path, "residues")
+
+
+def _of_files(request: Request, seed: int) -> _Data:
+    data = read_aligned(request.train, request.most_pairs, seed)
+    groups = data.families if len(set(data.families)) > 1 else None
+    return lambda aligner: aligner.fit(data.pairs, data.rows, groups=groups), _described(data)
 
 
 def _described(data: Aligned) -> str:

@@ -64,6 +64,21 @@ Example:
   structune evaluate genes genes.structune test.gb
 """
 
+_SHARD = """Encode examples that are larger than memory as a folder that train and tune can read.
+
+`rna` encodes RNA structures; `align` alignments; `genes` genes, and `prokaryotic-genes` those of bacteria and
+archaea; `tagger`, a word that may be left out, a column file. Each has its own options: see `structune shard
+rna --help` and the like. Random parts of the examples go to files of their own, which tuning can hold out.
+
+\b
+Example:
+  structune shard train.txt shards/
+  structune shard rna train.dbn shards/
+  structune shard align families/ shards/
+  structune shard genes genes.gb shards/
+  structune shard prokaryotic-genes *.gbff.gz shards/
+"""
+
 app = typer.Typer(cls=Commands, **SETTINGS)
 
 
@@ -87,7 +102,7 @@ def root(
     bacteria and archaea. `predict` labels new text with a tagger, `fold` gives the structures of RNA
     sequences, with the model that comes with structune or with your own, `rank` sorts the documents of
     queries, `align` aligns proteins two by two, and `genes` finds the genes of a genome. `shard` encodes
-    column files that are larger than memory.
+    examples that are larger than memory.
 
     Results go to standard output, progress and errors to standard error.
 
@@ -118,7 +133,7 @@ def _add(name: str, help: str) -> None:
 _add("train", _TRAIN)
 _add("tune", _TUNE)
 _add("evaluate", _EVALUATE)
-app.command()(tagger_commands.shard)
+_add("shard", _SHARD)
 app.command()(tagger_commands.predict)
 app.command()(rna_commands.fold)
 app.command()(rank_commands.rank)

@@ -125,6 +125,37 @@ def tune(
     raise typer.Exit(run(request, GeneFinder(**settings)))
 
 
+def shard(
+    train: gene_opt.TrainFiles,
+    folder: opt.ShardFolder,
+    sequences: gene_opt.Sequences = None,
+    features: gene_opt.Features = gene_opt.FeatureSet.full,
+    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
+    donors: gene_opt.Donors = ["GT"],  # noqa: B006
+    flank: gene_opt.Flank = 1000,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Encode annotated sequences that are larger than memory as a folder that train and tune can read.
+
+    The files are read twice, some sequences at a time: for the lengths of introns, and to encode the genes.
+    What lies in the folder is mapped into memory when it is needed. Features, strands and donors are those
+    given here.
+
+    \b
+    Example:
+      structune shard genes genes.gff3 shards/ --sequences genome.fa
+      structune tune genes shards/ --model genes.structune
+    """
+    from structune.cli.example_sharding import shard_genes
+    from structune.cli.shard_data import Target
+    from structune.estimators.gene_finder import GeneFinder
+
+    finder = GeneFinder(**_model(opt.Loss.log, features, strands, donors, flank))
+    shard_genes(train, sequences, finder, Target(folder, folds, seed), quiet)
+
+
 def evaluate(
     model: gene_opt.ModelOrPrediction,
     annotations: gene_opt.Annotations,

@@ -28,7 +28,7 @@ TrainFiles = Annotated[
     typer.Argument(
         metavar="ANNOTATION",
         help="Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 with "
-        "--sequences; also .gz.",
+        "--sequences; also .gz. For train and tune also a folder that shard wrote.",
     ),
 ]
 Sequences = Annotated[

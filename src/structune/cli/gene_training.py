@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from structune.cli import reports
+from structune.cli import reports, shard_data
 from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
 from structune.formats import AnnotatedSequence
@@ -30,16 +30,21 @@ class Request:
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot], request.report)
-    data = list(read_annotated(request.train, request.sequences))
+    shards = shard_data.sharded(request.train, sequences=request.sequences)
+    data = [] if shards else list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()
     with reports.short_warnings():
-        finder.fit(data)
+        if shards:
+            finder.fit_shards(shards)
+        else:
+            finder.fit(data)
     seconds = time.perf_counter() - start
     reports.check_begun(finder)
     reports.save(finder, request.model)
+    told = shard_data.described(shards, "bases") if shards else described(data)
     evaluated = partial(evaluate, finder, test) if test else None
-    return reports.finish(finder, [("data", described(data))], seconds, request, evaluated)
+    return reports.finish(finder, [("data", told)], seconds, request, evaluated)
 
 
 def described(data: Sequence[AnnotatedSequence]) -> str:

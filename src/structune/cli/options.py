@@ -71,6 +71,9 @@ TrainData = Annotated[
         help="Column file: a token a line, a blank line after each sentence. Or a folder that shard wrote.",
     ),
 ]
+ShardFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the shards.")]
+ShardFolds = Annotated[int, typer.Option(min=2, help="Random parts, of which tuning can hold some out.")]
+ShardSeed = Annotated[int, typer.Option(min=0, help="Of the random parts.")]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
 ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
 Columns = Annotated[

@@ -126,3 +126,30 @@ def tune(
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     )
     raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot, report=report), finder))
+
+
+def shard(
+    train: gene_opt.TrainFiles,
+    folder: opt.ShardFolder,
+    sequences: gene_opt.Sequences = None,
+    code: gene_opt.Code = 11,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Encode genomes that are larger than memory as a folder that train and tune can read.
+
+    The files are read some sequences at a time. What lies in the folder is mapped into memory when it is
+    needed. The genetic code is the one given here.
+
+    \b
+    Example:
+      structune shard prokaryotic-genes *.gbff.gz shards/
+      structune tune prokaryotic-genes shards/ --model genes.structune
+    """
+    from structune.cli.example_sharding import shard_genes
+    from structune.cli.shard_data import Target
+    from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
+
+    target = Target(folder, folds, seed)
+    shard_genes(train, sequences, ProkaryoticGeneFinder(code=code), target, quiet)

@@ -72,14 +72,7 @@ def tune(
     noncanonical: rna.Noncanonical = False,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,
-    families: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with a line for each sequence, its name and its family, separated by a tab. Families "
-            "stay on one side of held-out splits.",
-            show_default=False,
-        ),
-    ] = None,
+    families: rna.Families = None,
     test: rna.TestFile = None,
     plot: opt.TuningPlot = None,
     report: opt.Report = None,
@@ -117,6 +110,35 @@ def tune(
         "random_state": seed,
     }
     raise typer.Exit(run(Request(train, model, test, plot, families, report=report), settings))
+
+
+def shard(
+    train: rna.TrainFiles,
+    folder: opt.ShardFolder,
+    features: rna.Features = rna.FeatureSet.contrafold,
+    outside: rna.OutsideOption = rna.Outside.skip,
+    min_hairpin: rna.MinHairpin = 3,
+    noncanonical: rna.Noncanonical = False,
+    families: rna.Families = None,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
+) -> None:
+    """Encode RNA sequences with structures as a folder that train and tune can read.
+
+    What lies in the folder is mapped into memory when it is needed. Features and the space of structures
+    are those given here.
+
+    \b
+    Example:
+      structune shard rna train.dbn more/ shards/ --families families.tsv
+      structune tune rna shards/ --model rna.structune
+    """
+    from structune.cli.example_sharding import shard_rna
+    from structune.cli.shard_data import Target
+    from structune.estimators.folder import RNAFolder
+
+    settings = _space(features, rna.Groups.kind, outside, min_hairpin, noncanonical)
+    shard_rna(train, families, RNAFolder(**settings), Target(folder, folds, seed))
 
 
 def evaluate(

@@ -53,7 +53,15 @@ TrainFiles = Annotated[
     typer.Argument(
         metavar="TRAIN",
         help="Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or "
-        "folders of such files.",
+        "folders of such files. For train and tune also a folder that shard wrote.",
+    ),
+]
+Families = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with a line for each sequence, its name and its family, separated by a tab. Families "
+        "stay on one side of held-out splits.",
+        show_default=False,
     ),
 ]
 TestFile = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from structune.cli import reports
 from structune.cli.rna_data import Example, read_families, read_with_structures
 from structune.cli.rna_evaluation import evaluate
+from structune.cli.shard_data import described, sharded
 from structune.cli.tables import names_table, print_tables
 from structune.errors import DataError
 from structune.estimators.folder import RNAFolder
@@ -21,6 +22,7 @@ from structune.structures.base import Groups
 from structune.structures.rna import RNA
 
 _MOST_NAMED = 20
+_Data = tuple[Callable[[RNAFolder], RNAFolder], list[tuple[str, str]]]  # how to fit it, and what it is
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,13 @@ class _LeftOut:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot], request.report)
-    examples = read_with_structures(request.train)
-    families = None if request.families is None else read_families(request.families, examples)
+    shards = sharded(request.train, families=request.families)
+    fit, data = _of_shards(shards) if shards else _of_files(request, settings)
     test = None if request.test is None else read_with_structures([request.test])
     folder = RNAFolder(**settings)
-    left_out = _left_out(_rna(settings), examples, folder.outside)
-    left_out.show()
     start = time.perf_counter()
     with reports.short_warnings(OutsideSpaceWarning):
-        sequences = [example.record.sequence for example in examples]
-        folder.fit(sequences, [example.structure for example in examples], groups=families)
+        fit(folder)
     seconds = time.perf_counter() - start
     reports.check_begun(folder)
     reports.save(folder, request.model)
@@ -77,7 +76,26 @@ def run(request: Request, settings: Mapping[str, Any]) -> int:
     if test is not None:
         alone = folder.set_params(n_jobs=1)
         evaluated = partial(evaluate, alone, test, n_jobs=settings["n_jobs"], quiet=not folder.verbose)
-    return reports.finish(folder, [*_data(examples), *left_out.rows()], seconds, request, evaluated)
+    return reports.finish(folder, data, seconds, request, evaluated)
+
+
+def _of_shards(path: Path) -> _Data:
+    return lambda folder: folder.fit_shards(path), [("data", described(path, "bases"))]
+
+
+def _of_files(request: Request, settings: Mapping[str, Any]) -> _Data:
+    """Tells what is left out."""
+    examples = read_with_structures(request.train)
+    families = None if request.families is None else read_families(request.families, examples)
+    left_out = _left_out(_rna(settings), examples, settings["outside"])
+    left_out.show()
+    sequences = [example.record.sequence for example in examples]
+    structures = [example.structure for example in examples]
+
+    def fit(folder: RNAFolder) -> RNAFolder:
+        return folder.fit(sequences, structures, groups=families)
+
+    return fit, [*_data(examples), *left_out.rows()]
 
 
 def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:

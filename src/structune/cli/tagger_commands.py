@@ -108,16 +108,13 @@ def tune(
 
 def shard(
     train: opt.TrainFile,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the shards.")],
+    folder: opt.ShardFolder,
     columns: opt.Columns = None,
     templates: opt.Templates = None,
     forbidden: opt.Forbidden = None,
     states: opt.StatesOption = opt.States.seen,
-    folds: Annotated[
-        int,
-        typer.Option(min=2, help="Random parts, of which tuning can hold some out."),
-    ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random parts.")] = 0,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
     quiet: opt.Quiet = False,
 ) -> None:
     """Encode a column file that is larger than memory as a folder that train and tune can read.
@@ -130,9 +127,11 @@ def shard(
       structune shard train.txt shards/
       structune tune shards/ --model chunker.structune
     """
+    from structune.cli.shard_data import Target
     from structune.cli.sharding import Request, run
 
-    run(Request(train, folder, columns, templates, folds, seed), _rules(forbidden, states), quiet)
+    target = Target(folder, folds, seed)
+    run(Request(train, columns, templates), target, _rules(forbidden, states), quiet)
 
 
 def predict(

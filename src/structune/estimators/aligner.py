@@ -222,18 +222,18 @@ class SequenceAligner(StructuredEstimator):
             raise DataError("the training set is empty: expected at least one pair")
         alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band)
         shard = alignment.encode(X, y, sample_weight)
-        self._check_known(shard, loss)
+        self._check_known([shard], loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
         self.alignment_ = alignment
         return self
 
-    def _check_known(self, shard: AlignmentShard, loss: Loss) -> None:
-        if not (shard.whole.any() or shard.scored.any()):
+    def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
+        if not any(shard.whole.any() or shard.scored.any() for shard in shards):
             raise DataError(
                 "found no known match: columns with a residue in lower case are not known, expected some "
                 "of two residues in upper case"
             )
-        if loss.name == "margin" and shard.partial:
+        if loss.name == "margin" and any(shard.partial for shard in shards):
             raise DataError(
                 "found alignments known in part, which have no score for loss='margin': expected "
                 "loss='equivalent'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
@@ -150,8 +150,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         """Learn from a folder of encoded examples, which may be larger than memory.
 
-        Features and labels are those of the folder, whatever the parameters here say of them. Tuning holds
-        out whole shards.
+        Features, labels and the space of outputs are those of the folder, whatever the parameters here say of
+        them. Tuning holds out whole shards.
 
         Parameters
         ----------
@@ -161,34 +161,38 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         Raises
         ------
         DataError
-            A folder that is damaged, or that was written for another estimator.
+            A folder that is damaged, or that was written for another estimator; labels that are not known,
+            where the loss needs them.
         """
         data = open_shards(folder)
         if type(data.model) is not type(self):
             raise DataError(
                 f"{folder}: found examples of {type(data.model).__name__}, expected {type(self).__name__}"
             )
-        structure = data.model._structure
-        start = self._start(structure)
-        self._learn(structure, self._make_loss(), data, start, None)
+        structure, shards, loss = data.model._structure, data.shards, self._make_loss()
+        try:
+            self._check_known(shards, loss)
+        except DataError as error:
+            raise DataError(f"{folder}: {error}") from None
+        self._learn(structure, loss, data, self._start(structure), None)
         for name, value in vars(data.model).items():
             if name.endswith("_") and name not in _LEARNED:
                 setattr(self, name, value)
         return self
 
-    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard]:
-        """A model with the structure of training examples and weights of zero, and the examples encoded."""
-        taken: list[Shard] = []
+    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard, Any]:
+        """A model of training examples and weights of zero; the examples encoded, and their groups."""
+        taken: list[tuple[Shard, Any]] = []
 
-        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, _: Any) -> TuningResult:
-            taken.append(shard)
+        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, of: Any) -> TuningResult:
+            taken.append((shard, of))
             return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
 
         model = clone(self)
         model._learner = take
         model.fit(X, y, **options)
         del model._learner
-        return model, taken[0]
+        return model, *taken[0]
 
     def _learn(
         self,
@@ -256,6 +260,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
         """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
         return problem
+
+    def _check_known(self, shards: Sequence[Any], loss: Loss) -> None:
+        """Refuse outputs that are known in part where the loss needs them whole."""
 
     def _make_loss(self) -> Loss:
         """The loss that was asked for by name, or given."""

@@ -26,6 +26,7 @@ from structune.structures.base import FloatArray, IntArray, check_weights
 from structune.structures.rna import RNA
 from structune.structures.rna_constraints import Constraints
 from structune.structures.rna_shard import RNAShard
+from structune.structures.rna_space import dot_bracket
 from structune.tuning.problem import Tuner
 
 
@@ -498,10 +499,7 @@ def _checked_gammas(gammas: Iterable[float]) -> list[float]:
 
 def _dot_brackets(partners: IntArray, offsets: IntArray) -> list[str]:
     """Structures in dot-bracket notation, from the partners of all bases."""
-    here = np.arange(partners.size) - np.repeat(offsets[:-1], np.diff(offsets))
-    marks = np.where(partners < 0, b".", np.where(partners > here, b"(", b")"))
-    text = marks.tobytes().decode()
-    return [text[a:b] for a, b in pairwise(offsets.tolist())]
+    return [dot_bracket(partners[a:b]) for a, b in pairwise(offsets.tolist())]
 
 
 def _rows(partners: IntArray) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from structune.formats.gene_checks import coding_problems
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 from structune.structures.base import FloatArray, IntArray
 
+Blocks = Callable[[], Iterable[Sequence[AnnotatedSequence]]]
 _CODON = 3
 AS_DNA = str.maketrans("Uu", "Tt")
 
@@ -31,12 +32,17 @@ class Examples:
 
     def report(self) -> None:
         """Warn of what was left out; raise `DataError` if nothing is left."""
-        if not self.sequences:
-            reason = f": {skipped_text(self.skipped)}" if self.skipped else ""
-            raise DataError(f"found no gene to learn from{reason}")
-        if self.skipped:
-            text = f"skipped {len(self.skipped)} genes: {skipped_text(self.skipped)}"
-            warnings.warn(text, SkippedGenesWarning, stacklevel=3)
+        report(len(self.sequences), self.skipped, stacklevel=4)
+
+
+def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> None:
+    """Warn of genes that were left out; raise `DataError` if there is no example."""
+    if not n_examples:
+        reason = f": {skipped_text(skipped)}" if skipped else ""
+        raise DataError(f"found no gene to learn from{reason}")
+    if skipped:
+        text = f"skipped {len(skipped)} genes: {skipped_text(skipped)}"
+        warnings.warn(text, SkippedGenesWarning, stacklevel=stacklevel)
 
 
 @dataclass
@@ -56,6 +62,11 @@ class GeneExamples(Examples):
 
     transcripts: list[Transcript] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def introns(self) -> list[int]:
+        """Lengths of all introns."""
+        return [b - a for t in self.transcripts for a, b in t.introns]
 
     def parts(self, tracks: Sequence[FloatArray]) -> list[FloatArray]:
         """What belongs to each example of an array for each annotated sequence."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
-from structune.estimators.gene_examples import cut_examples
+from structune.estimators.gene_examples import Blocks, GeneExamples, cut_examples, report
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
-from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
+from structune.formats.gene_record import AnnotatedSequence, Exons, Skipped, Transcript
 from structune.losses import Loss
+from structune.shard_files import ShardFolder, ShardWriter
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray
 from structune.structures.gene_paths import gene_path, path_genes
@@ -96,6 +98,8 @@ class GeneFinder(StructuredEstimator):
         Training genes that were left out, and why.
     machine_ : StateMachine
         The structure.
+    options_ : dict
+        Features, strands and donors that it was made with.
     constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
         With `constraints`: what `gamma` bounds, and the multipliers of its excess.
     history_ : list of dict
@@ -203,28 +207,68 @@ class GeneFinder(StructuredEstimator):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
-        if not isinstance(self.flank, int | np.integer) or self.flank < 0:
-            raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
         loss, annotated = self._make_loss(), annotated_sequences(X, y)
-        strands = "+-" if self.strands == "both" else "+"
-        gene_weights(self.features, self.strands, self.donors)  # refuses wrong options
-        examples = cut_examples(annotated, self.flank, strands, self.donors)
+        examples = self._examples(annotated)
         examples.report()
-        introns = intron_lengths([b - a for t in examples.transcripts for a, b in t.introns])
         values = _checked_tracks(tracks, annotated)
+        introns = intron_lengths(examples.introns)
         machine = self._machine(introns, 0 if values is None else values[0].shape[1])
-        paths = [
-            gene_path(machine.machine, sequence, [t])
-            for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
-        ]
         source = [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
         parts = None if values is None else examples.parts(values)
-        shard = machine.encode(_inputs(examples.sequences, parts), paths, weights)
+        shard = _encode(machine, examples, parts, weights)
         self._learn(machine, loss, shard, self._start(machine), kept)
-        self.machine_, self.introns_, self.skipped_ = machine, introns, examples.skipped
+        self._keep_machine(machine, introns)
+        self.skipped_ = examples.skipped
         return self
+
+    def _examples(self, annotated: Iterable[AnnotatedSequence]) -> GeneExamples:
+        if not isinstance(self.flank, int | np.integer) or self.flank < 0:
+            raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
+        gene_weights(self.features, self.strands, self.donors)  # refuses wrong options
+        return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
+
+    def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
+        """Write a folder of shards of more annotated sequences than memory holds.
+
+        Parameters
+        ----------
+        blocks : function without arguments
+            Gives lists of AnnotatedSequence; it is called twice, first for the lengths of introns.
+        writer : ShardWriter
+
+        Raises
+        ------
+        DataError
+            As `fit`.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            As `fit`.
+        """
+        introns, skipped = list[int](), list[Skipped]()
+        for block in blocks():
+            examples = self._examples(annotated_sequences(block, None))
+            introns += examples.introns
+            skipped += examples.skipped
+        lengths = intron_lengths(introns)
+        machine = self._machine(lengths, 0)
+        for block in blocks():
+            if (examples := self._examples(block)).sequences:
+                writer.add(_encode(machine, examples))
+        report(writer.n_examples, skipped)
+        model = clone(self)
+        model._import(np.zeros(machine.n_weights))
+        model._keep_machine(machine, lengths)
+        model.skipped_ = skipped
+        return writer.finish(model)
+
+    def _keep_machine(self, machine: StateMachine, introns: tuple[int, int]) -> None:
+        """Keep it with the parameters that it was made by, which may be others in the next fit."""
+        self.machine_, self.introns_ = machine, introns
+        self.options_ = {"features": self.features, "strands": self.strands, "donors": list(self.donors)}
 
     def _machine(self, introns: tuple[int, int], n_tracks: int) -> StateMachine:
         introns = introns if self.features == "full" else (introns[0], introns[0])
@@ -295,14 +339,8 @@ class GeneFinder(StructuredEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        header = {
-            "features": self.features,
-            "strands": self.strands,
-            "donors": list(self.donors),
-            "introns": list(self.introns_),
-            "n_tracks": self.machine_.weights.n_tracks,
-        }
-        return {"genes": header}, pack_names("weight", self.machine_.weight_names())
+        more = {"introns": list(self.introns_), "n_tracks": self.machine_.weights.n_tracks}
+        return {"genes": self.options_ | more}, pack_names("weight", self.machine_.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
@@ -318,7 +356,8 @@ class GeneFinder(StructuredEstimator):
             raise ModelFileError("the weights are those of another gene model")
         unpack_fit(finder, machine.n_weights, header, arrays)
         finder.set_params(**kinds)
-        finder.machine_, finder.introns_, finder.skipped_ = machine, introns, []
+        finder._keep_machine(machine, introns)
+        finder.skipped_ = []
         return finder
 
 
@@ -344,6 +383,19 @@ def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list
         if not np.isfinite(track).all():
             raise DataError(f"{sequence.name}: found a track that is not finite")
     return values
+
+
+def _encode(
+    machine: StateMachine,
+    examples: GeneExamples,
+    tracks: list[FloatArray] | None = None,
+    weights: FloatArray | None = None,
+) -> MachineShard:
+    paths = [
+        gene_path(machine.machine, sequence, [t])
+        for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
+    ]
+    return machine.encode(_inputs(examples.sequences, tracks), paths, weights)  # type: ignore[no-any-return]
 
 
 def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:

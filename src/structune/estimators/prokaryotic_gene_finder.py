@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import ModelFileError
 from structune.estimators.base import StructuredEstimator
 from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.estimators.gene_examples import Blocks, report
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.estimators.orf_examples import cut_genomes
 from structune.executors import make_executor
-from structune.formats.gene_record import AnnotatedSequence, Transcript
+from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.losses import Loss
 from structune.model_files import load_shipped
+from structune.shard_files import ShardFolder, ShardWriter
 from structune.solvers.solution import TOLERANCE
 from structune.structures.base import FloatArray, Groups
 from structune.structures.orf_graph import OrfGraph
@@ -178,6 +181,37 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         self.graph_, self.skipped_ = graph, examples.skipped
         return self
 
+    def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
+        """Write a folder of shards of more annotated sequences than memory holds.
+
+        Parameters
+        ----------
+        blocks : function without arguments
+            Gives lists of AnnotatedSequence.
+        writer : ShardWriter
+
+        Raises
+        ------
+        DataError
+            As `fit`.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            As `fit`.
+        """
+        graph, skipped = self._graph(), list[Skipped]()
+        for block in blocks():
+            examples = cut_genomes(annotated_sequences(block, None), graph.rules)
+            skipped += examples.skipped
+            if examples.sequences:
+                writer.add(graph.encode(examples.sequences, examples.genes))
+        report(writer.n_examples, skipped)
+        model = clone(self)
+        model._import(np.zeros(graph.n_weights))
+        model.graph_, model.skipped_ = graph, skipped
+        return writer.finish(model)
+
     def _graph(self) -> OrfGraph:
         return OrfGraph(OrfRules(self.code))
 
@@ -258,7 +292,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         return finder.set_params(n_jobs=-1)  # type: ignore[no-any-return]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        return {"genes": {"code": self.code}}, pack_names("weight", self.graph_.weight_names())
+        return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:

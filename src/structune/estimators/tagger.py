@@ -207,11 +207,14 @@ class SequenceTagger(StructuredEstimator):
             forbidden=self.forbidden,
         )
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
-        if isinstance(loss, MaximumLoss):
-            _check_known(shard)
+        self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
         return self
+
+    def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
+        for shard in shards if isinstance(loss, MaximumLoss) else ():
+            _check_known(shard)
 
     @property
     def _structure(self) -> Chain:

@@ -89,8 +89,8 @@ def choose_priors(
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")
     state = kept.state or Restored(chosen={})
-    for node, (gamma, factor) in state["chosen"].items():
-        chosen[node] = NodePrior(precision, gamma, factor)
+    for node, part in state.parts("chosen", tree.nodes).items():
+        chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
         weights[node] = [state.array(f"{node} {k}", precision.size) for k in range(len(splits))]
     learned = {node for train, _ in splits for node in train}
     levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]
@@ -125,7 +125,10 @@ def choose_priors(
 def _state(chosen: Mapping[str, NodePrior], weights: Mapping[Any, Sequence[FloatArray]]) -> State:
     """What has been chosen so far."""
     arrays = {f"{node} {k}": w for node, of in weights.items() for k, w in enumerate(of)}
-    return {"chosen": {node: [prior.gamma, prior.factor] for node, prior in chosen.items()}, **arrays}
+    return {
+        "chosen": {n: {"gamma": prior.gamma, "factor": prior.factor} for n, prior in chosen.items()},
+        **arrays,
+    }
 
 
 def _risks_of(node: str, split: tuple[Mapping[str, Risk], Mapping[str, Risk]]) -> tuple[Risk, ...]:

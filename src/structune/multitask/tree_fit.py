@@ -148,13 +148,14 @@ def fit_tree(
     fits: dict[str, Solution] = {}
     kept = monitor.kept_search("tree")
     if kept.state is not None:
-        fits = {node: _solution(node, kept.state, risks[node].n_weights) for node in kept.state["nodes"]}
+        of_nodes = kept.state.parts("nodes", risks)
+        fits = {n: _solution(n, kept.state, part, risks[n].n_weights) for n, part in of_nodes.items()}
     levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
     for nodes in filter(None, levels):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
-        of_nodes = [priors[node] for node in nodes]
-        results = side.map(_fit, range(len(nodes)), of_nodes, parents, shared=(monitor, ends))
+        own = [priors[node] for node in nodes]
+        results = side.map(_fit, range(len(nodes)), own, parents, shared=(monitor, ends))
         for node, found in zip(nodes, results, strict=True):
             fits[node] = found
             monitor.record(
@@ -169,7 +170,7 @@ def fit_tree(
     return fits
 
 
-_NUMBERS = ("objective", "n_evaluations", "status")
+_KEPT: dict[str, type] = {"objective": float, "n_evaluations": int, "status": str}
 
 
 def _state(fits: Mapping[str, Solution]) -> State:
@@ -177,13 +178,14 @@ def _state(fits: Mapping[str, Solution]) -> State:
     arrays = {
         f"{node} {name}": getattr(fit, name) for node, fit in fits.items() for name in ("w", "gradient")
     }
-    nodes = {node: {name: getattr(fit, name) for name in _NUMBERS} for node, fit in fits.items()}
+    nodes = {node: {name: getattr(fit, name) for name in _KEPT} for node, fit in fits.items()}
     return {"nodes": nodes, **arrays}
 
 
-def _solution(node: str, state: Restored, n: int) -> Solution:
+def _solution(node: str, state: Restored, of_node: Restored, n: int) -> Solution:
     w, gradient = (state.array(f"{node} {name}", n) for name in ("w", "gradient"))
-    return Solution(w=w, gradient=gradient, **state["nodes"][node])
+    rest: dict[str, Any] = {name: of_node.entry(name, kind) for name, kind in _KEPT.items()}
+    return Solution(w=w, gradient=gradient, **rest)
 
 
 def _fit(

@@ -67,7 +67,7 @@ class Bundle:
         if state is None:
             return start
         self.planes.restore(state.array("rows", None, start.size), state.array("offsets", None))
-        return state.array("w", start.size) if state["linear"] == digest(risk.linear) else start
+        return state.array("w", start.size) if state.get("linear") == digest(risk.linear) else start
 
     def keep(self, w: FloatArray) -> None:
         """Let a checkpoint have the planes as they are when it is written."""

@@ -59,12 +59,14 @@ def minimize_cccp(
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
     status, first, earlier = "iterations", 0, rounds.kept.state
+    phases = _phases(risk) if risk.partial else [risk]
     if earlier is not None:
-        start, first = earlier.array("w", precision.size), earlier["phase"]
+        start, first = earlier.array("w", precision.size), earlier.entry("phase", int)
+        if not 0 <= first < len(phases):
+            raise earlier.refuse(f"found the phase {first}, expected one of {len(phases)}")
     try:
         if earlier is None and not risk.partial:
             rounds.run(risk.bound(), start, tolerance)
-        phases = _phases(risk) if risk.partial else [risk]
         for k, phase in enumerate(phases[first:], first):
             if risk.partial or earlier is not None:
                 rounds.turn_to(phase, center if start is None else start)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment_best import best
-from structune.structures.alignment_features import FeatureSet, SequenceFeatures
+from structune.structures.alignment_features import LETTERS, FeatureSet, SequenceFeatures
 from structune.structures.alignment_inference import Decoded
 from structune.structures.alignment_matrices import matrix_weights, read_matrix
 from structune.structures.alignment_pair import Forced, Pair
@@ -28,9 +28,12 @@ from structune.structures.base import (
     HessianProduct,
     IntArray,
     Structure,
+    check_finite,
+    check_offsets,
+    check_range,
     check_weights,
 )
-from structune.structures.proteins import Protein, ProteinPair, annotation, as_protein
+from structune.structures.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 _WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
@@ -139,11 +142,7 @@ class Alignment(Structure):
             for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
         ]
         for p, alignment in enumerate(found):
-            m = len(pairs[p][1].residues)
-            if self.feature_set.overhangs == "one":
-                _check_overhangs(alignment, m, p)
-            if self.band is not None:
-                _check_cells(alignment, m, self.band, p)
+            self._check_space(alignment, len(pairs[p][1].residues), p)
         sizes = np.array([part.size for part in letters], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
@@ -156,6 +155,31 @@ class Alignment(Structure):
             np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
             np.array([a.whole for a in found] or [True] * len(inputs), dtype=bool),
         )
+
+    def check_shard(self, shard: AlignmentShard) -> None:
+        n, n_residues, n_sequences = len(shard), shard.letters.size, shard.offsets.size - 1
+        check_offsets(shard.offsets, n_sequences, n_residues)
+        check_range("letters", shard.letters, np.int8, (n_residues,), 0, len(LETTERS))
+        check_finite("annotation", shard.annotation, (n_residues, self.feature_set.n_annotations), MOST)
+        check_range("sequences", shard.sequences, np.int64, (n, 2), 0, n_sequences)
+        n_parts = int(shard.lengths[:, 0].sum())
+        check_offsets(shard.starts, n, n_parts)
+        if not np.array_equal(shard.sizes(), shard.lengths[:, 0]):
+            raise DataError("found other numbers of parts than the first sequences have residues")
+        check_range("partners", shard.partners, np.int64, (n_parts,), -1, n_residues)
+        check_range("scored matches", shard.scored, bool, (n_parts,), 0, 2)
+        check_range("whole alignments", shard.whole, bool, (n,), 0, 2)
+        for p, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            alignment = AlignedPair(shard.partners[a:b], shard.scored[a:b], bool(shard.whole[p]))
+            _check_rising(alignment, int(shard.lengths[p, 1]), p)
+            self._check_space(alignment, int(shard.lengths[p, 1]), p)
+
+    def _check_space(self, alignment: AlignedPair, m: int, p: int) -> None:
+        """Refuse an alignment with the m residues of y that the structure does not have."""
+        if self.feature_set.overhangs == "one":
+            _check_overhangs(alignment, m, p)
+        if self.band is not None:
+            _check_cells(alignment, m, self.band, p)
 
     def _distinct(
         self, pairs: list[tuple[Protein, Protein]]
@@ -356,6 +380,14 @@ def _checked_band(band: int | None) -> int | None:
     if band is not None and (not isinstance(band, Integral) or band < 1):
         raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
     return None if band is None else min(int(band), _WIDEST)
+
+
+def _check_rising(alignment: AlignedPair, m: int, p: int) -> None:
+    """That matches are of residues that there are, in the order of both sequences."""
+    partner, scored = alignment.partner, alignment.scored
+    matched = partner[partner >= 0]
+    if np.any(np.diff(matched) <= 0) or np.any(matched >= m) or np.any(partner[scored] < 0):
+        raise DataError(f"pair {p}: found matches that are not those of an alignment with {m} residues")
 
 
 def _check_cells(alignment: AlignedPair, m: int, band: int, p: int) -> None:

@@ -148,7 +148,10 @@ class Structure(ABC):
         """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
 
     def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if a shard from a file is not sound: kernels trust its indices."""
+        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
+
+        Weights of the examples have been looked at before.
+        """
         raise self._cannot("files of shards")
 
     @abstractmethod
@@ -286,8 +289,19 @@ def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: 
             f"found {what} of type {array.dtype} and shape {array.shape}, "
             f"expected {np.dtype(dtype)} and {shape}"
         )
-    if array.size and not (low <= array.min() and array.max() < high):
-        raise DataError(f"found {what} from {array.min()} to {array.max()}, expected {low} to {high - 1}")
+    values = array.view(np.uint8) if array.dtype == bool else array  # bytes of a file may be any
+    if values.size and not (low <= values.min() and values.max() < high):
+        raise DataError(f"found {what} from {values.min()} to {values.max()}, expected {low} to {high - 1}")
+
+
+def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np.inf) -> None:
+    """Raise `DataError` for an array that is not of finite numbers, within ``+-most``, and of this shape."""
+    if (array.dtype, array.shape) != (np.float64, shape):
+        raise DataError(
+            f"found {what} of type {array.dtype} and shape {array.shape}, expected float64 and {shape}"
+        )
+    if not (np.isfinite(array) & (np.abs(array) <= most)).all():
+        raise DataError(f"found {what} that are not finite, or beyond +-{most}")
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:

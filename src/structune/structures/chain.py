@@ -262,7 +262,6 @@ class Chain(Structure):
 
     def check_shard(self, shard: ChainShard) -> None:
         n, n_tokens = shard.weights.size, len(shard.rows)
-        check_weights(shard.weights, n)
         check_offsets(shard.offsets, n, n_tokens)
         if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
             raise DataError("found an empty sequence, expected at least one token")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,14 @@ from structune.errors import DataError
 from structune.kernels.ribosome_site import ribosome_sites
 from structune.structures.base import Array
 from structune.structures.orf_weights import CONTEXT, OrfWeights
-from structune.structures.orfs import candidates, frame_words, letters_at, reverse_complement
+from structune.structures.orfs import (
+    CODON,
+    OrfRules,
+    candidates,
+    frame_words,
+    letters_at,
+    reverse_complement,
+)
 
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 Letters = NDArray[np.int8]
@@ -76,6 +83,39 @@ def _ends(bounds: Array, n_candidates: Array, n_forward: int, n_frames: int) -> 
         "right_position": right[by_right],
         "right_strand": right_strand[by_right],
     }
+
+
+def check_candidates(parts: Mapping[str, Array], rules: OrfRules) -> None:
+    """Refuse arrays of a sequence that are not those of frames of candidates: all follows from their bounds.
+
+    Raises
+    ------
+    DataError
+    """
+    bounds, counts = parts["bounds"], parts["n_candidates"]
+    ends = np.cumsum(counts)
+    n_forward = len(bounds) - int(np.count_nonzero(parts["reverse"]))
+    n_frames = int(np.searchsorted(ends, n_forward, side="right"))
+    if n_forward not in (0, *ends):
+        raise DataError("found candidates that frames do not share out")
+    first = np.repeat(ends - counts, counts)
+    is_reverse = np.arange(len(bounds)) >= n_forward
+    starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
+    stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
+    lengths, same_frame = stops - starts, np.diff(first) == 0
+    if np.any(lengths % CODON) or np.any(lengths < rules.shortest):
+        raise DataError(f"found candidates that are not whole codons of {rules.shortest} bases or more")
+    if not np.array_equal(stops, stops[first]) or np.any(np.diff(starts)[same_frame] <= 0):
+        raise DataError("found candidates of a frame with several stops, or not in the order of their starts")
+    expected = {
+        "reverse": is_reverse,
+        "n_words": (lengths // CODON - 2)[ends - counts],
+        "skipped": (starts - starts[first]) // CODON,
+        **_ends(bounds, counts, n_forward, n_frames),
+    }
+    for name, array in expected.items():
+        if not np.array_equal(parts[name], array):
+            raise DataError(f"found {name} that are not those of the candidates")
 
 
 def chosen_candidates(parts: dict[str, Array], genes: Iterable[Gene], name: str) -> NDArray[np.int8]:

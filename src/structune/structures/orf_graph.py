@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.kernels import orf_graph as kernels
 from structune.structures.base import Array, FloatArray, Groups, Structure, check_weights
-from structune.structures.orf_encoding import Gene, chosen_candidates, encode_sequence
-from structune.structures.orf_shard import CANDIDATES, OrfShard, join_sequences
+from structune.structures.orf_encoding import Gene, check_candidates, chosen_candidates, encode_sequence
+from structune.structures.orf_shard import CANDIDATES, OrfShard, check_arrays, join_sequences
 from structune.structures.orf_weights import OrfWeights
 from structune.structures.orfs import OrfRules
 from structune.structures.state_machine import encode_letters
@@ -86,6 +86,17 @@ class OrfGraph(Structure):
         shard = join_sequences(parts, self._none, sizes, check_weights(weights, len(parts)))
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
         return shard
+
+    def check_shard(self, shard: OrfShard) -> None:
+        n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
+        check_arrays(shard, n_words, self._none["signals"].shape[1], n_places)
+        names = [f"sequence {s}" for s in range(len(shard))]
+        for s, name in enumerate(names):
+            try:
+                check_candidates(shard.arrays(s), self.rules)
+            except DataError as error:
+                raise DataError(f"{name}: {error}") from None
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
 
     @cached_property
     def _none(self) -> dict[str, Array]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.errors import DataError
 from structune.features.attributes import segment_indices
 from structune.kernels.orf_graph import Ends, Words
-from structune.structures.base import Array, FloatArray, IntArray, Shard
+from structune.structures.base import Array, FloatArray, IntArray, Shard, check_offsets, check_range
 
 WORDS, FRAMES, CANDIDATES, LEFTS, RIGHTS = range(5)  # rows of `OrfShard.offsets`
 _ARRAYS = {
@@ -21,6 +22,8 @@ _ARRAYS = {
     LEFTS: ("left_position", "left_strand", "first_candidate", "last_candidate"),
     RIGHTS: ("right_position", "right_strand"),
 }
+_POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: _ARRAYS[LEFTS], RIGHTS: _ARRAYS[RIGHTS]}
+_MOST_BASES = 1 << 40  # of a sequence: sums of them fit
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,11 @@ class OrfShard(Shard):
         """Where the words, frames, ... of a sequence are."""
         return slice(self.offsets[level, s], self.offsets[level, s + 1])
 
+    def arrays(self, s: int) -> dict[str, Array]:
+        """Those of a sequence, by name."""
+        named = ((name, self.part(s, level)) for level, names in _ARRAYS.items() for name in names)
+        return {name: getattr(self, name)[part] for name, part in named}
+
     def ends(self, s: int) -> Ends:
         """The ends of a sequence's candidates."""
         left, right = self.part(s, LEFTS), self.part(s, RIGHTS)
@@ -113,6 +121,46 @@ class OrfShard(Shard):
             offsets=_offsets(counts),
             **taken,
         )
+
+
+def check_arrays(shard: OrfShard, n_words: int, n_signals: int, n_places: int) -> None:
+    """Refuse arrays of other types or shapes, numbers out of range, and sequences that do not add up.
+
+    Parameters
+    ----------
+    n_words, n_places : int
+        How many numbers words and signals may have.
+    n_signals : int
+        Of a candidate.
+
+    Raises
+    ------
+    DataError
+    """
+    n, offsets = len(shard), shard.offsets
+    if offsets.shape != (len(_ARRAYS), n + 1):
+        raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(_ARRAYS), n + 1)}")
+    sizes = {level: len(getattr(shard, names[0])) for level, names in _ARRAYS.items()}
+    for level, size in sizes.items():
+        check_offsets(offsets[level], n, size)
+    check_range("bases", shard.n_bases, np.int64, (n,), 0, _MOST_BASES)
+    check_range("words", shard.words, np.int16, (sizes[WORDS],), 0, n_words)
+    frames, candidates = (sizes[FRAMES],), (sizes[CANDIDATES],)
+    check_range("numbers of words", shard.n_words, np.int64, frames, 0, sizes[WORDS] + 1)
+    check_range("numbers of candidates", shard.n_candidates, np.int64, frames, 1, sizes[CANDIDATES] + 1)
+    check_range("bounds", shard.bounds, np.int64, (*candidates, 2), 0, _MOST_BASES)
+    check_range("strands", shard.reverse, bool, candidates, 0, 2)
+    check_range("signals", shard.signals, np.uint8, (*candidates, n_signals), 0, n_places)
+    check_range("genes", shard.chosen, np.int8, candidates, 0, 2)
+    for level, names in _POSITIONS.items():
+        for name in names:
+            check_range(name, getattr(shard, name), np.int64, (sizes[level],), 0, _MOST_BASES)
+    for level, counts in ((WORDS, shard.n_words), (CANDIDATES, shard.n_candidates)):
+        sums = np.concatenate(([0], np.cumsum(counts)))
+        if not np.array_equal(sums[offsets[FRAMES]], offsets[level]):
+            raise DataError("found frames that do not add up to their sequences")
+    if np.any(shard.bounds[:, 1] > np.repeat(shard.n_bases, np.diff(offsets[CANDIDATES]))):
+        raise DataError("found a candidate that ends behind its sequence")
 
 
 def join_sequences(

@@ -17,7 +17,7 @@ _SHARES = {
     for states, upper in _DSSP.items()
     for letter in upper + upper.lower()
 }
-_MOST = 1e9  # of a profile: products of more leave the range of what fits
+MOST = 1e9  # of a profile: products of more leave the range of what fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +102,10 @@ def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> 
 def _checked(profile: FloatArray, n: int, name: str) -> FloatArray:
     if profile.ndim != 2 or len(profile) != n or not profile.shape[1]:
         raise DataError(f"{name}: found a profile of shape {profile.shape}, expected ({n}, n_columns)")
-    for k, c in np.argwhere(~(np.abs(profile) <= _MOST))[:1]:
+    for k, c in np.argwhere(~(np.abs(profile) <= MOST))[:1]:
         raise DataError(
             f"{name}: found {profile[k, c]} in column {c} of the profile at residue {k} (from 0), expected a "
-            f"finite number of at most {_MOST:.0e}"
+            f"finite number of at most {MOST:.0e}"
         )
     return profile
 

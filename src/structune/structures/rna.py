@@ -19,11 +19,22 @@ from structune.structures.base import (
     HessianProduct,
     IntArray,
     Structure,
+    check_finite,
+    check_offsets,
+    check_range,
     check_weights,
 )
 from structune.structures.rna_constraints import FORCED, Constraints, as_constraints
 from structune.structures.rna_decoding import Viterbi, centroid_structure, mea_structure, samples
-from structune.structures.rna_features import CANONICAL, LETTERS, N_CELLS, STARTS, feature_set, group_of
+from structune.structures.rna_features import (
+    CANONICAL,
+    LETTERS,
+    N_CELLS,
+    STARTS,
+    UNKNOWN,
+    feature_set,
+    group_of,
+)
 from structune.structures.rna_inference import (
     Counts,
     LogInference,
@@ -34,7 +45,7 @@ from structune.structures.rna_inference import (
 )
 from structune.structures.rna_potentials import Potentials, Scores, with_ends
 from structune.structures.rna_shard import RNAShard
-from structune.structures.rna_space import Offence, offences, parse_sequence, parse_structure
+from structune.structures.rna_space import Offence, check_nested, offences, parse_sequence, parse_structure
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 _MOST_HAIRPIN = 1 << 20  # kernels add it to positions, and do not look for overflows
@@ -140,6 +151,21 @@ class RNA(Structure):
             forced,
             np.arange(len(letters)),
         )
+
+    def check_shard(self, shard: RNAShard) -> None:
+        n, n_bases = len(shard), shard.letters.size
+        check_offsets(shard.offsets, n, n_bases)
+        check_range("letters", shard.letters, np.int8, (n_bases,), 0, UNKNOWN + 1)
+        check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
+        check_offsets(shard.extra_offsets, n, 0)  # examples to learn from have no constraints
+        check_finite("scores of pairs", shard.extra, (0,))
+        check_finite("forced scores", shard.forced, (n,), 0.0)
+        check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            letters, partner = shard.letters[a:b], shard.partners[a:b]
+            check_nested(s, partner)
+            for i, j, reason, _ in offences(letters, partner, self._allowed, self.min_hairpin):
+                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
 
     def _pair_scores(
         self, letters: Sequence[Array], constraints: Sequence[Constraints | str | None]

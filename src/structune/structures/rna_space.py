@@ -67,6 +67,19 @@ def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
     return partner
 
 
+def dot_bracket(partner: IntArray) -> str:
+    """The notation of the partners of bases, -1 for none."""
+    marks = np.where(partner < 0, b".", np.where(partner > np.arange(partner.size), b"(", b")"))
+    return marks.tobytes().decode()
+
+
+def check_nested(s: int, partner: IntArray) -> None:
+    """Refuse partners that are not those of pairs without pseudoknots: read back, they would be others."""
+    pairs = nested_pairs(dot_bracket(partner), f"sequence {s}, base")
+    if not np.array_equal(partners_of(pairs, partner.size), partner):
+        raise DataError(f"sequence {s}: found partners that are not each other's, or not nested")
+
+
 class Offence(NamedTuple):
     """A pair that a model cannot produce, and why.
 

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.kernels.state_machine_paths import open_gates, words
 from structune.structures import machine_inference as inference
-from structune.structures.base import Array, FloatArray, Groups, Structure, check_weights
+from structune.structures.base import (
+    Array,
+    FloatArray,
+    Groups,
+    Structure,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+)
+from structune.structures.machine import LETTERS
 from structune.structures.machine_shard import MachineShard
 from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
@@ -95,6 +105,22 @@ class StateMachine(Structure):
         if outputs is not None:
             self._check_paths(shard)
         return shard
+
+    def check_shard(self, shard: MachineShard) -> None:
+        n, words = shard.letters.size, (0, 4**self.weights.word_length + 1)
+        check_offsets(shard.starts, len(shard), n)
+        check_range("letters", shard.letters, np.int8, (n,), 0, len(LETTERS))
+        check_range("words", shard.words, np.int16, (n,), *words)
+        check_range("words", shard.reverse_words, np.int16, (n,), *words)
+        check_range("gates", shard.gates, np.uint16, (n,), 0, 1 << len(self.machine.gates))
+        check_finite("tracks", shard.tracks, (n, self.weights.n_tracks))
+        check_range("states", shard.paths, np.int8, (n,), 0, len(self.machine.states))
+        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            both, gates = self._read(shard.letters[a:b])
+            own = shard.words[a:b], shard.reverse_words[a:b], shard.gates[a:b]
+            if not all(map(np.array_equal, own, (*both, gates))):
+                raise DataError(f"sequence {s}: found words or gates that are not those of its letters")
+        self._check_paths(shard)
 
     def _tracks(self, values: Any, n: int, s: int) -> FloatArray:
         found = np.zeros((n, 0)) if values is None else np.asarray(values, dtype=np.float64)

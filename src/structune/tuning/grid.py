@@ -131,11 +131,11 @@ class _Search:
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
-        self.n_done, self.loss = state["n"], state["loss"]
+        self.n_done, self.loss = state.entry("n", int), state.entry("loss", float)
         self.d, self.w = state.array("d", self.d.size), state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
-        self.problem.full.count_passes(state["passes"])
+        self.problem.full.count_passes(state.entry("passes", float))
 
     def _refit(self) -> FloatArray:
         precision, tolerance = GroupedL2(self.problem.groups, self.d).precision, self.tuner.fit_tolerance

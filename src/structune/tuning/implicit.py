@@ -304,7 +304,7 @@ class _Search:
         last, solved = (state.array(name, n_splits, n) for name in ("last", "solved"))
         self.points = [_warm(w, x) for w, x in zip(last, solved, strict=True)]
         self.best_points = [_warm(w, w) for w in state.array("best", n_splits, n)]
-        self.problem.full.count_passes(state["passes"])
+        self.problem.full.count_passes(state.entry("passes", float))
 
     def _hypergradients(self, d: FloatArray, looseness: float) -> list[HyperGradient]:
         """Those of all splits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,11 @@ _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 COUNTS = ("auto", "all", "effective")
-_KEPT_NUMBERS = ("noise", "loss", "first_loss", "effective", "collapsed", "n_updates")
+_KEPT: dict[str, type] = {
+    **dict.fromkeys(("noise", "loss", "first_loss"), float),
+    **dict.fromkeys(("effective", "collapsed"), bool),
+    "n_updates": int,
+}
 
 
 class CollapseWarning(UserWarning):
@@ -147,18 +152,18 @@ class _Steps:
     def _state(self) -> State:
         solved = {f"solved {p}": x for p, x in self.solved.items()}
         arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w")} | solved
-        numbers = {name: getattr(self, name) for name in _KEPT_NUMBERS}
+        numbers = {name: getattr(self, name) for name in _KEPT}
         return {**arrays, **numbers, "passes": self.passes.spent}
 
     def _restore(self, state: Restored) -> None:
         n = self.risk.n_weights
         self.log_precision = state.array("log_precision", len(self.groups))
         self.w, self.first_w = state.array("w", n), state.array("first_w", n)
-        for name in _KEPT_NUMBERS:
-            setattr(self, name, state[name])
-        solved = [name for name in state if name.startswith("solved ")]
+        for name, kind in _KEPT.items():
+            setattr(self, name, state.entry(name, kind))
+        solved = [name for name in state if re.fullmatch("solved [0-9]{1,9}", name)]
         self.solved = {int(name.split()[1]): state.array(name, n) for name in solved}
-        self.risk.count_passes(state["passes"])
+        self.risk.count_passes(state.entry("passes", float))
 
     @property
     def penalty(self) -> IntegratedL2:
