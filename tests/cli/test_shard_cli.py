@@ -95,10 +95,12 @@ def test_what_is_refused(files, tmp_path):
     assert "found a folder of shards beside other files, expected it alone" in said
     said = fail("tune", "rna", tmp_path / "shards", "--families", files / "families.tsv", *target)
     assert "found --families with a folder of shards, expected it at shard" in said
+    said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
+    assert "found --min-hairpin with a folder of shards" in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "found examples of RNAFolder, expected GeneFinder" in said
     sharded(files, "align", tmp_path / "align")
-    for option in (["--band", 3], ["--most-pairs", 2]):
+    for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
         assert f"found {option[0]} with a folder" in fail(
             "train", "align", tmp_path / "align", *option, *target
         )

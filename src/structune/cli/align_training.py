@@ -33,7 +33,7 @@ class Request:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code. Pairs of one alignment are held out together."""
     reports.check_targets([request.model], [request.plot], request.report)
-    shards = sharded(request.train, **{"most-pairs": request.most_pairs, "band": settings["band"]})
+    shards = sharded(request.train, "--most-pairs", "--band", "--features")
     fit, told = _of_shards(shards) if shards else _of_files(request, settings["random_state"])
     test = None if request.test is None else read_aligned(request.test)
     start = time.perf_counter()

@@ -13,6 +13,8 @@ from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
 from structune.formats import AnnotatedSequence
 
+_DECIDED = ("--sequences", "--features", "--strands", "--donors", "--flank", "--code")  # by shard
+
 
 @dataclass(frozen=True)
 class Request:
@@ -30,7 +32,7 @@ class Request:
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot], request.report)
-    shards = shard_data.sharded(request.train, sequences=request.sequences)
+    shards = shard_data.sharded(request.train, *_DECIDED)
     data = [] if shards else list(read_annotated(request.train, request.sequences))
     test = list(read_annotated(request.test or [], request.test_sequences))
     start = time.perf_counter()

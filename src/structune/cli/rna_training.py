@@ -22,6 +22,7 @@ from structune.structures.base import Groups
 from structune.structures.rna import RNA
 
 _MOST_NAMED = 20
+_DECIDED = ("--families", "--features", "--outside", "--min-hairpin", "--noncanonical")  # by shard
 _Data = tuple[Callable[[RNAFolder], RNAFolder], list[tuple[str, str]]]  # how to fit it, and what it is
 
 
@@ -62,7 +63,7 @@ class _LeftOut:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot], request.report)
-    shards = sharded(request.train, families=request.families)
+    shards = sharded(request.train, *_DECIDED)
     fit, data = _of_shards(shards) if shards else _of_files(request, settings)
     test = None if request.test is None else read_with_structures([request.test])
     folder = RNAFolder(**settings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structune.cli.groups import asked
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError
 from structune.shard_files import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
@@ -43,23 +44,28 @@ class Target:
         print_tables(record_table("Shards", rows))
 
 
-def sharded(train: Sequence[Path], **given: Any) -> Path | None:
-    """The folder of shards, if the files to learn from are one: alone, and without options about files.
+def sharded(train: Sequence[Path], *decided: str) -> Path | None:
+    """The folder of shards, if the files to learn from are one.
 
     Raises
     ------
     DataError
-        There are other files, or one of the options `given`, which are of files.
+        There are other files beside it, or one of the options that shard has decided was given.
     """
     for path in train:
         if is_shard_folder(path):
             if len(train) > 1:
                 raise DataError(f"{path}: found a folder of shards beside other files, expected it alone")
-            for option, value in given.items():
-                if value is not None:
-                    raise DataError(f"{path}: found --{option} with a folder of shards, expected it at shard")
+            refuse_given(path, *decided)
             return path
     return None
+
+
+def refuse_given(folder: Path, *decided: str) -> None:
+    """Refuse options of the command that runs, if it has those that shard has decided."""
+    for option, _ in asked()[1]:
+        if option in decided:
+            raise DataError(f"{folder}: found {option} with a folder of shards, expected it at shard")
 
 
 def described(path: Path, parts: str) -> str:

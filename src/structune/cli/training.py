@@ -12,7 +12,7 @@ from typing import Any
 from structune.cli import reports
 from structune.cli.columns import Reader, open_training, reader_of
 from structune.cli.evaluation import evaluate
-from structune.errors import DataError
+from structune.cli.shard_data import refuse_given
 from structune.estimators.tagger import SequenceTagger
 from structune.shard_files import open_shards
 
@@ -43,7 +43,7 @@ class _Data:
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
     reports.check_targets([request.model], [request.plot], request.report)
-    data = _of_folder(request, settings) if request.train.is_dir() else _of_file(request)
+    data = _of_folder(request) if request.train.is_dir() else _of_file(request)
     test = None if request.test is None else data.reader.read_labelled(request.test)
     start = time.perf_counter()
     with reports.short_warnings():
@@ -62,13 +62,10 @@ def _of_file(request: Request) -> _Data:
     return _Data(reader, len(data), data.n_tokens, lambda tagger: tagger.fit(attributes, labels))
 
 
-def _of_folder(request: Request, settings: Mapping[str, Any]) -> _Data:
+def _of_folder(request: Request) -> _Data:
     """A folder of shards, whose features and labels are fixed."""
-    path, forbidden = request.train, settings["forbidden"]
-    given = {"--columns": request.columns, "--templates": request.templates, "--forbidden": forbidden}
-    for option, value in given.items():
-        if value is not None:
-            raise DataError(f"{path}: found {option} with a folder of shards, expected it at shard")
+    path = request.train
+    refuse_given(path, "--columns", "--templates", "--forbidden", "--states")
     folder = open_shards(path)
     reader = reader_of(folder.model, f"{path}: found no columns and templates, expected them of shard")
     return _Data(reader, len(folder), sum(folder.n_parts), lambda tagger: tagger.fit_shards(path))
