@@ -74,12 +74,11 @@ def survivors(work, path, times=4):
 def test_smooth_fits(kind, tmp_path):
     def fit(monitor):
         risk = tuning_problem(kind, splits=False).full
-        return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-8, monitor=monitor)
+        return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-5, monitor=monitor)
 
-    for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
-        assert_allclose(found.w, whole.w, atol=1e-5)
-        if stop > 0.9 * n:
-            assert left < 0.75 * n  # the curvature has to be learned again
+    for stop, n, left, whole, found in survivors(fit, tmp_path / "c", times=8):
+        assert_allclose(found.w, whole.w, atol=2e-3)
+        assert left <= n + 4
 
 
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
@@ -272,12 +271,14 @@ def test_arrays_that_do_not_fit(tmp_path):
     path = tmp_path / "c"
     SequenceTagger(checkpoint=Checkpoint(path, lasting=True)).fit(X, Y)
     header, arrays = read_model(path)
-    (name,) = arrays
-    w = arrays[name]
-    for wrong in (w[:-1], w[:, None], w * np.nan, w.astype(np.float32)):
-        save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, {name: wrong})
-        with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found 'w' float"):
-            SequenceTagger(checkpoint=path).fit(X, Y)
+    for name, right in arrays.items():
+        told = name.partition("/")[2]
+        for wrong in (right[..., :-1], right[:, None], right * np.nan, right.astype(np.float32)):
+            states = {key: header[key] for key in ("identity", "states")}
+            save_model(path, "checkpoint", states, arrays | {name: wrong})
+            with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
+                SequenceTagger(checkpoint=path).fit(X, Y)
+    assert sorted(name.partition("/")[2] for name in arrays) == ["changes", "gradient", "steps", "w"]
 
 
 ENTRIES = [

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from structune.checkpoints import Checkpoint
 from structune.losses import LogLoss
 from structune.monitor import FitStopped, Monitor
 from structune.risk import Risk
@@ -217,3 +218,39 @@ def test_ctrl_c_on_the_data(n):
     assert fit.status == "interrupted"
     assert fit.n_evaluations == n - 3  # what came before: the linear part, and value and variance at zero
     assert fit.objective <= risk.at_zero.value
+
+
+def test_a_fit_that_was_cut_short_need_not_learn_the_curvature_again(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 60
+    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    features = (basis * np.geomspace(0.1, 10, n)) @ basis.T
+
+    def objective(w):
+        margins = features @ w - 1.0
+        gradient = features.T @ np.tanh(margins) + 0.01 * w
+        return float(np.logaddexp(margins, -margins).sum() + 0.005 * w @ w), gradient
+
+    def fit(max_iterations=1000, start=None, monitor=None):
+        return minimize_smooth(
+            objective,
+            np.zeros(n) if start is None else start,
+            scale=np.ones(n),
+            gradient_tolerance=1e-4,
+            max_iterations=max_iterations,
+            monitor=monitor,
+        )
+
+    def kept():
+        monitor = Monitor()
+        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
+        monitor.checkpoint.begin({})
+        return monitor
+
+    whole, n_done = fit(), 40
+    part = fit(n_done, monitor=kept())
+    again, anew = fit(monitor=kept()), fit(start=part.w)
+    assert part.status == "iterations"
+    assert again.objective == pytest.approx(whole.objective, rel=1e-4)
+    assert again.n_evaluations < 0.8 * anew.n_evaluations
+    assert part.n_evaluations + again.n_evaluations <= whole.n_evaluations
