@@ -79,6 +79,8 @@ def test_smooth_fits(kind, tmp_path):
     for stop, n, left, whole, found in survivors(fit, tmp_path / "c", times=8):
         assert_allclose(found.w, whole.w, atol=2e-3)
         assert left <= n + 4
+        if stop > 0.9 * n:
+            assert left < 0.75 * n
 
 
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
