@@ -183,6 +183,17 @@ def test_damaged_headers(copied, text):
         open_shards(copied)
 
 
+@pytest.mark.parametrize("dtype", [None, "1<f8", "f8", "<f8,<f8", "|O8", ["<f8"]])
+def test_types_of_arrays_that_are_none(copied, dtype):
+    header = json.loads((copied / "shards.json").read_text())
+    ((name, where), *_) = header["shards"][0]["layout"]
+    assert (name, where[0]) == ("weights", "<f8")
+    where[0] = dtype
+    (copied / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
+        _ = open_shards(copied).shards
+
+
 def test_other_shards_than_listed(copied):
     header = json.loads((copied / "shards.json").read_text())
     header["shards"][1]["examples"] += 1
