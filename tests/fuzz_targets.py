@@ -400,8 +400,8 @@ def _use_folder(loss):
         for each in dict.fromkeys(("log", loss)):
             try:
                 type(opened.model)(n_jobs=1, max_iterations=2, loss=each).fit_shards(folder)
-            except ValueError as error:  # a fit may be refused
-                if "MemoryError" in str(error):
+            except ValueError as error:  # a fit may be refused, but not by a plain error
+                if type(error) is ValueError or "MemoryError" in str(error):
                     raise UndocumentedError(str(error)) from error
 
     return use

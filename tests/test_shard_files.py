@@ -183,6 +183,17 @@ def test_damaged_headers(copied, text):
         open_shards(copied)
 
 
+@pytest.mark.parametrize("dtype", [None, "1<f8", "f8", "<f8,<f8", "|O8", ["<f8"]])
+def test_types_of_arrays_that_are_none(copied, dtype):
+    header = json.loads((copied / "shards.json").read_text())
+    ((name, where), *_) = header["shards"][0]["layout"]
+    assert (name, where[0]) == ("weights", "<f8")
+    where[0] = dtype
+    (copied / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
+        _ = open_shards(copied).shards
+
+
 def test_other_shards_than_listed(copied):
     header = json.loads((copied / "shards.json").read_text())
     header["shards"][1]["examples"] += 1
@@ -263,6 +274,26 @@ def test_the_structure_of_another_kind(copied):
     (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
     with pytest.raises(DataError, match=r"structure\.structune: found the structure 'chain', expected 'rna'"):
         SequenceTagger().fit_shards(copied)
+
+
+def test_labels_that_are_ruled_out(tmp_path):
+    """Known to one, or in part."""
+    X = [[["x"], ["y"]]] * 4
+    for k, labels in enumerate((["a", "b"], ["a", None])):
+        path = tmp_path / str(k)
+        write_shards(SequenceTagger(forbidden=[("b", "a")]), path, X, [labels, ["a", "b"]] * 2)
+        allowed = np.tile([[False, True], [True, False]], (open_shards(path).n_examples[0], 1))
+        changed = {"labels": (~allowed).argmin(1)} | ({"allowed": allowed} if k else {})
+        rewrite(path, lambda shard, changed=changed: replace(shard, **changed))
+        with pytest.raises(DataError, match=r"damaged: sequence 0, token 1: found the label 'a' after 'b'"):
+            _ = open_shards(path).shards
+
+
+def test_labels_that_are_not_the_only_ones(tmp_path):
+    write_shards(SequenceTagger(), tmp_path / "f", *sentences(unknown=0.3))
+    rewrite(tmp_path / "f", lambda shard: replace(shard, labels=shard.labels * 0))
+    with pytest.raises(DataError, match="damaged: found labels that are not those that tokens may have"):
+        _ = open_shards(tmp_path / "f").shards
 
 
 def test_a_missing_file(copied):

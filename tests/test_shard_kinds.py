@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from shard_kinds import KINDS, rewrite, with_array
-from structune import Classifier, GeneFinder, Ranker, Regressor, load
+from structune import Classifier, GeneFinder, Ranker, Regressor, SequenceAligner, load
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence
 from structune.losses import LogLoss
@@ -88,6 +88,14 @@ def test_the_space_is_that_of_the_folder(folders, tmp_path):
     assert_array_equal(found.coef_, finder.coef_)
 
 
+def test_the_band_is_that_of_the_folder(folders, tmp_path):
+    """Predictions of the model, and of the one saved, keep to it."""
+    for band in (1, None):
+        aligner = SequenceAligner(band=band, n_jobs=1).fit_shards(folders / "aligner")
+        aligner.save(tmp_path / "model")
+        assert (aligner._structure.band, load(tmp_path / "model")._structure.band) == (6, 6)
+
+
 @pytest.mark.parametrize("name", ["genes", "prokaryotic-genes"])
 def test_blocks_of_genomes(tmp_path, name):
     """As a file that is read sequence by sequence gives them, some without a gene."""
@@ -96,7 +104,7 @@ def test_blocks_of_genomes(tmp_path, name):
     finder = clone(kind.estimator).set_params(**UNTIED)
 
     def blocks():
-        return iter([genomes[:1], [nothing], genomes[1:]])
+        return iter([genomes[:1], [nothing, "ACGT"], genomes[1:]])
 
     written = finder.write_blocks(blocks, ShardWriter(tmp_path / "f", 2))
     found = finder.fit_shards(tmp_path / "f")

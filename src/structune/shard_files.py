@@ -6,6 +6,7 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
@@ -32,6 +33,7 @@ _CLASSES = {
 }
 _ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")
 _ALIGNMENT = 64
+_TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
 _MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
 
 Layout = tuple[str, tuple[str, tuple[int, ...], int]]  # an array's name; type, shape and first byte
@@ -326,8 +328,10 @@ _hints = cache(get_type_hints)
 
 
 def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:
+    if not _TYPE.fullmatch(dtype):  # NumPy has a parser of Python's for others
+        raise ValueError(f"an array of {dtype:.60}")
     kind, sizes = np.dtype(dtype), [operator.index(size) for size in shape]
-    if kind.kind not in "biuf" or min(sizes, default=0) < 0 or not 0 <= start <= content.size:
+    if min(sizes, default=0) < 0 or not 0 <= start <= content.size:
         raise ValueError(f"an array of {dtype} and shape {shape} at {start}")
     n_bytes = kind.itemsize * math.prod(sizes)
     if start % _ALIGNMENT or start + n_bytes > content.size:

@@ -301,6 +301,14 @@ def test_all_examples_of_weight_zero(keep):
     assert_array_equal(fit.w, 0.0)
 
 
+@KEEP
+def test_weights_of_examples_that_leave_the_range(keep):
+    structure, shard = small("chain")
+    risk = Risk(structure, MarginLoss(), [replace(shard, weights=np.full(len(shard), 1e300))])
+    with pytest.raises(DataError, match="the loss or its gradient is not finite"):
+        solve(risk, np.ones(structure.n_weights), keep=keep)
+
+
 def test_a_minimum_of_zero_is_approached():
     fit = solve(weightless(), np.ones(18), np.ones(18), keep=False, max_iterations=200)
     assert fit.status == "converged"

@@ -227,6 +227,10 @@ class SequenceAligner(StructuredEstimator):
         self.alignment_ = alignment
         return self
 
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self.band = model.band  # predictions keep to it, too
+
     def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
         if not any(shard.whole.any() or shard.scored.any() for shard in shards):
             raise DataError(

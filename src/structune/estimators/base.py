@@ -175,10 +175,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         except DataError as error:
             raise DataError(f"{folder}: {error}") from None
         self._learn(structure, loss, data, self._start(structure), None)
-        for name, value in vars(data.model).items():
+        self._adopt(data.model)
+        return self
+
+    def _adopt(self, model: Self) -> None:
+        """Take over the structure of another model, and what it knows of its examples."""
+        for name, value in vars(model).items():
             if name.endswith("_") and name not in _LEARNED:
                 setattr(self, name, value)
-        return self
 
     def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard, Any]:
         """A model of training examples and weights of zero; the examples encoded, and their groups."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -248,15 +248,18 @@ class GeneFinder(StructuredEstimator):
         SkippedGenesWarning
             As `fit`.
         """
+
+        def cut() -> Iterator[GeneExamples]:
+            return (self._examples(annotated_sequences(block, None)) for block in blocks())
+
         introns, skipped = list[int](), list[Skipped]()
-        for block in blocks():
-            examples = self._examples(annotated_sequences(block, None))
+        for examples in cut():
             introns += examples.introns
             skipped += examples.skipped
         lengths = intron_lengths(introns)
         machine = self._machine(lengths, 0)
-        for block in blocks():
-            if (examples := self._examples(block)).sequences:
+        for examples in cut():
+            if examples.sequences:
                 writer.add(_encode(machine, examples))
         report(writer.n_examples, skipped)
         model = clone(self)

@@ -120,7 +120,7 @@ def minimize_bundle(
     Raises
     ------
     DataError
-        A risk that is not convex.
+        A risk that is not convex, or not finite where it starts.
     """
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
@@ -191,6 +191,8 @@ class _Search:
         """A pass over the data at `w`."""
         point = self._point(self.function, w)
         self.n += 1
+        if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
+            raise DataError("the loss or its gradient is not finite: scale the features and outputs")
         self.least = self.least or _LEAST_SCALE * abs(point.objective)
         if self.best is None or point.objective < self.best.objective:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)

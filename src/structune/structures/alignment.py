@@ -169,10 +169,11 @@ class Alignment(Structure):
         check_range("partners", shard.partners, np.int64, (n_parts,), -1, n_residues)
         check_range("scored matches", shard.scored, bool, (n_parts,), 0, 2)
         check_range("whole alignments", shard.whole, bool, (n,), 0, 2)
-        for p, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+        lengths = shard.lengths[:, 1].tolist()
+        for p, ((a, b), m) in enumerate(zip(pairwise(shard.starts.tolist()), lengths, strict=True)):
             alignment = AlignedPair(shard.partners[a:b], shard.scored[a:b], bool(shard.whole[p]))
-            _check_rising(alignment, int(shard.lengths[p, 1]), p)
-            self._check_space(alignment, int(shard.lengths[p, 1]), p)
+            _check_rising(alignment, m, p)
+            self._check_space(alignment, m, p)
 
     def _check_space(self, alignment: AlignedPair, m: int, p: int) -> None:
         """Refuse an alignment with the m residues of y that the structure does not have."""

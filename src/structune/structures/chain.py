@@ -36,7 +36,7 @@ from structune.structures.base import (
     check_weights,
 )
 from structune.structures.chain_flips import BackPointers, Flips
-from structune.structures.chain_labels import Labelling, encode_labels
+from structune.structures.chain_labels import Labelling, encode_labels, single_labels
 from structune.structures.chain_posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.structures.chain_rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.structures.chain_shard import ChainShard
@@ -271,6 +271,9 @@ class Chain(Structure):
         check_range("labels", allowed, bool, (shard.partial * n_tokens, self.n_labels), 0, 2)
         if shard.partial and not allowed.any(axis=1).all():
             raise DataError("found a token without a label that it may have")
+        if shard.partial and not np.array_equal(labels, single_labels(allowed)):
+            raise DataError("found labels that are not those that tokens may have")
+        Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
 
     def _check_lengths(self, lengths: IntArray) -> None:
         bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])

@@ -142,8 +142,12 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
             allowed[t, ids[choice]] = True
         if not allowed[t].any():
             raise DataError(f"{_where(t, lengths)}: found an empty set of labels, expected at least one")
-    labels = np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1)
-    return Labelling(names, labels, allowed)
+    return Labelling(names, single_labels(allowed), allowed)
+
+
+def single_labels(allowed: BoolArray) -> IntArray:
+    """The label of each token that may have but one; -1 for others."""
+    return np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1)
 
 
 def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
