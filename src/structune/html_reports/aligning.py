@@ -74,7 +74,7 @@ def _alignment(
     if aligner.has_probabilities:
         plot = partial(plot_match_probabilities, *pair, aligner.posterior(*pair), known)
         caption = "Probabilities of matches, and the known alignment."
-        yield picture(lambda path: plot(path=path), f"probabilities of the matches of {name}", caption)
+        yield picture(plot, f"probabilities of the matches of {name}", caption)
 
 
 def _wrapped(rows: Rows) -> str:

@@ -73,11 +73,11 @@ def _curve(curve: SensitivityCurve) -> Picture:
 def _structure(folder: RNAFolder, name: str, sequence: str, known: str, predicted: str) -> Iterator[Picture]:
     """Known and predicted structure, and probabilities if the model has some."""
     table = folder.pair_probabilities(sequence) if folder.has_probabilities else None
-    of_known = partial(plot_structure, sequence, known)
-    of_predicted = partial(plot_structure, sequence, predicted, table)
-    yield picture(lambda path: of_known(path=path), f"known structure of {name}", "Known.")
-    yield picture(lambda path: of_predicted(path=path), f"predicted structure of {name}", "Predicted.")
+    known_alone = partial(plot_structure, sequence, known)
+    yield picture(known_alone, f"known structure of {name}", "Known.")
+    shaded = partial(plot_structure, sequence, predicted, table)
+    yield picture(shaded, f"predicted structure of {name}", "Predicted.")
     if table is not None:
         dots = partial(plot_pair_probabilities, sequence, table, known)
         caption = "Probabilities of pairs above the diagonal, the known pairs below it."
-        yield picture(lambda path: dots(path=path), f"dot plot of {name}", caption)
+        yield picture(dots, f"dot plot of {name}", caption)

@@ -119,4 +119,4 @@ def _tracks(cluster: Sequence[Error], annotated: Genes, predicted: Genes) -> Pic
     both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
     place = f"{name}, {start + 1:,} to {end:,}"
     plot = partial(plot_genes, both, start, end)
-    return picture(lambda path: plot(path=path), f"annotated and predicted genes of {place}", place, True)
+    return picture(plot, f"annotated and predicted genes of {place}", place, True)

@@ -24,11 +24,11 @@ _MOST_PIXELS = 16_383  # of a side in WebP
 _N_BARS = 20
 
 
-def picture(plot: Callable[[Path], Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
-    """What a plot saves to a path; `alt` says in words what is there to see."""
+def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
+    """What a plot saves to its argument `path`; `alt` says in words what is there to see."""
     with TemporaryDirectory(prefix="structune-") as folder:
         path, kind = Path(folder) / "figure.svg", "svg+xml"
-        figure = plot(path)
+        figure = plot(path=path)
         fits = DPI * max(figure.get_size_inches()) <= _MOST_PIXELS
         if path.stat().st_size > _MOST_BYTES and fits:
             path, kind = path.with_suffix(".webp"), "webp"
