@@ -275,7 +275,8 @@ def test_arrays_that_do_not_fit(tmp_path):
     header, arrays = read_model(path)
     for name, right in arrays.items():
         told = name.partition("/")[2]
-        for wrong in (right[..., :-1], right[:, None], right * np.nan, right.astype(np.float32)):
+        huge = np.full_like(right, 1e200)
+        for wrong in (right[..., :-1], right[:, None], right * np.nan, huge, right.astype(np.float32)):
             states = {key: header[key] for key in ("identity", "states")}
             save_model(path, "checkpoint", states, arrays | {name: wrong})
             with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):

@@ -20,6 +20,7 @@ from structune.model_files import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
+_LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")
 
 
@@ -34,15 +35,15 @@ class Restored(dict[str, Any]):
         Raises
         ------
         ModelFileError
-            It is not there, of another type or shape, or not finite.
+            It is not there, of another type or shape, or holds numbers that no work leaves.
         """
         found = self.get(name)
         if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
             sizes = zip(found.shape, shape, strict=True)
-            if all(n is None or n == size for size, n in sizes) and np.isfinite(found).all():
+            if all(n is None or n == size for size, n in sizes) and np.all(np.abs(found) <= _LARGEST):
                 return found
         told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
-        raise self.refuse(f"found {name!r} {told:.60}, expected finite numbers of shape {shape}")
+        raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
 
     def entry(self, name: str, kind: type[V]) -> V:
         """A part of it that is no array; a whole number may stand for a float.
