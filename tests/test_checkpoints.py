@@ -214,6 +214,16 @@ def test_other_work_is_refused(tmp_path):
     SequenceTagger(checkpoint=path, penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
 
 
+def test_numbers_of_other_work_may_be_huge(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, penalty=2.0)
+    header, arrays = read_model(path)
+    identity = header["identity"] | {"loss at w = 0": 10**400}
+    save_model(path, "checkpoint", {"identity": identity, "states": header["states"]}, arrays)
+    with pytest.raises(DataError, match="the state of other work"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -288,6 +298,7 @@ ENTRIES = [
     ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
     ({"tuning": "grid"}, "loss", "low", "found 'loss' 'low', expected the type float"),
     ({"tuning": "majorize"}, "effective", 1, "found 'effective' 1, expected the type bool"),
+    ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
     ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
     ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),
     ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),

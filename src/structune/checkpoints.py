@@ -54,7 +54,7 @@ class Restored(dict[str, Any]):
             It is not there, or of another type.
         """
         found: Any = self.get(name)
-        if kind is float and type(found) is int:
+        if kind is float and type(found) is int and abs(found) <= _LARGEST:
             found = float(found)
         if type(found) is kind:
             return found
@@ -239,6 +239,6 @@ def _plain(value: Any) -> Any:
 
 
 def _alike(found: Any, expected: Any) -> bool:
-    if isinstance(expected, float) and isinstance(found, int | float):
+    if isinstance(expected, float) and isinstance(found, float):
         return bool(np.isclose(found, expected, rtol=1e-9, atol=0.0))
     return bool(found == expected)
