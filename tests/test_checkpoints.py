@@ -298,6 +298,7 @@ ENTRIES = [
     ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
     ({"tuning": "grid"}, "loss", "low", "found 'loss' 'low', expected the type float"),
     ({"tuning": "majorize"}, "effective", 1, "found 'effective' 1, expected the type bool"),
+    ({"tuning": "grid"}, "n", -1, "found 'n' -1, expected a number from 0 to"),
     ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
     ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
     ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),

@@ -60,6 +60,19 @@ class Restored(dict[str, Any]):
             return found
         raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {kind.__name__}")
 
+    def count(self, name: str, most: int) -> int:
+        """A number of things, of which there are at most so many.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or no such number.
+        """
+        found = self.entry(name, int)
+        if 0 <= found <= most:
+            return found
+        raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
+
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
         """States within it, by names that must be among some.
 

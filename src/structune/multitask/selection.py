@@ -90,7 +90,10 @@ def choose_priors(
     kept = monitor.kept_search("selection")
     state = kept.state or Restored(chosen={})
     for node, part in state.parts("chosen", tree.nodes).items():
-        chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
+        try:
+            chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
+        except DataError as error:
+            raise part.refuse(str(error)) from None
         weights[node] = [state.array(f"{node} {k}", precision.size) for k in range(len(splits))]
     learned = {node for train, _ in splits for node in train}
     levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]

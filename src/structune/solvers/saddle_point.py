@@ -130,7 +130,7 @@ def minimize_saddle_point(
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
         w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
-        n_rounds, n_raised = (kept.state.entry(name, int) for name in ("n_rounds", "n_raised"))
+        n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
         if kept.state is not None:

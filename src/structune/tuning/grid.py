@@ -65,29 +65,31 @@ class GridTuner:
             raise DataError("the grid needs held-out data: found a problem without splits")
         points = self._points(len(problem.groups))
         with monitor or Monitor() as monitor:
-            return _Search(self, problem, monitor, points[0]).run(points)
+            return _Search(self, problem, monitor, points).run()
 
 
 class _Search:
     """The best point so far."""
 
-    def __init__(self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, first: FloatArray) -> None:
-        self.tuner, self.problem, self.monitor = tuner, problem, monitor
+    def __init__(
+        self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, points: list[FloatArray]
+    ) -> None:
+        self.tuner, self.problem, self.monitor, self.points = tuner, problem, monitor, points
         self.passes = PassCount(problem)
         self.loss: float | None = None
-        self.w, self.d = np.zeros(problem.full.n_weights), first.copy()
+        self.w, self.d = np.zeros(problem.full.n_weights), points[0].copy()
         self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
         self.n_done = 0
         self.kept = monitor.kept_search("grid")
         if self.kept.state is not None:
             self._restore(self.kept.state)
 
-    def run(self, points: list[FloatArray]) -> TuningResult:
-        status = "converged"
+    def run(self) -> TuningResult:
+        status, points = "converged", self.points
         try:
             fits, n = self._fits(points[self.n_done :]), len(self.problem.splits)
             while self.n_done < len(points):
-                self._judge(points[self.n_done], list(islice(fits, n)), len(points))
+                self._judge(points[self.n_done], list(islice(fits, n)))
             if self.tuner.refit:
                 self.w = self._refit()
         except STOPS as stop:
@@ -112,12 +114,12 @@ class _Search:
                 yield result
             self.starts = found if warm else self.starts
 
-    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]], n_points: int) -> None:
+    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]]) -> None:
         loss = sum(loss for _, loss in fits)
         if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
             self.loss, self.d, self.w = loss, d, fits[0][0]
         self.n_done += 1
-        done = self.n_done / n_points
+        done = self.n_done / len(self.points)
         self.monitor.record(
             "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
         )
@@ -131,7 +133,7 @@ class _Search:
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
-        self.n_done, self.loss = state.entry("n", int), state.entry("loss", float)
+        self.n_done, self.loss = state.count("n", len(self.points)), state.entry("loss", float)
         self.d, self.w = state.array("d", self.d.size), state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
