@@ -56,13 +56,9 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
     StructuneError
         matplotlib is not installed, or the history holds nothing to draw.
     """
-    measure = measure_of(history)
-    steps = steps_of(history, measure)
-    tried = _log2_precisions(steps, group_names)
+    measure, steps, tried = _tried(history, group_names)
     if _is_grid(steps, tried):
-        figure = new_figure(path, 6.5, 4.5)
-        _draw_grid(figure.subplots(), tried[:, 0], values_of(steps, measure), label_of(measure))
-        return finish(figure, path)
+        return _grid_figure(path, (6.5, 4.5), measure, steps, tried)
     names, lines = _lines(tried, group_names)
     height = height_for(len(names), 4.5)
     if not lines.size:
@@ -99,15 +95,11 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
     StructuneError
         matplotlib is not installed, or the history holds no precisions.
     """
-    measure = measure_of(history)
-    steps = steps_of(history, measure)
-    tried = _log2_precisions(steps, group_names)
+    measure, steps, tried = _tried(history, group_names)
     if not tried.size:
         raise DataError("the history holds no precisions")
     if _is_grid(steps, tried):
-        figure = new_figure(path, 4.5, 3.2)
-        _draw_grid(figure.subplots(), tried[:, 0], values_of(steps, measure), label_of(measure))
-        return finish(figure, path)
+        return _grid_figure(path, (4.5, 3.2), measure, steps, tried)
     names, lines = _lines(tried, group_names)
     height = height_for(len(names), 3.2)
     figure = new_figure(path, 4.5, height)
@@ -152,6 +144,21 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     axes = figure.subplots()
     _draw_bars(axes, values[order], [group_names[j] for j in order])
     axes.set_title(title, loc="left", fontsize=10)
+    return finish(figure, path)
+
+
+def _tried(history: History, group_names: Sequence[str]) -> tuple[str, History, FloatArray]:
+    """What the history measured, the steps, and their precisions, as `_log2_precisions` gives them."""
+    measure = measure_of(history)
+    steps = steps_of(history, measure)
+    return measure, steps, _log2_precisions(steps, group_names)
+
+
+def _grid_figure(
+    path: Path, inches: tuple[float, float], measure: str, steps: History, tried: FloatArray
+) -> Figure:
+    figure = new_figure(path, *inches)
+    _draw_grid(figure.subplots(), tried[:, 0], values_of(steps, measure), label_of(measure))
     return finish(figure, path)
 
 
