@@ -50,11 +50,15 @@ def save_model(
     meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(meta)
-    path = Path(path)
+    replace_file(Path(path), save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file in one step: a reader sees the old one or the whole new one."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("wb") as file:
-            file.write(save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())  # or a machine that dies may leave the new name with nothing behind it
         partial.replace(path)

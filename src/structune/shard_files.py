@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.model_files import load
+from structune.model_files import load, replace_file
 from structune.structures.base import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
@@ -185,9 +185,7 @@ class ShardWriter:
             raise DataError(f"{self.path}: found no examples, expected at least one")
         model.save(self.path / _MODEL)
         header = {"format": FORMAT, "kind": model._structure.kind, "shards": self._listed}
-        partial = self.path / (_HEADER + ".partial")
-        partial.write_text(json.dumps(header))
-        partial.replace(self.path / _HEADER)
+        replace_file(self.path / _HEADER, json.dumps(header).encode())
         return open_shards(self.path)
 
 

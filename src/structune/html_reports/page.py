@@ -12,6 +12,7 @@ from typing import Any
 
 import structune
 from structune.errors import StructuneError
+from structune.model_files import replace_file
 
 _LEAST_SHARE = 2 / 3
 
@@ -138,12 +139,7 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
     }
     text = environment.get_template("page.html").render(values)
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        partial.write_bytes(text.encode("utf-8", "replace"))
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_file(path, text.encode("utf-8", "replace"))
 
 
 def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
