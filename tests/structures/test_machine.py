@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from structune.structures.gene_machine import gene_machine
-from structune.structures.machine import LETTERS, Edge, Gate, Machine, State
+from structune.structures.machine import Edge, Gate, Machine, State
+from structune.structures.nucleotides import LETTERS
 
 
 def test_states_are_ordered_by_column():

@@ -12,8 +12,7 @@ from structune.cli.options import PRETRAINED
 from structune.errors import DataError, ModelFileError
 from structune.estimators.folder import RNAFolder
 from structune.formats import RNARecord, read_rna
-from structune.formats._source import Lines, shown, source_name
-from structune.formats.fasta import header_name
+from structune.formats._source import Lines, header_name, shown, source_name
 from structune.formats.rna_record import clean_sequence
 from structune.model_files import load
 from structune.structures.rna_constraints import NOTATION

@@ -11,7 +11,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.formats.gene_record import AnnotatedSequence, Exons, Transcript
 from structune.metrics.genes import gene_scores
-from structune.structures.state_machine import encode_letters
+from structune.structures.nucleotides import encode_letters
 
 
 def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:

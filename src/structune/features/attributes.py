@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from structune.errors import DataError
+from structune.structures.base import offsets_of, place_of, segment_indices
 
 
 @dataclass(frozen=True)
@@ -136,28 +137,15 @@ class AttributeTable:
     def take(self, sequences: Any) -> AttributeTable:
         """The table of some sequences, given as NumPy selects them; the columns stay as they are."""
         sequences = np.atleast_1d(np.arange(len(self))[sequences])
-        rows = segment_indices(_offsets(self.lengths), sequences)
+        rows = segment_indices(offsets_of(self.lengths), sequences)
         entries = segment_indices(self.indptr, rows)
         return AttributeTable(
             self.lengths[sequences],
-            _offsets(np.diff(self.indptr)[rows]),
+            offsets_of(np.diff(self.indptr)[rows]),
             self.indices[entries],
             None if self.values is None else self.values[entries],
             self.names,
         )
-
-
-def place_of(token: int, lengths: NDArray[np.int64]) -> tuple[int, int]:
-    """Sequence of a token counted over all sequences, and its position there, both from 0."""
-    ends = np.cumsum(lengths)
-    sequence = int(np.searchsorted(ends, token, side="right"))
-    return sequence, token - int(ends[sequence] - lengths[sequence])
-
-
-def template_of(name: str) -> str:
-    """The template that an attribute's name begins with: up to the first ``=``, or else the first ``:``."""
-    template, separator, _ = name.partition("=")
-    return template if separator else name.partition(":")[0]
 
 
 def as_lengths(lengths: Any) -> NDArray[np.int64]:
@@ -172,17 +160,6 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
         first = negative[0]
         raise DataError(f"sequence {first}: found the length {array[first]}, expected 0 or more")
     return array.astype(np.int64)
-
-
-def segment_indices(offsets: NDArray[np.int64], segments: Any) -> NDArray[np.int64]:
-    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
-    segments = np.asarray(segments, dtype=np.int64)
-    starts, sizes = offsets[segments], np.diff(offsets)[segments]
-    return np.repeat(starts - _offsets(sizes)[:-1], sizes) + np.arange(sizes.sum())
-
-
-def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
 def _length(s: int, sequence: Any) -> int:

@@ -126,6 +126,17 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
+def header_name(header: str, count: int) -> str:
+    """First word after ``>`` of a FASTA header; the number of the record if there is none."""
+    words = header[1:].split(maxsplit=1)
+    return words[0] if words else str(count)
+
+
+def one_word(text: str) -> str:
+    """A name out of a text of several words."""
+    return "_".join(text.split())
+
+
 def _texts(source: Source, name: str) -> Iterator[str]:
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:

@@ -8,8 +8,8 @@ from itertools import islice
 
 from structune.formats._brackets import partners
 from structune.formats._pair_table import PairTable, is_label, label_name, whole
-from structune.formats._source import Lines, Source, save, shown
-from structune.formats.rna_record import RNARecord, need_structure, one_word
+from structune.formats._source import Lines, Source, one_word, save, shown
+from structune.formats.rna_record import RNARecord, need_structure
 
 _HEADER = re.compile(r"(\d{1,9})(?:\s+(.*))?")
 # The space beside '=' tells an energy from a name of one word.

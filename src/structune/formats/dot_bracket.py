@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from structune.formats._brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.formats._nested import largest_nested
-from structune.formats._source import Lines, Source, save, shown
-from structune.formats.fasta import header_name
+from structune.formats._source import Lines, Source, header_name, save, shown
 from structune.formats.rna_record import RNARecord, clean_sequence, need_structure
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from structune.formats._source import Lines, Source, save, shown
+from structune.formats._source import Lines, Source, header_name, save, shown
 from structune.formats.rna_record import RNARecord, clean_sequence
 
 
@@ -46,12 +46,6 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
                 parts.append(clean_sequence(text))
     if count:
         yield _record(lines, start, name, parts)
-
-
-def header_name(header: str, count: int) -> str:
-    """First word after ``>``; the number of the record if there is none."""
-    words = header[1:].split(maxsplit=1)
-    return words[0] if words else str(count)
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable
 from urllib.parse import quote
 
 from structune.errors import DataError
-from structune.formats._source import Source, save, shown
+from structune.formats._source import Source, one_word, save, shown
 from structune.formats.gene_record import AnnotatedSequence, Transcript
-from structune.formats.rna_record import one_word
 
 _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits
 _IN_NAME = _IN_CONTIG + "/()[]{}<>'\"#~"

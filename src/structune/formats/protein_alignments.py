@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, save, shown
-from structune.formats.fasta import header_name
+from structune.formats._source import Lines, Source, header_name, save, shown
 
 _GAPS = "-."
 _CLUSTAL = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE")  # programs that write its format

@@ -68,11 +68,6 @@ def clean_sequence(text: str) -> str:
     return sequence
 
 
-def one_word(text: str) -> str:
-    """A name out of a text of several words."""
-    return "_".join(text.split())
-
-
 def need_structure(record: RNARecord) -> str:
     """The structure of a record, for files that must have one."""
     if record.structure is None:

@@ -32,6 +32,7 @@ from structune.structures.base import (
     check_offsets,
     check_range,
     check_weights,
+    offsets_of,
 )
 from structune.structures.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 
@@ -147,8 +148,8 @@ class Alignment(Structure):
         return AlignmentShard(
             check_weights(weights, len(inputs)),
             sequences,
-            np.concatenate(([0], np.cumsum(sizes[sequences[:, 0]]))),
-            np.concatenate(([0], np.cumsum(sizes))),
+            offsets_of(sizes[sequences[:, 0]]),
+            offsets_of(sizes),
             np.concatenate([np.empty(0, np.int8), *letters]),
             np.concatenate([np.empty((0, self.feature_set.n_annotations)), *annotations]),
             np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.features.attributes import segment_indices
-from structune.structures.base import FloatArray, IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, SequenceShard, take_segments
 
 _WORK = 200  # cells that cost as much as a part of a chain
 
 
 @dataclass(frozen=True)
-class AlignmentShard(Shard):
+class AlignmentShard(SequenceShard):
     """Encoded pairs; sequences that are in several pairs are held once.
 
     Attributes
@@ -54,12 +53,9 @@ class AlignmentShard(Shard):
         return np.diff(self.offsets)[self.sequences]
 
     @property
-    def n_parts(self) -> int:
-        return int(self.starts[-1])
-
-    def sizes(self) -> IntArray:
-        """Residues of x."""
-        return np.diff(self.starts)
+    def bounds(self) -> IntArray:
+        """Parts are the residues of x."""
+        return self.starts
 
     def work(self) -> IntArray:
         return np.asarray(1 + self.lengths.prod(axis=1) // _WORK)
@@ -69,18 +65,19 @@ class AlignmentShard(Shard):
         return not self.whole.all()
 
     def take(self, indices: Any) -> AlignmentShard:
-        chosen = np.arange(len(self))[indices]
+        chosen = self._chosen(indices)
         used, sequences = np.unique(self.sequences[chosen], return_inverse=True)
-        residues = segment_indices(self.offsets, used)
-        parts = segment_indices(self.starts, chosen) if self.partners.size else slice(0)
+        offsets, residues = take_segments(self.offsets, used)
+        starts, parts = take_segments(self.starts, chosen)
+        known = parts if self.partners.size else slice(0)
         return AlignmentShard(
             self.weights[chosen],
             sequences.reshape(-1, 2),
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
-            np.concatenate(([0], np.cumsum(np.diff(self.offsets)[used]))),
+            starts,
+            offsets,
             self.letters[residues],
             self.annotation[residues],
-            self.partners[parts],
-            self.scored[parts],
+            self.partners[known],
+            self.scored[known],
             self.whole[chosen],
         )

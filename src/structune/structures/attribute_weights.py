@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.features.attributes import segment_indices
 from structune.kernels import sparse as kernels
 from structune.kernels._vectors import lanes_for
-from structune.structures.base import Array, FloatArray, IntArray, check_offsets, check_range
+from structune.structures.base import Array, FloatArray, IntArray, check_offsets, check_range, take_segments
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
 
@@ -37,8 +36,7 @@ class Entries:
 
     def take(self, rows: IntArray) -> Entries:
         """The given rows, in the given order."""
-        entries = segment_indices(self.starts, rows)
-        starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[rows])))
+        starts, entries = take_segments(self.starts, rows)
         return Entries(
             starts, self.indices[entries], self.values[entries] if self.values.size else self.values
         )

@@ -114,6 +114,27 @@ class Shard(ABC):
         # `reopen`, of a shard from files: where another process finds them
         return getattr(self, "reopen", None) or super().__reduce_ex__(protocol)
 
+    def _chosen(self, indices: Any) -> IntArray:
+        """Numbers of the examples that `take` is asked for."""
+        chosen: IntArray = np.arange(len(self))[indices]
+        return chosen
+
+
+class SequenceShard(Shard):
+    """Examples whose parts follow one another."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> IntArray:
+        """Parts of example s are ``bounds[s]:bounds[s + 1]``; shape (n_examples + 1,)."""
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.bounds[-1])
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.bounds)
+
 
 class Structure(ABC):
     """A space of outputs scored by ``w @ F(x, y)``, and the questions it answers exactly about them.
@@ -263,6 +284,36 @@ class Structure(ABC):
 
     def _cannot(self, ability: str) -> CapabilityError:
         return CapabilityError(f"the structure {self.kind!r} has no exact {ability!r}")
+
+
+def place_of(part: int, sizes: IntArray) -> tuple[int, int]:
+    """Example of a part counted over all examples, and its position there, both from 0."""
+    ends = np.cumsum(sizes)
+    example = int(np.searchsorted(ends, part, side="right"))
+    return example, part - int(ends[example] - sizes[example])
+
+
+def template_of(name: str) -> str:
+    """The template that a feature's name begins with: up to the first ``=``, or else the first ``:``."""
+    template, separator, _ = name.partition("=")
+    return template if separator else name.partition(":")[0]
+
+
+def offsets_of(sizes: IntArray) -> IntArray:
+    """Where segments of these sizes begin that follow one another, and where the last one ends."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+
+
+def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
+    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
+    segments = np.asarray(segments, dtype=np.int64)
+    starts, sizes = offsets[segments], np.diff(offsets)[segments]
+    return np.repeat(starts - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
+
+
+def take_segments(offsets: IntArray, segments: Any) -> tuple[IntArray, IntArray]:
+    """The offsets of the given segments alone, and the positions of all that is in them."""
+    return offsets_of(np.diff(offsets)[segments]), segment_indices(offsets, segments)
 
 
 def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import CapabilityError, DataError
-from structune.features.attributes import AttributeTable, template_of
+from structune.features.attributes import AttributeTable
 from structune.kernels import chain as kernels
 from structune.kernels import chain_costs
 from structune.kernels._vectors import all_lanes, lanes_for
@@ -34,6 +34,8 @@ from structune.structures.base import (
     check_offsets,
     check_range,
     check_weights,
+    offsets_of,
+    template_of,
 )
 from structune.structures.chain_flips import BackPointers, Flips
 from structune.structures.chain_labels import Labelling, encode_labels, single_labels
@@ -250,7 +252,7 @@ class Chain(Structure):
         empty = np.flatnonzero(inputs.lengths <= 0)
         if empty.size:
             raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
-        offsets = np.concatenate(([0], np.cumsum(inputs.lengths)))
+        offsets = offsets_of(inputs.lengths)
         if outputs is None:
             labelling = Labelling.unknown(self.labels)
             self._check_lengths(inputs.lengths)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from structune.features.attributes import segment_indices
 from structune.structures.attribute_weights import AttributeRows
-from structune.structures.base import IntArray, Shard
+from structune.structures.base import IntArray, SequenceShard, take_segments
 from structune.structures.chain_labels import BoolArray
 
 
 @dataclass(frozen=True)
-class ChainShard(Shard):
+class ChainShard(SequenceShard):
     """Encoded sequences.
 
     Attributes
@@ -35,22 +34,19 @@ class ChainShard(Shard):
     allowed: BoolArray
 
     @property
-    def n_parts(self) -> int:
-        return int(self.offsets[-1])
+    def bounds(self) -> IntArray:
+        return self.offsets
 
     @property
     def partial(self) -> bool:
         return bool(self.allowed.shape[0])
 
-    def sizes(self) -> IntArray:
-        return np.diff(self.offsets)
-
     def take(self, indices: Any) -> ChainShard:
-        chosen = np.arange(len(self))[indices]
-        tokens = segment_indices(self.offsets, chosen)
+        chosen = self._chosen(indices)
+        offsets, tokens = take_segments(self.offsets, chosen)
         return ChainShard(
             self.weights[chosen],
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            offsets,
             self.rows.take(tokens),
             self.labels[tokens] if self.labels.size else self.labels,
             self.allowed[tokens] if self.partial else self.allowed,

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.features.attributes import template_of
 from structune.kernels import classes as kernels
 from structune.kernels._vectors import lanes_for
 from structune.structures.base import (
@@ -20,6 +19,7 @@ from structune.structures.base import (
     IntArray,
     Structure,
     check_weights,
+    template_of,
 )
 from structune.structures.design import Design
 from structune.structures.flat_shard import FlatShard

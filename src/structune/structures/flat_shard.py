@@ -46,7 +46,7 @@ class FlatShard(Shard):
         return np.full(len(self), 1 + int(cells / _CELLS_PER_PART), np.int64)
 
     def take(self, indices: Any) -> FlatShard:
-        rows = indices if isinstance(indices, slice) else np.arange(len(self))[indices]
+        rows = indices if isinstance(indices, slice) else self._chosen(indices)
         outputs = self.outputs[rows] if self.outputs.size else self.outputs
         return replace(self, weights=self.weights[rows], design=self.design.take(rows), outputs=outputs)
 

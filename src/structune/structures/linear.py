@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.features.attributes import template_of
 from structune.structures.base import (
     Array,
     FloatArray,
@@ -17,6 +16,7 @@ from structune.structures.base import (
     HessianProduct,
     Structure,
     check_weights,
+    template_of,
 )
 from structune.structures.design import Design
 from structune.structures.flat_shard import FlatShard

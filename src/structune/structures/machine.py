@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from structune.kernels.state_machine import BOTH, FORWARD, REVERSE, Graph
+from structune.structures.nucleotides import LETTERS
 
-LETTERS = "ACGTN"
 _READS = {"+": FORWARD, "-": REVERSE, "both": BOTH}
 
 

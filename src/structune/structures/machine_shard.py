@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.features.attributes import segment_indices
-from structune.structures.base import FloatArray, IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, SequenceShard, take_segments
 
 
 @dataclass(frozen=True)
-class MachineShard(Shard):
+class MachineShard(SequenceShard):
     """Encoded sequences, one after the other.
 
     Attributes
@@ -21,9 +20,9 @@ class MachineShard(Shard):
     starts : ndarray of int64, shape (n_sequences + 1,)
         Positions of sequence s are ``starts[s]:starts[s + 1]``.
     letters : ndarray of int8, shape (n_positions,)
-        Places in `machine.LETTERS`.
+        Places in `nucleotides.LETTERS`.
     words, reverse_words : ndarray of int16, shape (n_positions,)
-        As `kernels.state_machine_paths.words` numbers them.
+        As `kernels.nucleotide_words.words` numbers them.
     gates : ndarray of uint16, shape (n_positions,)
         Bit g: gate g is open.
     tracks : ndarray, shape (n_positions, n_tracks)
@@ -40,18 +39,15 @@ class MachineShard(Shard):
     paths: NDArray[np.int8]
 
     @property
-    def n_parts(self) -> int:
-        return int(self.starts[-1])
-
-    def sizes(self) -> IntArray:
-        return np.diff(self.starts)
+    def bounds(self) -> IntArray:
+        return self.starts
 
     def take(self, indices: Any) -> MachineShard:
-        chosen = np.arange(len(self))[indices]
-        parts = segment_indices(self.starts, chosen)
+        chosen = self._chosen(indices)
+        starts, parts = take_segments(self.starts, chosen)
         return MachineShard(
             self.weights[chosen],
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            starts,
             self.letters[parts],
             self.words[parts],
             self.reverse_words[parts],

@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.features.attributes import segment_indices
 from structune.kernels.orf_graph import Ends, Words
-from structune.structures.base import Array, FloatArray, IntArray, Shard, check_offsets, check_range
+from structune.structures.base import (
+    Array,
+    FloatArray,
+    IntArray,
+    Shard,
+    check_offsets,
+    check_range,
+    segment_indices,
+)
 
 WORDS, FRAMES, CANDIDATES, LEFTS, RIGHTS = range(5)  # rows of `OrfShard.offsets`
 _ARRAYS = {
@@ -108,7 +115,7 @@ class OrfShard(Shard):
         return Words(self.words, self.n_words, self.n_candidates, self.skipped)
 
     def take(self, indices: Any) -> OrfShard:
-        chosen = np.arange(len(self))[indices]
+        chosen = self._chosen(indices)
         counts = np.diff(self.offsets, axis=1)[:, chosen]
         taken: dict[str, Array] = {}
         for level, names in _ARRAYS.items():

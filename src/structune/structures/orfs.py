@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.formats.gene_record import genetic_code
-from structune.kernels.state_machine_paths import words
+from structune.kernels.nucleotide_words import words
 from structune.structures.base import IntArray
 
 CODON, WORD = 3, 6

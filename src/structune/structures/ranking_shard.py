@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.features.attributes import segment_indices
-from structune.structures.base import FloatArray, IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, SequenceShard, offsets_of, segment_indices
 from structune.structures.design import Design
 from structune.structures.ranking_queries import sorted_documents, sorted_positions
 
@@ -16,7 +15,7 @@ _CELLS_PER_PART = 10  # document-position pairs of an assignment that cost as mu
 
 
 @dataclass(frozen=True)
-class RankingShard(Shard):
+class RankingShard(SequenceShard):
     """Encoded queries; each is an example.
 
     Attributes
@@ -40,22 +39,19 @@ class RankingShard(Shard):
     outputs: IntArray
 
     @property
-    def n_parts(self) -> int:
-        return len(self.design)
-
-    def sizes(self) -> IntArray:
-        return np.diff(self.offsets)
+    def bounds(self) -> IntArray:
+        return self.offsets
 
     def work(self) -> IntArray:
         return 1 + self.sizes() ** 2 // _CELLS_PER_PART
 
     def take(self, indices: Any) -> RankingShard:
-        chosen = np.arange(len(self))[indices]
+        chosen = self._chosen(indices)
         documents = self._documents(chosen)
         known = self.outputs.size > 0
         return RankingShard(
             self.weights[chosen],
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            offsets_of(self.sizes()[chosen]),
             self.design.take(documents),
             self.gains[documents] if known else self.gains,
             self.ideal[chosen] if known else self.ideal,

@@ -23,6 +23,7 @@ from structune.structures.base import (
     check_offsets,
     check_range,
     check_weights,
+    offsets_of,
 )
 from structune.structures.rna_constraints import FORCED, Constraints, as_constraints
 from structune.structures.rna_decoding import Viterbi, centroid_structure, mea_structure, samples
@@ -205,8 +206,9 @@ class RNA(Structure):
             found.append(out[:n])
         sizes = np.array([cells.size for cells in found], dtype=np.int64)
         columns = np.concatenate([np.empty(0, np.int64), *found])
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        counts = sp.csr_array((np.ones(columns.size), columns, indptr), shape=(len(shard), N_CELLS))
+        counts = sp.csr_array(
+            (np.ones(columns.size), columns, offsets_of(sizes)), shape=(len(shard), N_CELLS)
+        )
         counts.sum_duplicates()
         return counts
 
@@ -378,7 +380,7 @@ class RNA(Structure):
 
 
 def _offsets(parts: Sequence[Array]) -> IntArray:
-    return np.concatenate(([0], np.cumsum([part.size for part in parts], dtype=np.int64)))
+    return offsets_of(np.array([part.size for part in parts], dtype=np.int64))
 
 
 def _check_forced(shard: RNAShard, s: int, value: float) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.features.attributes import segment_indices
-from structune.structures.base import FloatArray, IntArray, Shard
+from structune.structures.base import FloatArray, IntArray, SequenceShard, take_segments
 
 
 @dataclass(frozen=True)
-class RNAShard(Shard):
+class RNAShard(SequenceShard):
     """Encoded sequences.
 
     Attributes
@@ -47,26 +46,24 @@ class RNAShard(Shard):
         return self.extra[self.extra_offsets[s] : self.extra_offsets[s + 1]]
 
     @property
-    def n_parts(self) -> int:
-        return int(self.offsets[-1])
-
-    def sizes(self) -> IntArray:
-        return np.diff(self.offsets)
+    def bounds(self) -> IntArray:
+        return self.offsets
 
     def work(self) -> IntArray:
         sizes = self.sizes()
         return sizes * (1 + sizes // 5)  # loops are looked for around every pair
 
     def take(self, indices: Any) -> RNAShard:
-        chosen = np.arange(len(self))[indices]
-        bases = segment_indices(self.offsets, chosen)
+        chosen = self._chosen(indices)
+        offsets, bases = take_segments(self.offsets, chosen)
+        extra_offsets, pairs = take_segments(self.extra_offsets, chosen)
         return RNAShard(
             self.weights[chosen],
-            np.concatenate(([0], np.cumsum(self.sizes()[chosen]))),
+            offsets,
             self.letters[bases],
             self.partners[bases] if self.partners.size else self.partners,
-            np.concatenate(([0], np.cumsum(np.diff(self.extra_offsets)[chosen]))),
-            self.extra[segment_indices(self.extra_offsets, chosen)],
+            extra_offsets,
+            self.extra[pairs],
             self.forced[chosen],
             self.numbers[chosen],
         )

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.kernels.state_machine_paths import open_gates, words
+from structune.kernels.nucleotide_words import words
+from structune.kernels.state_machine_paths import open_gates
 from structune.structures import machine_inference as inference
 from structune.structures.base import (
     Array,
@@ -23,19 +24,14 @@ from structune.structures.base import (
     check_offsets,
     check_range,
     check_weights,
+    offsets_of,
 )
-from structune.structures.machine import LETTERS
 from structune.structures.machine_shard import MachineShard
 from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
+from structune.structures.nucleotides import LETTERS, encode_letters
 
 Path = NDArray[np.int8]
-_UNKNOWN = 4
-_CODES = np.full(256, -1, np.int8)
-for _letters, _code in zip((*"ACGT", "NRYSWKMBDHVX"), range(5), strict=True):
-    for _letter in _letters:
-        _CODES[ord(_letter)] = _CODES[ord(_letter.lower())] = _code
-_CODES[ord("U")] = _CODES[ord("u")] = 3
 
 
 class StateMachine(Structure):
@@ -94,7 +90,7 @@ class StateMachine(Structure):
         both, gates = zip(*map(self._read, letters), strict=True) if letters else ((), ())
         shard = MachineShard(
             check_weights(weights, len(pairs)),
-            np.concatenate(([0], np.cumsum(sizes))),
+            offsets_of(sizes),
             _joined(letters, np.int8),
             _joined([a for a, _ in both], np.int16),
             _joined([b for _, b in both], np.int16),
@@ -139,7 +135,7 @@ class StateMachine(Structure):
         gates = np.zeros(letters.size, np.uint16)
         for g, gate in enumerate(self.machine.gates):
             for motif in gate.motifs:
-                open_gates(letters, _CODES[np.frombuffer(motif.encode(), np.uint8)], gate.at, g, gates)
+                open_gates(letters, encode_letters(motif, gate.name), gate.at, g, gates)
         return (both[0], both[1]), gates
 
     def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
@@ -285,17 +281,6 @@ class StateMachine(Structure):
         """The number of positions with another label."""
         wrong = self._labels(shard.paths) != self._labels(outputs)
         return np.array([wrong[a:b].sum() for a, b in pairwise(shard.starts.tolist())], np.float64)
-
-
-def encode_letters(text: str, name: str) -> Path:
-    """Places in `machine.LETTERS`; `name` is for errors."""
-    if not isinstance(text, str):
-        raise DataError(f"{name}: found {type(text).__name__}, expected nucleotides")
-    codes = _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
-    wrong = np.flatnonzero(codes < 0)
-    if wrong.size:
-        raise DataError(f"{name}: found {text[wrong[0]]!r} at position {wrong[0] + 1}, expected a nucleotide")
-    return codes
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:
