@@ -35,7 +35,8 @@ from structune.datasets import RNAData, load_rna
 from structune.estimators.folder_space import OutsideSpaceWarning
 from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area
 from structune.metrics.bootstrap import paired_difference
-from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
+from structune.plots.comparison import plot_precisions_by_method
+from structune.plots.rna_accuracy import plot_sensitivity_ppv
 from structune.structures.rna import RNA
 from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import partners
-from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
+from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.rna import plot_structure
+from structune.plots.rna_accuracy import plot_sensitivity_ppv
 from structune.plots.rna_layout import PAIR_LENGTH, layout
 from structune.plots.rna_pairs import plot_pair_probabilities
 

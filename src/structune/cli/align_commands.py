@@ -9,7 +9,6 @@ import typer
 
 from structune.cli import align_options as align_opt
 from structune.cli import options as opt
-from structune.cli.rna_options import Groups
 
 
 def train(
@@ -65,7 +64,7 @@ def tune(
     features: align_opt.Features = align_opt.FeatureSet.full,
     center: align_opt.Center = None,
     band: align_opt.Band = None,
-    groups: align_opt.GroupsOption = Groups.kind,
+    groups: align_opt.GroupsOption = opt.KindGroups.kind,
     most_pairs: align_opt.MostPairs = None,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,
@@ -123,12 +122,12 @@ def shard(
       structune shard align families/ shards/ --most-pairs 3
       structune tune align shards/ --model aligner.structune
     """
-    from structune.cli.example_sharding import shard_alignments
+    from structune.cli.align_sharding import run
     from structune.cli.shard_data import Target
     from structune.estimators.aligner import SequenceAligner
 
     aligner = SequenceAligner(**_space(align_opt.Loss.log, features, None, band))
-    shard_alignments(train, most_pairs, aligner, Target(folder, folds, seed))
+    run(train, most_pairs, aligner, Target(folder, folds, seed))
 
 
 def evaluate(

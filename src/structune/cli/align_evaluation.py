@@ -12,7 +12,8 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.align_data import Aligned, check_gamma, open_aligner, read_aligned
-from structune.cli.reports import check_apart, check_targets, tell
+from structune.cli.checks import check_apart, check_targets
+from structune.cli.reports import tell
 from structune.cli.tables import numbers_table, record_table
 from structune.estimators.aligner import SequenceAligner
 from structune.metrics import AlignmentScores, alignment_scores

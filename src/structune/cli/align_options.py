@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from structune.cli.rna_options import Groups
+from structune.cli.options import KindGroups
 
 
 class Loss(StrEnum):
@@ -87,7 +87,7 @@ Features = Annotated[
     ),
 ]
 GroupsOption = Annotated[
-    Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+    KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
 ]
 MostPairs = Annotated[
     int | None,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structune.cli import reports
 from structune.cli.align_data import Aligned, read_aligned
 from structune.cli.align_evaluation import evaluate
+from structune.cli.learning import Lesson, learn
 from structune.cli.shard_data import described, sharded
 from structune.estimators.aligner import SequenceAligner
 
-_Data = tuple[Callable[[SequenceAligner], SequenceAligner], str]  # how to fit it, and what it is
+_Data = tuple[Callable[[], Any], str]  # how to fit it, and what it is
 
 
 @dataclass(frozen=True)
@@ -32,29 +31,25 @@ class Request:
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code. Pairs of one alignment are held out together."""
-    reports.check_targets([request.model], [request.plot], request.report)
+    aligner = SequenceAligner(**settings)
+    return learn(aligner, request, partial(_read, aligner, request))
+
+
+def _read(aligner: SequenceAligner, request: Request) -> Lesson:
     shards = sharded(request.train, "--most-pairs", "--band", "--features")
-    fit, told = _of_shards(shards) if shards else _of_files(request, settings["random_state"])
+    fit, told = _of_shards(aligner, shards) if shards else _of_files(aligner, request)
     test = None if request.test is None else read_aligned(request.test)
-    start = time.perf_counter()
-    with reports.short_warnings():
-        aligner = SequenceAligner(**settings)
-        fit(aligner)
-    seconds = time.perf_counter() - start
-    reports.check_begun(aligner)
-    reports.save(aligner, request.model)
-    evaluated = None if test is None else partial(evaluate, aligner, test)
-    return reports.finish(aligner, [("data", told)], seconds, request, evaluated)
+    return Lesson(fit, [("data", told)], None if test is None else partial(evaluate, aligner, test))
 
 
-def _of_shards(path: Path) -> _Data:
-    return lambda aligner: aligner.fit_shards(path), described(path, "residues")
+def _of_shards(aligner: SequenceAligner, path: Path) -> _Data:
+    return lambda: aligner.fit_shards(path), described(path, "residues")
 
 
-def _of_files(request: Request, seed: int) -> _Data:
-    data = read_aligned(request.train, request.most_pairs, seed)
+def _of_files(aligner: SequenceAligner, request: Request) -> _Data:
+    data = read_aligned(request.train, request.most_pairs, aligner.random_state)
     groups = data.families if len(set(data.families)) > 1 else None
-    return lambda aligner: aligner.fit(data.pairs, data.rows, groups=groups), _described(data)
+    return lambda: aligner.fit(data.pairs, data.rows, groups=groups), _described(data)
 
 
 def _described(data: Aligned) -> str:

@@ -15,8 +15,8 @@ import typer
 
 from structune.cli.align_data import check_gamma, open_aligner
 from structune.cli.batches import Progress, batches
+from structune.cli.checks import INTERRUPTED, check_targets
 from structune.cli.file_names import drawing_paths
-from structune.cli.reports import INTERRUPTED, check_targets
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.estimators.aligner import SequenceAligner

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from structune.cli.checks import check_apart, check_targets
 from structune.cli.columns import Reader, open_model
-from structune.cli.reports import check_apart, check_targets, tell
-from structune.cli.tables import scores_table
+from structune.cli.reports import tell
+from structune.cli.tables import filled, new_table
 from structune.estimators.tagger import SequenceTagger
 from structune.formats import ConllData
-from structune.metrics import Scores, segment_scheme, segment_scores, token_scores
+from structune.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -33,9 +34,9 @@ class Evaluation:
 
     def tables(self) -> list[Table]:
         """As the terminal shows it."""
-        tables = [scores_table("Tokens", "label", self.tokens)]
+        tables = [_scores_table("Tokens", "label", self.tokens)]
         if self.segments is not None:
-            tables.append(scores_table(f"Segments ({self.scheme})", "type", self.segments))
+            tables.append(_scores_table(f"Segments ({self.scheme})", "type", self.segments))
         return tables
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,6 +70,17 @@ def evaluate(model: SequenceTagger, reader: Reader, data: ConllData) -> Evaluati
     segments = segment_scores(true, predicted) if scheme else None
     tokens = data.sentences(reader.columns[0])
     return Evaluation(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
+
+
+def _scores_table(title: str, what: str, scores: Scores) -> Table:
+    """Precision, recall and F1 of each label or segment type, and of all."""
+    table = new_table(title, [what], ["precision", "recall", "F1", "support"])
+    filled(table, map(_score_row, scores.by_name)).add_section()
+    return filled(table, [_score_row(scores.overall)])
+
+
+def _score_row(score: Score) -> list[str]:
+    return [score.name, *(f"{value:.4f}" for value in score[1:4]), f"{score.support:,}"]
 
 
 def _as_dict(scores: Scores) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from structune.cli.batches import Progress, UntilError
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets
 from structune.cli.file_names import drawing_paths
-from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import open_folder, read_sequences
 from structune.cli.rna_decoding import Folded, Recipe

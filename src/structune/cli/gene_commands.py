@@ -9,7 +9,6 @@ import typer
 
 from structune.cli import gene_options as gene_opt
 from structune.cli import options as opt
-from structune.cli.rna_options import Groups
 
 
 def train(
@@ -81,8 +80,8 @@ def tune(
     validation_sets: opt.ValidationSets = 3,
     gamma: opt.Gamma = 0.01,
     groups: Annotated[
-        Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
-    ] = Groups.kind,
+        opt.KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+    ] = opt.KindGroups.kind,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,
     test: gene_opt.TestFiles = None,
@@ -148,12 +147,12 @@ def shard(
       structune shard genes genes.gff3 shards/ --sequences genome.fa
       structune tune genes shards/ --model genes.structune
     """
-    from structune.cli.example_sharding import shard_genes
+    from structune.cli.gene_sharding import run
     from structune.cli.shard_data import Target
     from structune.estimators.gene_finder import GeneFinder
 
     finder = GeneFinder(**_model(opt.Loss.log, features, strands, donors, flank))
-    shard_genes(train, sequences, finder, Target(folder, folds, seed), quiet)
+    run(train, sequences, finder, Target(folder, folds, seed), quiet)
 
 
 def evaluate(

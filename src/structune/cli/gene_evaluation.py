@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
+from structune.cli.checks import check_apart, check_targets
 from structune.cli.gene_data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
-from structune.cli.reports import check_apart, check_targets, tell
+from structune.cli.reports import tell
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, read_gff3

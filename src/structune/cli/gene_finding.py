@@ -12,8 +12,8 @@ from typing import Any
 import typer
 
 from structune.cli.batches import Progress, UntilError
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets
 from structune.cli.gene_data import Finder, open_finder, predicted
-from structune.cli.reports import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.estimators.genome_adaptation import adapt, nearest_node

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from structune.cli import reports, shard_data
+from structune.cli import shard_data
 from structune.cli.gene_data import Finder, read_annotated
 from structune.cli.gene_evaluation import evaluate
+from structune.cli.learning import Lesson, learn
 from structune.formats import AnnotatedSequence
 
 _DECIDED = ("--sequences", "--features", "--strands", "--donors", "--flank", "--code")  # by shard
@@ -31,22 +31,16 @@ class Request:
 
 def run(request: Request, finder: Finder) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot], request.report)
+    return learn(finder, request, partial(_read, finder, request))
+
+
+def _read(finder: Finder, request: Request) -> Lesson:
     shards = shard_data.sharded(request.train, *_DECIDED)
     data = [] if shards else list(read_annotated(request.train, request.sequences))
-    test = list(read_annotated(request.test or [], request.test_sequences))
-    start = time.perf_counter()
-    with reports.short_warnings():
-        if shards:
-            finder.fit_shards(shards)
-        else:
-            finder.fit(data)
-    seconds = time.perf_counter() - start
-    reports.check_begun(finder)
-    reports.save(finder, request.model)
     told = shard_data.described(shards, "bases") if shards else described(data)
-    evaluated = partial(evaluate, finder, test) if test else None
-    return reports.finish(finder, [("data", told)], seconds, request, evaluated)
+    test = list(read_annotated(request.test or [], request.test_sequences))
+    fit = partial(finder.fit_shards, shards) if shards else partial(finder.fit, data)
+    return Lesson(fit, [("data", told)], partial(evaluate, finder, test) if test else None)
 
 
 def described(data: Sequence[AnnotatedSequence]) -> str:

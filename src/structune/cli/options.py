@@ -32,10 +32,18 @@ class Constraints(StrEnum):
     validation = "validation"
 
 
-class Groups(StrEnum):
-    """Which weights share a precision."""
+class TemplateGroups(StrEnum):
+    """Which weights share a precision, where features come from templates."""
 
     template = "template"
+    single = "single"
+    separate = "separate"
+
+
+class KindGroups(StrEnum):
+    """Which weights share a precision, where there are kinds of them."""
+
+    kind = "kind"
     single = "single"
     separate = "separate"
 

@@ -9,7 +9,6 @@ import typer
 
 from structune.cli import gene_options as gene_opt
 from structune.cli import options as opt
-from structune.cli.rna_options import Groups
 
 
 def train(
@@ -85,8 +84,8 @@ def tune(
     loss: opt.TunedLoss = opt.Loss.log,
     code: gene_opt.Code = 11,
     groups: Annotated[
-        Groups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
-    ] = Groups.kind,
+        opt.KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+    ] = opt.KindGroups.kind,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,
     test: gene_opt.TestFiles = None,
@@ -147,9 +146,9 @@ def shard(
       structune shard prokaryotic-genes *.gbff.gz shards/
       structune tune prokaryotic-genes shards/ --model genes.structune
     """
-    from structune.cli.example_sharding import shard_genes
+    from structune.cli.gene_sharding import run
     from structune.cli.shard_data import Target
     from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
     target = Target(folder, folds, seed)
-    shard_genes(train, sequences, ProkaryoticGeneFinder(code=code), target, quiet)
+    run(train, sequences, ProkaryoticGeneFinder(code=code), target, quiet)

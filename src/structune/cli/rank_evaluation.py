@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
+from structune.cli.checks import check_apart, check_targets
 from structune.cli.rank_data import open_ranker
-from structune.cli.reports import check_apart, check_targets, tell
+from structune.cli.reports import tell
 from structune.cli.tables import numbers_table, record_table
 from structune.estimators.ranker import Ranker
 from structune.formats import LetorData

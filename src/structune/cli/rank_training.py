@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.cli import reports
+from structune.cli.learning import Lesson, learn
 from structune.cli.rank_data import open_training
 from structune.cli.rank_evaluation import evaluate
 from structune.estimators.ranker import Ranker
@@ -32,20 +31,18 @@ class Request:
 
 def run(request: Request, settings: Mapping[str, Any]) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot], request.report)
+    ranker = Ranker(**settings)
+    return learn(ranker, request, partial(_read, ranker, request))
+
+
+def _read(ranker: Ranker, request: Request) -> Lesson:
     reader, found = open_training(request.train, request.missing)
     test = None if request.test is None else reader.read(request.test)
     X, relevance = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
     queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
-    start = time.perf_counter()
-    with reports.short_warnings():
-        ranker = Ranker(**settings).fit(X, relevance, queries)
-    seconds = time.perf_counter() - start
-    reports.check_begun(ranker)
-    reports.save(ranker, request.model, reader.header())
+    told = [("data", _described(found, len(set(queries))))]
     evaluated = None if test is None else partial(evaluate, ranker, [test])
-    data = [("data", _described(found, len(set(queries))))]
-    return reports.finish(ranker, data, seconds, request, evaluated)
+    return Lesson(lambda: ranker.fit(X, relevance, queries), told, evaluated, reader.header())
 
 
 def _described(found: Sequence[LetorData], n_queries: int) -> str:

@@ -17,7 +17,7 @@ _MOST_EXAMPLES = 50
 
 
 def in_order(
-    examples: Iterable[Example], work: Callable[[list[Example]], list[R]], n_jobs: int
+    examples: Iterable[Example], work: Callable[[list[Example]], list[R]], n_jobs: int | None
 ) -> Generator[list[R], None, None]:
     """Results of some examples after the other.
 

@@ -25,7 +25,7 @@ def train(
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
     features: rna.Features = rna.FeatureSet.contrafold,
-    groups: rna.GroupsOption = rna.Groups.kind,
+    groups: rna.GroupsOption = opt.KindGroups.kind,
     outside: rna.OutsideOption = rna.Outside.skip,
     min_hairpin: rna.MinHairpin = 3,
     noncanonical: rna.Noncanonical = False,
@@ -49,15 +49,14 @@ def train(
     Example:
       structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn
     """
-    from structune.cli.rna_training import Request, penalties, run
+    from structune.cli.rna_training import Request, run
 
     settings = {
         "loss": loss.value,
         **_space(features, groups, outside, min_hairpin, noncanonical),
         **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
     }
-    settings["penalty"] = penalties(penalty or [], settings)
-    raise typer.Exit(run(Request(train, model, test, report=report), settings))
+    raise typer.Exit(run(Request(train, model, test, report=report), settings, penalty or ()))
 
 
 def tune(
@@ -66,7 +65,7 @@ def tune(
     method: opt.MethodOption = opt.Method.implicit,
     loss: opt.TunedLoss = opt.Loss.log,
     features: rna.Features = rna.FeatureSet.contrafold,
-    groups: rna.GroupsOption = rna.Groups.kind,
+    groups: rna.GroupsOption = opt.KindGroups.kind,
     outside: rna.OutsideOption = rna.Outside.skip,
     min_hairpin: rna.MinHairpin = 3,
     noncanonical: rna.Noncanonical = False,
@@ -133,12 +132,12 @@ def shard(
       structune shard rna train.dbn more/ shards/ --families families.tsv
       structune tune rna shards/ --model rna.structune
     """
-    from structune.cli.example_sharding import shard_rna
+    from structune.cli.rna_sharding import run
     from structune.cli.shard_data import Target
     from structune.estimators.folder import RNAFolder
 
-    settings = _space(features, rna.Groups.kind, outside, min_hairpin, noncanonical)
-    shard_rna(train, families, RNAFolder(**settings), Target(folder, folds, seed))
+    settings = _space(features, opt.KindGroups.kind, outside, min_hairpin, noncanonical)
+    run(train, families, RNAFolder(**settings), Target(folder, folds, seed))
 
 
 def evaluate(
@@ -306,7 +305,11 @@ def fold(
 
 
 def _space(
-    features: rna.FeatureSet, groups: rna.Groups, outside: rna.Outside, min_hairpin: int, noncanonical: bool
+    features: rna.FeatureSet,
+    groups: opt.KindGroups,
+    outside: rna.Outside,
+    min_hairpin: int,
+    noncanonical: bool,
 ) -> dict[str, Any]:
     """Settings of `RNAFolder` that train and tune share."""
     return {

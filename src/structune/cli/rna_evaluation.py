@@ -13,7 +13,8 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.batches import Progress
-from structune.cli.reports import check_apart, check_targets, tell
+from structune.cli.checks import check_apart, check_targets
+from structune.cli.reports import tell
 from structune.cli.rna_batches import in_order
 from structune.cli.rna_data import Example, open_folder, read_with_structures
 from structune.cli.tables import numbers_table, record_table
@@ -136,7 +137,7 @@ def run(
     with_curve: bool,
     plot: Path | None,
     as_json: bool,
-    n_jobs: int,
+    n_jobs: int | None,
     quiet: bool,
     report: Path | None,
 ) -> None:
@@ -148,7 +149,7 @@ def run(
     evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
     tell(evaluation, as_json, report)
     if plot is not None and evaluation.curve is not None:
-        from structune.plots.comparison import plot_sensitivity_ppv
+        from structune.plots.rna_accuracy import plot_sensitivity_ppv
 
         curve = evaluation.curve
         plot_sensitivity_ppv({Path(model).stem: (curve.sensitivity, curve.ppv)}, plot)
@@ -159,7 +160,7 @@ def evaluate(
     examples: Sequence[Example],
     gamma: float | None = None,
     with_curve: bool = False,
-    n_jobs: int = -1,
+    n_jobs: int | None = -1,
     quiet: bool = False,
 ) -> Evaluation:
     """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
@@ -185,7 +186,7 @@ def evaluate(
 
 
 def _predict(
-    folder: RNAFolder, examples: Sequence[Example], gammas: list[Any], n_jobs: int, quiet: bool
+    folder: RNAFolder, examples: Sequence[Example], gammas: list[Any], n_jobs: int | None, quiet: bool
 ) -> list[list[str]]:
     """The structures of all sequences, for each gamma; None is for those of the highest score."""
 

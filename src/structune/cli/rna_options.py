@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from structune.cli.options import KindGroups
+
 
 class Decoding(StrEnum):
     """Which structure of a sequence is wanted."""
@@ -30,14 +32,6 @@ class FeatureSet(StrEnum):
 
     contrafold = "contrafold"
     extended = "extended"
-
-
-class Groups(StrEnum):
-    """Which weights share a precision."""
-
-    kind = "kind"
-    single = "single"
-    separate = "separate"
 
 
 class Outside(StrEnum):
@@ -75,7 +69,8 @@ Features = Annotated[
     ),
 ]
 GroupsOption = Annotated[
-    Groups, typer.Option(help="Weights that share a precision: those of one kind of feature, all, or none.")
+    KindGroups,
+    typer.Option(help="Weights that share a precision: those of one kind of feature, all, or none."),
 ]
 OutsideOption = Annotated[
     Outside,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structune.cli import reports
+from structune.cli.learning import Lesson, learn
+from structune.cli.reports import Evaluation
 from structune.cli.rna_data import Example, read_families, read_with_structures
 from structune.cli.rna_evaluation import evaluate
 from structune.cli.shard_data import described, sharded
@@ -18,12 +18,11 @@ from structune.errors import DataError
 from structune.estimators.folder import RNAFolder
 from structune.estimators.folder_space import OutsideSpaceWarning, fit_into_space
 from structune.formats import partners
-from structune.structures.base import Groups
 from structune.structures.rna import RNA
 
 _MOST_NAMED = 20
 _DECIDED = ("--families", "--features", "--outside", "--min-hairpin", "--noncanonical")  # by shard
-_Data = tuple[Callable[[RNAFolder], RNAFolder], list[tuple[str, str]]]  # how to fit it, and what it is
+_Data = tuple[Callable[[], Any], list[tuple[str, str]]]  # how to fit it, and what it is
 
 
 @dataclass(frozen=True)
@@ -60,48 +59,49 @@ class _LeftOut:
                 yield name, f"dropped {sum(dropped):,} pairs of {len(dropped):,} sequences"
 
 
-def run(request: Request, settings: Mapping[str, Any]) -> int:
+def run(request: Request, settings: Mapping[str, Any], penalty: Sequence[str] = ()) -> int:
     """Fit, save, report; returns the exit code."""
-    reports.check_targets([request.model], [request.plot], request.report)
-    shards = sharded(request.train, *_DECIDED)
-    fit, data = _of_shards(shards) if shards else _of_files(request, settings)
-    test = None if request.test is None else read_with_structures([request.test])
     folder = RNAFolder(**settings)
-    start = time.perf_counter()
-    with reports.short_warnings(OutsideSpaceWarning):
-        fit(folder)
-    seconds = time.perf_counter() - start
-    reports.check_begun(folder)
-    reports.save(folder, request.model)
-    evaluated = None
-    if test is not None:
-        alone = folder.set_params(n_jobs=1)
-        evaluated = partial(evaluate, alone, test, n_jobs=settings["n_jobs"], quiet=not folder.verbose)
-    return reports.finish(folder, data, seconds, request, evaluated)
+    if penalty:
+        folder.penalty = penalties(penalty, folder)
+    return learn(folder, request, partial(_read, folder, request))
 
 
-def _of_shards(path: Path) -> _Data:
-    return lambda folder: folder.fit_shards(path), [("data", described(path, "bases"))]
+def _read(folder: RNAFolder, request: Request) -> Lesson:
+    shards = sharded(request.train, *_DECIDED)
+    fit, data = _of_shards(folder, shards) if shards else _of_files(folder, request)
+    test = None if request.test is None else read_with_structures([request.test])
+    evaluated = None if test is None else partial(_evaluate, folder, test, folder.n_jobs)
+    return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,))
 
 
-def _of_files(request: Request, settings: Mapping[str, Any]) -> _Data:
+def _evaluate(folder: RNAFolder, test: Sequence[Example], n_jobs: int | None) -> Evaluation:
+    alone = folder.set_params(n_jobs=1)  # threads share the sequences
+    return evaluate(alone, test, n_jobs=n_jobs, quiet=not folder.verbose)
+
+
+def _of_shards(folder: RNAFolder, path: Path) -> _Data:
+    return lambda: folder.fit_shards(path), [("data", described(path, "bases"))]
+
+
+def _of_files(folder: RNAFolder, request: Request) -> _Data:
     """Tells what is left out."""
     examples = read_with_structures(request.train)
     families = None if request.families is None else read_families(request.families, examples)
-    left_out = _left_out(_rna(settings), examples, settings["outside"])
+    left_out = _left_out(folder, examples)
     left_out.show()
     sequences = [example.record.sequence for example in examples]
     structures = [example.structure for example in examples]
 
-    def fit(folder: RNAFolder) -> RNAFolder:
+    def fit() -> RNAFolder:
         return folder.fit(sequences, structures, groups=families)
 
     return fit, [*_data(examples), *left_out.rows()]
 
 
-def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict[str, float]:
+def penalties(given: Sequence[str], folder: RNAFolder) -> float | dict[str, float]:
     """The penalty of numbers, which are for all groups, and of texts like ``helix stacking=3``."""
-    base, by_name, names = 1.0, {}, _group_names(settings)
+    base, by_name, names = 1.0, {}, folder._weight_groups(_rna(folder)).names
     for text in given:
         name, separator, number = text.rpartition("=")
         try:
@@ -118,23 +118,16 @@ def penalties(given: Sequence[str], settings: Mapping[str, Any]) -> float | dict
     return dict.fromkeys(names, base) | by_name if by_name else base
 
 
-def _group_names(settings: Mapping[str, Any]) -> Sequence[str]:
-    rna = _rna(settings)
-    if settings["groups"] == "single":
-        return Groups.single(rna.n_weights).names
-    return rna.weight_names() if settings["groups"] == "separate" else rna.groups().names
+def _rna(folder: RNAFolder) -> RNA:
+    return RNA(folder.min_hairpin, folder.noncanonical, folder.features)
 
 
-def _rna(settings: Mapping[str, Any]) -> RNA:
-    return RNA(settings["min_hairpin"], settings["noncanonical"], settings["features"])
-
-
-def _left_out(rna: RNA, examples: Sequence[Example], outside: str) -> _LeftOut:
+def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
     """What `fit` will leave out, by name."""
-    found = _LeftOut()
+    rna, found = _rna(folder), _LeftOut()
     for example in examples:
         try:
-            one = fit_into_space(rna, [example.record.sequence], [example.structure], outside)
+            one = fit_into_space(rna, [example.record.sequence], [example.structure], folder.outside)
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         found.skipped += [(example.record.name, reason) for _, reason in one.skipped]

@@ -32,6 +32,11 @@ class Target:
             estimator, self.folder, X, y, groups=groups, n_folds=self.folds, random_state=self.seed
         )
 
+    @staticmethod
+    def described(written: ShardFolder, examples: str, parts: str) -> str:
+        """How much of what was written."""
+        return f"{len(written):,} {examples}, {sum(written.n_parts):,} {parts}"
+
     def tell(self, written: ShardFolder, data: str, more: Iterable[tuple[str, str]] = ()) -> None:
         """Print what was written."""
         rows = [

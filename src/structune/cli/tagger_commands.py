@@ -57,9 +57,9 @@ def tune(
     method: opt.MethodOption = opt.Method.implicit,
     loss: opt.TunedLoss = opt.Loss.log,
     groups: Annotated[
-        opt.Groups,
+        opt.TemplateGroups,
         typer.Option(help="Weights that share a precision: those of one template, all, or none."),
-    ] = opt.Groups.template,
+    ] = opt.TemplateGroups.template,
     holdout: opt.Holdout = 0.2,
     folds: opt.Folds = None,
     columns: opt.Columns = None,

@@ -5,10 +5,11 @@ Which comes with ``pip install structune[plots]``.
 
 from structune.plots._figure import check_path
 from structune.plots.alignment import plot_match_probabilities
-from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
+from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.genes import plot_genes
 from structune.plots.learning import plot_learning_curve
 from structune.plots.rna import plot_structure
+from structune.plots.rna_accuracy import plot_sensitivity_ppv
 from structune.plots.rna_pairs import plot_pair_probabilities
 from structune.plots.sensitivity import plot_sensitivity
 from structune.plots.tuning import plot_penalties, plot_precision_course, plot_tuning
