@@ -39,8 +39,8 @@ from common import asked_to_be_quick, folder_for, pack, unpack, write
 from structune import SequenceAligner
 from structune.datasets import load_protein_alignments
 from structune.formats import ProteinAlignment, read_protein_alignments
+from structune.learning.bootstrap import paired_difference
 from structune.metrics import alignment_scores
-from structune.metrics.bootstrap import paired_difference
 from structune.structures.alignment_rows import identity, parse_alignment, residues_of
 
 Array = NDArray[Any]

@@ -40,9 +40,9 @@ from threadpoolctl import threadpool_limits
 from common import alternately, peak, write
 from structune import SequenceAligner, load
 from structune.datasets import load_protein_alignments
-from structune.executors import ThreadExecutor
-from structune.losses import LogLoss
-from structune.risk import Risk
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.running.executors import ThreadExecutor
 from structune.structures.alignment import Alignment
 from structune.structures.alignment_features import RESIDUES
 from structune.structures.alignment_rows import residues_of

@@ -134,10 +134,10 @@ def crfsuite_worker(limit: int | None, path: str) -> dict[str, Any]:
 
 def structune_worker(limit: int | None, target: float, path: str) -> dict[str, Any]:
     from structune import SequenceTagger
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
-    from structune.solvers.l2 import fit_l2
+    from structune.learning.losses import LogLoss
+    from structune.learning.risk import Risk
+    from structune.learning.solvers.l2 import fit_l2
+    from structune.running.executors import ThreadExecutor
     from structune.structures.chain import Chain
 
     train, test = load("train", limit), load("test", limit)
@@ -198,9 +198,9 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
 
 def thread_speedup(chain: Any, shard: Any, w: np.ndarray) -> dict[str, Any]:
     """Seconds of a gradient with 1 and 2 threads, alternately, and whether the results are the same bits."""
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
+    from structune.learning.losses import LogLoss
+    from structune.learning.risk import Risk
+    from structune.running.executors import ThreadExecutor
 
     risks = [Risk.over(chain, LogLoss(), shard, ThreadExecutor(n)) for n in (1, 2)]
     times: list[list[float]] = [[], []]
@@ -353,7 +353,7 @@ def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], d
     from seqeval.metrics import f1_score
 
     from structune import SequenceTagger
-    from structune.tuning import GridTuner
+    from structune.learning.tuning import GridTuner
 
     grid = GridTuner(values=[2.0**k for k in range(-6, 7)], warm=True)
     settings: dict[str, dict[str, Any]] = {

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Classifier
 from structune.datasets import load_uci
-from structune.tuning import GridTuner
+from structune.learning.tuning import GridTuner
 
 NAME = "flat_groups"
 N_NOISE = {"simulated": (0, 50, 100, 200, 400), "usps": (0, 256, 1024)}

@@ -40,8 +40,8 @@ from structune import GeneFinder
 from structune.datasets import load_genes
 from structune.estimators.gene_examples import cut_examples
 from structune.formats import AnnotatedSequence, Transcript
+from structune.learning.tuning import ImplicitTuner
 from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_difference, gene_regions, gene_scores
-from structune.tuning import ImplicitTuner
 
 NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")

@@ -33,12 +33,12 @@ from common import RESULTS, contrafold_parameters, pack, unpack, write
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
 from structune.estimators.folder_space import OutsideSpaceWarning
+from structune.learning.bootstrap import paired_difference
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area
-from structune.metrics.bootstrap import paired_difference
 from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.rna_accuracy import plot_sensitivity_ppv
 from structune.structures.rna import RNA
-from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 
 Array = NDArray[Any]
 NAME = "rna_hyperparameters"

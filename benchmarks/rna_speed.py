@@ -100,9 +100,9 @@ def long_inputs() -> list[dict[str, Any]]:
 def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
     """Over one fold of S151Rfam: 76 sequences, whether or not their structures lie in the model's space."""
     from structune.datasets import load_rna
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
+    from structune.learning.losses import LogLoss
+    from structune.learning.risk import Risk
+    from structune.running.executors import ThreadExecutor
 
     class Partition(LogLoss):
         """Only what costs time: the log-partition and its gradient."""

@@ -31,12 +31,12 @@ from conll2000 import labels_of, load, table_of
 from structune.datasets import load_genes, load_rna, load_uci
 from structune.errors import DataError
 from structune.estimators.orf_examples import cut_genomes
-from structune.margin_losses import MarginLoss
-from structune.monitor import Monitor
-from structune.risk import Risk
-from structune.solvers.bundle import Bundle, minimize_bundle
-from structune.solvers.n_slack import minimize_n_slack
-from structune.solvers.subgradient import minimize_subgradient
+from structune.learning.margin_losses import MarginLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.bundle import Bundle, minimize_bundle
+from structune.learning.solvers.n_slack import minimize_n_slack
+from structune.learning.solvers.subgradient import minimize_subgradient
+from structune.running.monitor import Monitor
 from structune.structures.chain import Chain
 from structune.structures.classes import Classes
 from structune.structures.orf_graph import OrfGraph

@@ -35,11 +35,11 @@ from threadpoolctl import threadpool_limits
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune.datasets import load_stocks
 from structune.features.prices import FORBIDDEN_PAIRS, PAIRS, DirectionSequence, direction_sequence, smooth
-from structune.losses import LogLoss
-from structune.margin_losses import PerceptronLoss
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
-from structune.solvers.saddle_point import fit_constrained
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import PerceptronLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.saddle_point import fit_constrained
 from structune.structures.chain import Chain
 
 NAME = "stock_direction"

@@ -27,11 +27,11 @@ from threadpoolctl import threadpool_limits
 from common import asked_to_be_quick, folder_for, write
 from structune.datasets import load_rna
 from structune.estimators.folder_space import fit_into_space
-from structune.margin_losses import MarginLoss, RampLoss, Violations
-from structune.monitor import Monitor
-from structune.plots._figure import LABEL_SIZE, finish, new_figure, tidy
-from structune.risk import Risk
-from structune.solvers.cccp import minimize_cccp
+from structune.learning.margin_losses import MarginLoss, RampLoss, Violations
+from structune.learning.risk import Risk
+from structune.learning.solvers.cccp import minimize_cccp
+from structune.plots.figure import LABEL_SIZE, finish, new_figure, tidy
+from structune.running.monitor import Monitor
 from structune.structures.rna import RNA
 
 NAME = "tightness"

@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from structune import Classifier, SequenceTagger
-from structune.datasets import DatasetUnavailable, hmm_attributes, load_conll2000, simulate_hmm
+from structune.datasets import hmm_attributes, load_conll2000, simulate_hmm
 from structune.features import conll2000_templates, extract
+from structune.files.data_sets import DatasetUnavailable
 from structune.plots import plot_penalties, plot_tuning
 
 OUTPUT = Path("demo_output")

@@ -49,11 +49,11 @@ from structune import (
     formats,
     load,
 )
-from structune.checkpoints import Checkpoint
 from structune.cli import columns, rank_data
 from structune.errors import DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
-from structune.shard_files import open_shards
+from structune.files.shards import open_shards
+from structune.running.checkpoints import Checkpoint
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]

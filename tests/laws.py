@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from structune.errors import CapabilityError
-from structune.structures.base import Structure
+from structune.structure import Structure
 
 _STEP = 1e-20  # of the complex step: its square vanishes
 

@@ -19,8 +19,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laws import Law, Problem
 from maxima import losses_of, maxima, planes, rescalings, risk_of
 from structune.errors import CapabilityError, DataError
-from structune.margin_losses import DifferenceLoss, EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.risk import Risk
+from structune.learning.margin_losses import DifferenceLoss, EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
 
 _STEP = 1e-6
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from safetensors.numpy import load
 
-from structune.model_files import _LOADERS, checksum, pack_strings, unpack_strings
+from structune.files.models import _LOADERS, checksum, pack_strings, unpack_strings
 
 _NUMBERS = (
     *(b"0", b"-1", b"1", b"2", b"007", b"127", b"32768", b"2147483648", b"9223372036854775807"),

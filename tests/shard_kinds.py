@@ -20,7 +20,7 @@ from structune import (
     SequenceTagger,
 )
 from structune.estimators.gene_examples import SkippedGenesWarning
-from structune.shard_files import open_shards, write_shard, write_shards
+from structune.files.shards import open_shards, write_shard, write_shards
 
 _WORDS = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=new"], ["w=cat"]]] * 2
 _TAGS = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", None, "NOUN"]] * 2

@@ -25,8 +25,8 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from structune import RNAFolder
 from structune.datasets import RNAData, load_rna
+from structune.learning.tuning import ImplicitTuner
 from structune.metrics import base_pair_scores
-from structune.tuning import ImplicitTuner
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "rna.structune"
 GAMMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)

@@ -21,10 +21,10 @@ _HOMES = {
     "SequenceTagger": "structune.estimators.tagger",
     "TaskTree": "structune.multitask.task_tree",
     "adapt": "structune.estimators.genome_adaptation",
-    "load": "structune.model_files",
+    "load": "structune.files.models",
     "nearest_node": "structune.estimators.genome_adaptation",
-    "open_shards": "structune.shard_files",
-    "write_shards": "structune.shard_files",
+    "open_shards": "structune.files.shards",
+    "write_shards": "structune.files.shards",
 }
 
 __all__ = [*_HOMES, "__version__"]

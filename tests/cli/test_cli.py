@@ -20,7 +20,7 @@ from structune.cli import sharding
 from structune.cli.columns import default_templates, open_training
 from structune.features import conll2000_templates, parse_templates
 from structune.formats import read_conll
-from structune.monitor import BudgetExhausted, Monitor
+from structune.running.monitor import BudgetExhausted, Monitor
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
 CHUNKS = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "O"}

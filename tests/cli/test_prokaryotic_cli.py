@@ -17,7 +17,7 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger,
 from structune.formats import AnnotatedSequence, read_dna, read_gff3, write_gff3, write_proteins
 from structune.formats.gene_writers import GFF3_HEAD, gff3_text
 from structune.metrics.genes import gene_scores, stop_codons
-from structune.monitor import Monitor
+from structune.running.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)

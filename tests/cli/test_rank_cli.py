@@ -13,7 +13,7 @@ from commands import fail, run, succeed
 from structune import Ranker
 from structune.formats import LetorData, write_letor
 from structune.metrics import ndcg
-from structune.monitor import Monitor
+from structune.running.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]
 FEATURES = np.array([1, 2, 5])

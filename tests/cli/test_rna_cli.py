@@ -22,7 +22,7 @@ from structune.cli.rna_data import Example
 from structune.errors import DataError
 from structune.formats import RNARecord, read_bpseq, read_ct, read_dot_bracket, write_dot_bracket
 from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
-from structune.monitor import Monitor
+from structune.running.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]
 KNOT = RNARecord("knot", "GGGAAAGGGCCCCCC", "(((...[[[)))]]]")

@@ -11,7 +11,7 @@ from commands import fail, succeed
 from gene_files import write
 from structune import load
 from structune.cli import gene_sharding
-from structune.shard_files import open_shards
+from structune.files.shards import open_shards
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (

@@ -6,8 +6,9 @@ import tarfile
 
 import pytest
 
-from structune.datasets import DatasetUnavailable, load_protein_alignments, protein_alignments
+from structune.datasets import load_protein_alignments, protein_alignments
 from structune.errors import DataError
+from structune.files.data_sets import DatasetUnavailable
 
 
 def archive(files):

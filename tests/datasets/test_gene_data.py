@@ -5,9 +5,9 @@ import hashlib
 
 import pytest
 
-from structune.datasets import DatasetUnavailable, genes, load_genes, load_verified_genes
-from structune.datasets._files import DataFile
+from structune.datasets import genes, load_genes, load_verified_genes
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, DatasetUnavailable
 from structune.formats import Skipped
 
 GFF = (

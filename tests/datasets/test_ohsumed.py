@@ -6,8 +6,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from structune.datasets import DatasetUnavailable, load_ohsumed, ohsumed
+from structune.datasets import load_ohsumed, ohsumed
 from structune.errors import DataError
+from structune.files.data_sets import DatasetUnavailable
 
 SIZES = [2570, 3076, 3573, 3538, 3383]
 FOLDER = "ohsumed_querylevelnorm"

@@ -5,9 +5,9 @@ import hashlib
 
 import pytest
 
-from structune.datasets import DatasetUnavailable, RNAData, load_rna, rna
-from structune.datasets._files import DataFile
+from structune.datasets import RNAData, load_rna, rna
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, DatasetUnavailable
 from structune.formats.dot_bracket import partners
 
 TEXT = "id\tfamily\tsequence\tdotbracket\na\tf1\tGGAAACC\t((...))\nb\tf2\tACGN\t([)]\n"

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from structune.datasets import DatasetUnavailable, load_stocks
+from structune.datasets import load_stocks
 from structune.datasets.stocks import screened
+from structune.files.data_sets import DatasetUnavailable
 from structune.formats import PriceTable
 
 

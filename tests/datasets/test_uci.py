@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from structune.datasets import UCI_SETS, DatasetUnavailable, load_uci, uci
+from structune.datasets import UCI_SETS, load_uci, uci
 from structune.errors import DataError
+from structune.files.data_sets import DatasetUnavailable
 
 # examples, features, test examples, classes
 EXPECTED = {

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 import structune
 from structune import Protein, SequenceAligner
 from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
 from structune.metrics import alignment_scores
-from structune.model_files import read_model, save_model
 from structune.structures import alignment_inference as inference
 from structune.structures.alignment_rows import parse_alignment, residues_of
 

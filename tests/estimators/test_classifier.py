@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import structune
 from structune import Classifier
 from structune.errors import DataError, ModelFileError
-from structune.model_files import read_model, save_model
-from structune.risk import Risk
-from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.files.models import read_model, save_model
+from structune.learning.risk import Risk
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -436,13 +436,13 @@ def test_one_precision_a_feature_shrinks_what_is_noise():
 @pytest.mark.parametrize("tuning", ["implicit", "grid"])
 def test_groups_of_examples_stay_together(tuning, monkeypatch):
     seen = []
-    build = structune.tuning.TuningProblem.build.__func__
+    build = structune.learning.tuning.TuningProblem.build.__func__
 
     def spy(cls, *args, **options):
         seen.append((options["example_groups"], options["strata"]))
         return build(cls, *args, **options)
 
-    monkeypatch.setattr(structune.tuning.TuningProblem, "build", classmethod(spy))
+    monkeypatch.setattr(structune.learning.tuning.TuningProblem, "build", classmethod(spy))
     groups = [f"g{k % 7}" for k in range(90)]
     Classifier(tuning=tuning, n_jobs=1).fit(X, np.array(list("nyz"))[Y3], groups=groups)
     assert seen[0][0] == groups

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import structune
 from structune import SequenceTagger
-from structune.constraints import validation_constraints
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import DataError
 from structune.features.attributes import AttributeTable
+from structune.learning.constraints import validation_constraints
 
 Y, X = simulate_hmm(20, 3, 6, length=6, agreement=0.75, random_state=0)
 TABLE, LABELS = hmm_attributes(X), [["ab"[k] for k in row] for row in Y]

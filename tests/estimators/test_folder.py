@@ -14,13 +14,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import structune
 from structune import RNAFolder
-from structune.datasets._files import data_folder
 from structune.errors import DataError, ModelFileError
 from structune.estimators.folder_space import OutsideSpaceWarning
+from structune.files.data_sets import data_folder
 from structune.formats import read_contrafold
-from structune.losses import LogLoss
-from structune.risk import Risk
-from structune.tuning import GridTuner
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import GridTuner
 
 TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
@@ -589,7 +589,7 @@ def test_the_pretrained_model_folds_a_trna():
 
 
 def test_pretrained(tmp_path, monkeypatch, model):
-    monkeypatch.setattr("structune.model_files.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr("structune.files.models.resources.files", lambda package: tmp_path)
     with pytest.raises(ModelFileError, match=r"found no file .*rna\.structune"):
         RNAFolder.pretrained()
     (tmp_path / "models").mkdir()

@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 import structune
 from structune import RNAFolder
 from structune.errors import ModelFileError
-from structune.model_files import pack_strings, read_model, save_model
-from structune.tuning import GridTuner
+from structune.files.models import pack_strings, read_model, save_model
+from structune.learning.tuning import GridTuner
 
 X = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA", "GAAC", "GCAAAAGCAUGAAACAU"]
 Y = ["(((....)))", "(((....)))", "........", "(..)", "((....))(((...)))"]

@@ -14,9 +14,9 @@ from simulated_genes import exons, flip
 from structune import GeneFinder
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
+from structune.files.models import read_model, save_model
 from structune.formats import AnnotatedSequence, Transcript, coding_problems, overlapping_genes
 from structune.metrics.genes import gene_scores
-from structune.model_files import read_model, save_model
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 TEXTS = [each.sequence for each in TEST]

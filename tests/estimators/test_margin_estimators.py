@@ -15,8 +15,8 @@ import structune
 from structune import Classifier, RNAFolder, SequenceTagger
 from structune.datasets import simulate_hmm
 from structune.errors import CapabilityError, DataError
-from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.tuning import GridTuner, MajorizeTuner
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.tuning import GridTuner, MajorizeTuner
 from tiny import press_ctrl_c
 
 RNG = np.random.default_rng(0)

@@ -15,10 +15,10 @@ from structune import (
 )
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators import multitask
+from structune.files.models import read_model, save_model
 from structune.formats import AnnotatedSequence, Transcript
-from structune.model_files import read_model, save_model
 from structune.multitask.selection import choose_priors
-from structune.structures.base import Groups
+from structune.structure import Groups
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 ONE = {"gammas": [0.5], "factors": [1.0]}

@@ -15,9 +15,9 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder
 from structune.datasets import load_genes
 from structune.errors import DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
+from structune.files.models import load_shipped, read_model, save_model
 from structune.formats import AnnotatedSequence, Transcript, coding_problems
 from structune.metrics.genes import gene_scores, stop_codons
-from structune.model_files import load_shipped, read_model, save_model
 from structune.structures.orfs import STARTS
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)

@@ -22,9 +22,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import structune
 from structune import Regressor
 from structune.errors import DataError, ModelFileError
-from structune.model_files import read_model, save_model
-from structune.risk import Risk
-from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.files.models import read_model, save_model
+from structune.learning.risk import Risk
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))

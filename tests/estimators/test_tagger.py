@@ -17,11 +17,11 @@ from structune import SequenceTagger
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import DataError, StructuneError
 from structune.features.attributes import AttributeTable
-from structune.losses import LogLoss
-from structune.risk import Risk
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning.problem import TuningResult
 from structune.structures.chain import Chain
-from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
-from structune.tuning.problem import TuningResult
 from tiny import exact_fit
 
 X = [

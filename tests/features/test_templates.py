@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structune.datasets import DatasetUnavailable, load_conll2000
+from structune.datasets import load_conll2000
 from structune.errors import DataError
 from structune.features import (
     Boundary,
@@ -23,6 +23,7 @@ from structune.features import (
     parse_templates,
     window,
 )
+from structune.files.data_sets import DatasetUnavailable
 
 
 def naive_shape(value):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from structune.kernels import _jit as module
 from structune.kernels import chain as kernels
-from structune.kernels._vectors import lanes_for
+from structune.kernels import jit as module
+from structune.kernels.vectors import lanes_for
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ SCRIPT = """
 import sys
 import numpy as np
 from structune.kernels import classes
-from structune.kernels._vectors import lanes_for
+from structune.kernels.vectors import lanes_for
 
 p, log_z = np.zeros((1, 2)), np.empty(1)
 classes.softmax(p, log_z, lanes_for(float, 2))

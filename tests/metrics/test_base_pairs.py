@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import partners
+from structune.learning.bootstrap import paired_difference
 from structune.metrics import (
     ROC_GAMMAS,
     base_pair_bootstrap,
     base_pair_scores,
-    paired_difference,
     roc_area,
     sensitivity_ppv_curve,
 )

@@ -8,8 +8,8 @@ import pytest
 
 from maxima import enumerated
 from structune.errors import DataError
-from structune.losses import LogLoss
-from structune.margin_losses import MarginLoss
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss
 from structune.multitask import selection
 from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree

@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from maxima import enumerated
 from structune.errors import DataError
-from structune.executors import ThreadExecutor
-from structune.losses import LogLoss
-from structune.margin_losses import MarginLoss, RampLoss
-from structune.monitor import Monitor
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import NodePrior, fit_tree, node_risks
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
+from structune.running.executors import ThreadExecutor
+from structune.running.monitor import Monitor
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 LOSSES = [LogLoss(), MarginLoss(), RampLoss(), MarginLoss("slack", "logistic")]

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from structune.errors import DataError
 from structune.formats import Transcript
 from structune.plots import plot_genes
-from structune.plots._figure import ACCENT, CONTRAST
+from structune.plots.figure import ACCENT, CONTRAST
 
 
 def gene(strand, *exons, name="g"):

@@ -10,9 +10,9 @@ import laws
 import loss_laws
 from rnas import problem_of, problems
 from structune.errors import DataError
-from structune.losses import LogLoss
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
 from structune.structures.rna import RNA
 
 MODELS = {

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rnas import accuracy, partners
-from structune.datasets._files import data_folder
+from structune.files.data_sets import data_folder
 from structune.formats import read_contrafold
 from structune.structures.rna import RNA
 

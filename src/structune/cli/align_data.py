@@ -11,8 +11,8 @@ import numpy as np
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.aligner import SequenceAligner
+from structune.files.models import load
 from structune.formats import read_protein_alignments
-from structune.model_files import load
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein, residues_of
 
 

@@ -22,8 +22,8 @@ from structune.errors import CapabilityError, DataError
 from structune.estimators.aligner import SequenceAligner
 from structune.formats import ProteinAlignment, read_proteins
 from structune.formats.protein_alignments import alignment_text
+from structune.structure import FloatArray
 from structune.structures.alignment_rows import parse_protein
-from structune.structures.base import FloatArray
 
 _MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
 Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences

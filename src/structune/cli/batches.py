@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Self, TypeVar
 
 from structune.errors import StructuneError
-from structune.progress import Bars
+from structune.running.progress import Bars
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ def check_targets(
         if not os.access(path.parent, os.W_OK) or path.is_dir():
             raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
     for path in drawn:
-        from structune.plots import check_path
+        from structune.plots.figure import check_path
 
         check_path(path)
     if page is not None:

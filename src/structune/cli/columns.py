@@ -12,8 +12,8 @@ from structune.errors import DataError, ModelFileError
 from structune.estimators.tagger import SequenceTagger
 from structune.features import AttributeTable, extract, parse_templates
 from structune.features.templates import TAG_TEMPLATES, WORD_TEMPLATES
+from structune.files.models import load
 from structune.formats import ConllData, read_conll, read_conll_blocks
-from structune.model_files import load
 
 _AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
 

@@ -16,9 +16,9 @@ from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators.gene_finder import GeneFinder
 from structune.estimators.multitask import MultitaskEstimator
 from structune.estimators.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.executors import make_executor
+from structune.files.models import load, load_shipped
 from structune.formats import AnnotatedSequence, Skipped, Transcript, read_genomes, skipped_text
-from structune.model_files import load, load_shipped
+from structune.running.executors import make_executor
 
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 Finder = GeneFinder | ProkaryoticGeneFinder

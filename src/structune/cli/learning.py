@@ -13,8 +13,8 @@ from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import StructuneError
-from structune.estimators.base import StructuredEstimator
-from structune.monitor import STOPPED
+from structune.learning.estimator import StructuredEstimator
+from structune.running.monitor import STOPPED
 
 if TYPE_CHECKING:
     from structune.estimators.multitask import MultitaskEstimator

@@ -216,7 +216,7 @@ def fitting(
     quiet: bool,
 ) -> dict[str, Any]:
     """Settings of every estimator that train and tune share."""
-    from structune.checkpoints import Checkpoint
+    from structune.running.checkpoints import Checkpoint
 
     path = model.with_name(f"{model.name}.checkpoint")
     if path.exists() and not resume:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
 from structune.estimators.ranker import Ranker
+from structune.files.models import load
 from structune.formats import LetorData, read_letor
-from structune.model_files import load
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from structune.cli.rank_data import open_ranker
 from structune.estimators.ranker import Ranker
+from structune.files.text import save
 from structune.formats import LetorData
-from structune.formats._source import save
 from structune.structures.ranking_queries import check_queries, sorted_documents
 
 _HEADING = "query\trank\tdocument\tscore\tcomment\n"

@@ -16,8 +16,8 @@ from structune.cli.groups import asked
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
-    from structune.estimators.base import StructuredEstimator
     from structune.html_reports import Section
+    from structune.learning.estimator import StructuredEstimator
 
 
 class Evaluation(Protocol):

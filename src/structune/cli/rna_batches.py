@@ -9,7 +9,7 @@ from typing import TypeVar
 from structune.cli.batches import batches
 from structune.cli.rna_data import Example
 from structune.errors import DataError
-from structune.executors import make_executor
+from structune.running.executors import make_executor
 
 R = TypeVar("R")
 _MOST_BASES = 2000  # short sequences share what a call costs

@@ -11,10 +11,10 @@ from typing import Any
 from structune.cli.options import PRETRAINED
 from structune.errors import DataError, ModelFileError
 from structune.estimators.folder import RNAFolder
+from structune.files.models import load
+from structune.files.text import Lines, header_name, shown, source_name
 from structune.formats import RNARecord, read_rna
-from structune.formats._source import Lines, header_name, shown, source_name
 from structune.formats.rna_record import clean_sequence
-from structune.model_files import load
 from structune.structures.rna_constraints import NOTATION
 
 

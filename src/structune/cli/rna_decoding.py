@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from structune.cli.rna_data import Example
     from structune.estimators.folder import RNAFolder
     from structune.formats import RNARecord
-    from structune.structures.base import FloatArray
+    from structune.structure import FloatArray
 
 
 class Choice(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 from structune.cli.groups import asked
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError
-from structune.shard_files import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
+from structune.files.shards import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
 
 
 @dataclass(frozen=True)

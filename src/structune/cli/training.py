@@ -14,7 +14,7 @@ from structune.cli.evaluation import evaluate
 from structune.cli.learning import Lesson, learn
 from structune.cli.shard_data import refuse_given
 from structune.estimators.tagger import SequenceTagger
-from structune.shard_files import open_shards
+from structune.files.shards import open_shards
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from zipfile import ZipFile
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 from structune.formats.conll import ConllData, read_conll
 
 _FILE = DataFile(

@@ -8,9 +8,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
-from structune.formats._source import Lines
+from structune.files.data_sets import DataFile, find
+from structune.files.text import Lines
 from structune.formats.dna import read_dna
 from structune.formats.genbank import read_genbank
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 from structune.formats.letor import LetorData, read_letor
 
 _N_PARTS = 5

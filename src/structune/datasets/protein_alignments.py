@@ -6,8 +6,8 @@ import io
 import tarfile
 from pathlib import PurePosixPath
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 from structune.formats.protein_alignments import ProteinAlignment, read_protein_alignments
 
 _SHA256 = {

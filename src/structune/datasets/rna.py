@@ -7,8 +7,8 @@ import gzip
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 
 _COLUMNS = ["id", "family", "sequence", "dotbracket"]
 _FILES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structune.datasets._files import DataFile, find
+from structune.files.data_sets import DataFile, find
 from structune.formats.prices import PriceTable, read_prices
 
 _FILE = DataFile(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from structune.datasets._files import DataFile, find
 from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 
 UCI_SETS: dict[str, tuple[str, ...]] = {
     "regression": ("abalone", "bodyfat", "cpusmall", "housing", "mpg", "pyrim", "space_ga", "triazines"),

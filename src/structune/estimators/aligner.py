@@ -12,12 +12,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
-from structune.losses import Loss
+from structune.files.models import load_shipped
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
 from structune.metrics.alignments import alignment_scores
-from structune.model_files import load_shipped
-from structune.solvers.solution import TOLERANCE
+from structune.structure import FloatArray, IntArray
 from structune.structures.alignment import Alignment
 from structune.structures.alignment_inference import Decoded
 from structune.structures.alignment_matrices import (
@@ -29,9 +31,7 @@ from structune.structures.alignment_matrices import (
 )
 from structune.structures.alignment_rows import rows_of
 from structune.structures.alignment_shard import AlignmentShard
-from structune.structures.base import FloatArray, IntArray
 from structune.structures.proteins import Protein, ProteinPair, as_protein
-from structune.tuning.problem import Tuner
 
 Pairs = Sequence[ProteinPair]
 Rows = Sequence[tuple[str, str]]

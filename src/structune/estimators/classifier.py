@@ -14,13 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
-from structune.losses import Loss
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.learning.estimator_file import Arrays
+from structune.learning.losses import Loss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
+from structune.structure import FloatArray
 from structune.structures.classes import Classes
-from structune.tuning.problem import Tuner
 
 
 def _has_probabilities(model: Classifier) -> bool:
@@ -100,7 +100,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     Notes
     -----
     "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
-    weights as MacKay (1992) does, see `structune.tuning.MajorizeTuner`. "implicit" is the gradient of a
+    weights as MacKay (1992) does, see `structune.learning.tuning.MajorizeTuner`. "implicit" is the gradient of a
     held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for numbers of them. Scale features
     to similar ranges: features of one group share a prior, and large ones may end a fit early.
 

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, pack_names, unpack_fit, unpack_names
-from structune.structures.base import FloatArray, Groups, Structure, check_weights
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.structure import FloatArray, Groups, Structure, check_weights
 
 GROUPS = ("single", "feature", "prefix")
 

@@ -13,21 +13,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.folder_space import fit_into_space
-from structune.executors import make_executor
+from structune.files.models import load_shipped
 from structune.formats.contrafold import read_contrafold, write_contrafold
-from structune.losses import Loss
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
 from structune.metrics import base_pair_scores
-from structune.model_files import load_shipped
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray, IntArray, check_weights
+from structune.running.executors import make_executor
+from structune.structure import FloatArray, IntArray, check_weights
 from structune.structures.rna import RNA
 from structune.structures.rna_constraints import Constraints
 from structune.structures.rna_shard import RNAShard
 from structune.structures.rna_space import dot_bracket
-from structune.tuning.problem import Tuner
 
 
 class RNAFolder(StructuredEstimator):

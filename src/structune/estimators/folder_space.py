@@ -10,7 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import drop_pseudoknots, partners
-from structune.structures.base import IntArray
+from structune.structure import IntArray
 from structune.structures.rna import RNA
 from structune.structures.rna_space import Offence
 

@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.formats import skipped_text
 from structune.formats.gene_checks import coding_problems
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
-from structune.structures.base import FloatArray, IntArray
+from structune.structure import FloatArray, IntArray
 
 Blocks = Callable[[], Iterable[Sequence[AnnotatedSequence]]]
 _CODON = 3

@@ -10,21 +10,21 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_examples import Blocks, GeneExamples, cut_examples, report
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
+from structune.files.shards import ShardFolder, ShardWriter
 from structune.formats.gene_record import AnnotatedSequence, Exons, Skipped, Transcript
-from structune.losses import Loss
-from structune.shard_files import ShardFolder, ShardWriter
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.problem import Tuner
+from structune.structure import FloatArray
 from structune.structures.gene_paths import gene_path, path_genes
 from structune.structures.gene_weights import gene_weights, intron_lengths
 from structune.structures.machine_shard import MachineShard
 from structune.structures.state_machine import StateMachine
-from structune.tuning.implicit import ImplicitTuner
-from structune.tuning.problem import Tuner
 
 _MOST_INTRON = 10**4  # in model files
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes

@@ -14,22 +14,22 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
-from structune.blas import one_thread
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.estimators.base import FitsOnExecutor, StructuredEstimator
-from structune.estimators.base_file import Arrays, check_array, pack_names, unpack_names
-from structune.losses import Loss
-from structune.model_files import save_model, unpack_model
-from structune.monitor import Monitor
+from structune.files.models import save_model, unpack_model
+from structune.learning.estimator import FitsOnExecutor, StructuredEstimator
+from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.risk import Risk
+from structune.learning.solvers.solution import Solution
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.problem import TuningResult
 from structune.multitask.node_tuning import tune_priors
 from structune.multitask.selection import NodeGrid, choose_priors
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import fit_tree, node_risks
-from structune.risk import Risk
-from structune.solvers.solution import Solution
-from structune.structures.base import FloatArray, Groups, IntArray, Structure
-from structune.tuning.implicit import ImplicitTuner
-from structune.tuning.problem import TuningResult
+from structune.running.blas import one_thread
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray, Groups, IntArray, Structure
 
 _SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
 _PREFIX = "estimator."  # of its arrays in a model file

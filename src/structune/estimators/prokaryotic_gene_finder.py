@@ -10,21 +10,21 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import ModelFileError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.estimators.gene_examples import Blocks, report
 from structune.estimators.gene_inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.estimators.orf_examples import cut_genomes
-from structune.executors import make_executor
+from structune.files.models import load_shipped
+from structune.files.shards import ShardFolder, ShardWriter
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
-from structune.losses import Loss
-from structune.model_files import load_shipped
-from structune.shard_files import ShardFolder, ShardWriter
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray, Groups
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
+from structune.running.executors import make_executor
+from structune.structure import FloatArray, Groups
 from structune.structures.orf_graph import OrfGraph
 from structune.structures.orfs import OrfRules
-from structune.tuning.problem import Tuner
 
 _PRECISIONS = {
     "codons": 20.0,

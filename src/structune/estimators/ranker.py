@@ -11,21 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FeatureEstimator
 from structune.estimators.regressor import Regressor
-from structune.losses import Loss
+from structune.learning.estimator_file import Arrays
+from structune.learning.losses import Loss
+from structune.learning.risk import Risk
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.grid import GridTuner
+from structune.learning.tuning.majorize import MajorizeTuner
+from structune.learning.tuning.problem import Tuner, TuningProblem
 from structune.metrics.ndcg import ndcg
-from structune.risk import Risk
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray
 from structune.structures.ranking import Ranking
 from structune.structures.ranking_gain import Ndcg, ratio
 from structune.structures.ranking_queries import brought_together, check_queries, sorted_positions
 from structune.structures.ranking_shard import RankingShard
-from structune.tuning.grid import GridTuner
-from structune.tuning.majorize import MajorizeTuner
-from structune.tuning.problem import Tuner, TuningProblem
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart

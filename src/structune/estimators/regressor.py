@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.base_file import Arrays
 from structune.estimators.flat import FlatEstimator
-from structune.losses import SquaredLoss
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.learning.estimator_file import Arrays
+from structune.learning.losses import SquaredLoss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
+from structune.structure import FloatArray
 from structune.structures.linear import Linear
-from structune.tuning.problem import Tuner
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
@@ -91,7 +91,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     -----
     "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 10: so
     their unit does not matter, and the prior's rate is little beside them. With fewer than ten examples a
-    weight it counts weights and noise as MacKay (1992) does, see `structune.tuning.MajorizeTuner`. Weights of
+    weight it counts weights and noise as MacKay (1992) does, see `structune.learning.tuning.MajorizeTuner`. Weights of
     examples stand for numbers of them. Scale features to similar ranges: features of one group share a prior,
     and large ones may end a fit early.
 

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
-from structune.estimators.base import StructuredEstimator
-from structune.estimators.base_file import Arrays, unpack_fit
 from structune.estimators.tagger_file import pack_chain, unpack_chain
 from structune.features.attributes import AttributeTable
-from structune.losses import Loss
-from structune.margin_losses import MaximumLoss
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import check_weights
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.losses import Loss
+from structune.learning.margin_losses import MaximumLoss
+from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.tuning.problem import Tuner
+from structune.structure import check_weights
 from structune.structures.chain import Chain
 from structune.structures.chain_labels import check_lengths
 from structune.structures.chain_rules import Rules
 from structune.structures.chain_shard import ChainShard
-from structune.tuning.problem import Tuner
 
 
 class SequenceTagger(StructuredEstimator):
@@ -34,7 +34,7 @@ class SequenceTagger(StructuredEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
         (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
-        off. Others are objects of `structune.margin_losses`.
+        off. Others are objects of `structune.learning.margin_losses`.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import ModelFileError
-from structune.estimators.base_file import Arrays, pack_names, unpack_names
+from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.structures.chain import Chain
 
 

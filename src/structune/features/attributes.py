@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from structune.errors import DataError
-from structune.structures.base import offsets_of, place_of, segment_indices
+from structune.structure import offsets_of, place_of, segment_indices
 
 
 @dataclass(frozen=True)

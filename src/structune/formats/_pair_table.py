@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from structune.files.text import Lines, one_word, shown
 from structune.formats._brackets import to_dot_bracket
-from structune.formats._source import Lines, one_word, shown
 from structune.formats.rna_record import RNARecord, clean_sequence
 
 _LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)

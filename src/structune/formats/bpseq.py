@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from structune.errors import DataError
+from structune.files.text import Lines, Source, save, shown
 from structune.formats._brackets import partners
 from structune.formats._pair_table import PairTable, file_stem, is_label, label_name
-from structune.formats._source import Lines, Source, save, shown
 from structune.formats.rna_record import RNARecord, need_structure
 
 

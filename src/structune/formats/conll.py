@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.formats._source import byte_lines, load, save, source_name
+from structune.files.text import byte_lines, load, save, source_name
 
 _DOCSTART = "-DOCSTART-"
 

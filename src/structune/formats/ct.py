@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from structune.files.text import Lines, Source, one_word, save, shown
 from structune.formats._brackets import partners
 from structune.formats._pair_table import PairTable, is_label, label_name, whole
-from structune.formats._source import Lines, Source, one_word, save, shown
 from structune.formats.rna_record import RNARecord, need_structure
 
 _HEADER = re.compile(r"(\d{1,9})(?:\s+(.*))?")

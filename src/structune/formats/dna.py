@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, header_name, shown
+from structune.files.text import Lines, Source, header_name, shown
 
 _LETTERS = "ACGTNRYSWKMBDHVX"
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")

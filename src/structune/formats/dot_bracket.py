@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from structune.files.text import Lines, Source, header_name, save, shown
 from structune.formats._brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.formats._nested import largest_nested
-from structune.formats._source import Lines, Source, header_name, save, shown
 from structune.formats.rna_record import RNARecord, clean_sequence, need_structure
 
 __all__ = [

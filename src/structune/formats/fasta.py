@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from structune.formats._source import Lines, Source, header_name, save, shown
+from structune.files.text import Lines, Source, header_name, save, shown
 from structune.formats.rna_record import RNARecord, clean_sequence
 
 

@@ -16,7 +16,7 @@ from Bio.SeqFeature import ExactPosition, Location, SeqFeature
 from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, shown
+from structune.files.text import Lines, Source, shown
 from structune.formats.dna import check_dna
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, by_position
 

@@ -13,7 +13,7 @@ from Bio.Data import CodonTable
 from Bio.Seq import reverse_complement, translate
 
 from structune.errors import DataError
-from structune.formats._source import shown
+from structune.files.text import shown
 
 _SHOWN = 3
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from urllib.parse import quote
 
 from structune.errors import DataError
-from structune.formats._source import Source, one_word, save, shown
+from structune.files.text import Source, one_word, save, shown
 from structune.formats.gene_record import AnnotatedSequence, Transcript
 
 _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits

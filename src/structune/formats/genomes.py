@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, shown
+from structune.files.text import Lines, Source, shown
 from structune.formats.dna import parse_dna, read_dna
 from structune.formats.genbank import parse_genbank
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, shown
+from structune.files.text import Lines, Source, shown
 from structune.formats.gene_record import Skipped, Transcript, by_position
 
 _N_COLUMNS = 9

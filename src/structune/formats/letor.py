@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, save, shown
+from structune.files.text import Lines, Source, save, shown
 
 _MISSING = "NULL"
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, shown
+from structune.files.text import Lines, Source, shown
 
 
 class PriceTable(NamedTuple):

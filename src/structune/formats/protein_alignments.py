@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, header_name, save, shown
+from structune.files.text import Lines, Source, header_name, save, shown
 
 _GAPS = "-."
 _CLUSTAL = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE")  # programs that write its format

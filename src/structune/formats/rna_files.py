@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from structune.errors import DataError
+from structune.files.text import Lines, Source, shown, source_name
 from structune.formats._pair_table import is_label
-from structune.formats._source import Lines, Source, shown, source_name
 from structune.formats.bpseq import parse_bpseq, write_bpseq
 from structune.formats.ct import parse_ct, write_ct
 from structune.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from structune.errors import DataError
+from structune.files.text import shown
 from structune.formats._brackets import partners
-from structune.formats._source import shown
 
 BASES = "ACGUNRYSWKMBDHVX"
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from structune.errors import DataError
-from structune.formats._source import Lines, Source, shown
+from structune.files.text import Lines, Source, shown
 from structune.formats.rna_record import RNARecord, clean_sequence
 
 _GAPS = "-._~"

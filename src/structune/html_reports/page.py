@@ -12,7 +12,7 @@ from typing import Any
 
 import structune
 from structune.errors import StructuneError
-from structune.model_files import replace_file
+from structune.files.models import replace_file
 
 _LEAST_SHARE = 2 / 3
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.html_reports.page import Picture
-from structune.plots._figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
+from structune.plots.figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_bare_kernel, part_of_kernel
+from structune.kernels.jit import kernel, part_of_bare_kernel, part_of_kernel
 
 _LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_bare_kernel
 from structune.kernels.alignment import extend, window
+from structune.kernels.jit import kernel, part_of_bare_kernel
 
 BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel
+from structune.kernels.jit import kernel
 from structune.kernels.log_sums import add_logs
 
 

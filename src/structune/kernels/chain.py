@@ -7,8 +7,8 @@ looks at real parts, is analytic: the same source serves float64 and, for the co
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, fresh, load, splat, store, total, width
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, fresh, load, splat, store, total, width
 
 
 @kernel

@@ -7,8 +7,8 @@ computes those in between again.
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, larger, load, splat, store, width
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, larger, load, splat, store, width
 
 _SEGMENT = 64
 

@@ -6,7 +6,7 @@ their range provably suffices.
 
 import numpy as np
 
-from structune.kernels._jit import kernel
+from structune.kernels.jit import kernel
 
 
 @kernel

@@ -3,8 +3,8 @@
 import numpy as np
 
 from structune.kernels import chain, sparse
-from structune.kernels._jit import kernel
 from structune.kernels.exponentials import to_exponentials
+from structune.kernels.jit import kernel
 
 
 @kernel

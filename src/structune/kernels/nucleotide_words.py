@@ -1,6 +1,6 @@
 """Words of nucleotides, as numbers."""
 
-from structune.kernels._jit import bare_kernel
+from structune.kernels.jit import bare_kernel
 
 
 @bare_kernel

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel, part_of_kernel
+from structune.kernels.jit import kernel, part_of_kernel
 from structune.kernels.log_sums import add_logs
 
 _NOTHING = -1e300  # log of 0, of which sums stay finite

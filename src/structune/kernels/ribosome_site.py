@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel
+from structune.kernels.jit import kernel
 
 # TAAGGAGGTGA, complementary to the 3' end of the 16S RNA; spacings count from behind GGAGG
 _CONSENSUS = np.array([3, 0, 0, 2, 2, 0, 2, 2, 3, 2, 0], np.int8)

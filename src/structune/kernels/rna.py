@@ -14,9 +14,9 @@ E      suffixes of the exterior loop
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, load, splat, store, total, width
+from structune.kernels.jit import kernel
 from structune.kernels.rna_loops import LOOP
+from structune.kernels.vectors import cells, load, splat, store, total, width
 
 N_LETTERS = 6
 RING = 32

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells
+from structune.kernels.jit import kernel
 from structune.kernels.rna import N_LETTERS, row
 from structune.kernels.rna_loops import (
     LOOP,
@@ -24,6 +23,7 @@ from structune.kernels.rna_loops import (
     pair_cells,
     two_pairs_cells,
 )
+from structune.kernels.vectors import cells
 
 
 class Model(NamedTuple):

@@ -10,7 +10,7 @@ at : named tuple
     The first cell of each table, named as in `structune.structures.rna_features.SHAPES`.
 """
 
-from structune.kernels._jit import kernel
+from structune.kernels.jit import kernel
 
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # j - i of a pair, from which weights change
 LOOP = 31  # unpaired bases in one side of a loop: 0..30

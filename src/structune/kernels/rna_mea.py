@@ -1,8 +1,8 @@
 """The RNA structure of highest total value, given the values of all pairs and unpaired bases."""
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, larger, load, splat, store, width
+from structune.kernels.jit import kernel
 from structune.kernels.rna import row
+from structune.kernels.vectors import cells, larger, load, splat, store, width
 
 
 @kernel

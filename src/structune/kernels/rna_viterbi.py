@@ -5,10 +5,10 @@ Tables hold scores, -inf where there is no potential.
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, larger, load, splat, store, width
+from structune.kernels.jit import kernel
 from structune.kernels.rna import LEFT, N_LETTERS, RIGHT, RING, quad, row, special_hairpin
 from structune.kernels.rna_loops import LOOP
+from structune.kernels.vectors import cells, larger, load, splat, store, width
 
 
 @kernel

@@ -5,8 +5,8 @@ row. Entries of ``pairs`` are the places in the weight vector of single attribut
 rows, those of row t at ``starts[t]:starts[t + 1]``; ``values`` of size 0 stands for ones.
 """
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, fresh, load, splat, store, width
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, fresh, load, splat, store, width
 
 
 @kernel

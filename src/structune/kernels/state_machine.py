@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 
 FORWARD, REVERSE, BOTH = 0, 1, 2  # of which strand a column reads the words
 # Sums of rows outside are scaled. What underflows is then so small beside them that, were it to matter later,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.state_machine import emit_log, jump_of, opened_log, pass_openings
 
 

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.log_sums import add_logs
 from structune.kernels.state_machine import (
     count_emitted,

@@ -1,6 +1,6 @@
 """Gates of sequences, their scores, and the features of given paths."""
 
-from structune.kernels._jit import bare_kernel
+from structune.kernels.jit import bare_kernel
 from structune.kernels.state_machine import count_emitted, jump_of
 
 

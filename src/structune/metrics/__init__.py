@@ -1,5 +1,6 @@
 """How good predictions are, and whether one set of them is better than another."""
 
+from structune.learning.bootstrap import Difference, paired_difference
 from structune.metrics.alignments import AlignmentScores, alignment_scores
 from structune.metrics.base_pairs import (
     ROC_GAMMAS,
@@ -11,7 +12,6 @@ from structune.metrics.base_pairs import (
     roc_area,
     sensitivity_ppv_curve,
 )
-from structune.metrics.bootstrap import Difference, paired_difference
 from structune.metrics.genes import (
     GENE_LEVELS,
     GeneAccuracy,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.metrics.bootstrap import FloatArray
+from structune.learning.bootstrap import FloatArray
 from structune.structures.alignment_rows import AlignedPair, parse_alignment, residues_of
 
 IntArray = NDArray[np.int64]

@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import as_partners
-from structune.metrics.bootstrap import Difference, FloatArray, paired_difference
+from structune.learning.bootstrap import Difference, FloatArray, paired_difference
 
 IntArray = NDArray[np.int64]
 Structure = str | ArrayLike

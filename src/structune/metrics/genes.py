@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.formats.gene_record import Transcript
-from structune.metrics.bootstrap import Difference, FloatArray, paired_difference
+from structune.learning.bootstrap import Difference, FloatArray, paired_difference
 
 IntArray = NDArray[np.int64]
 Genes = Mapping[str, Iterable[Transcript]] | Iterable[Transcript]

@@ -13,7 +13,7 @@ from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fsc
 from sklearn.metrics import precision_recall_fscore_support as label_scores
 
 from structune.errors import DataError
-from structune.metrics.bootstrap import Difference, FloatArray, paired_difference
+from structune.learning.bootstrap import Difference, FloatArray, paired_difference
 
 Labels = Sequence[Sequence[str]]
 _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")

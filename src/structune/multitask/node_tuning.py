@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from structune.monitor import Monitor
+from structune.learning.risk import Risk
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.problem import Split, TuningProblem
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import NodePrior, fit_node
-from structune.risk import Risk
-from structune.structures.base import FloatArray, Groups
-from structune.tuning.implicit import ImplicitTuner
-from structune.tuning.problem import Split, TuningProblem
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray, Groups
 
 
 def tune_priors(

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
-from structune.checkpoints import Restored, State
 from structune.errors import DataError
-from structune.executors import Executor, ThreadExecutor
-from structune.monitor import Monitor
+from structune.learning.risk import Risk
+from structune.learning.side_by_side import SideBySide
+from structune.learning.solvers.solution import TOLERANCE
 from structune.multitask.task_tree import TaskTree
 from structune.multitask.tree_fit import NodePrior, fit_node
-from structune.risk import Risk
-from structune.side_by_side import SideBySide
-from structune.solvers.solution import TOLERANCE
-from structune.structures.base import FloatArray
+from structune.running.checkpoints import Restored, State
+from structune.running.executors import Executor, ThreadExecutor
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
 
 
 @dataclass(frozen=True)

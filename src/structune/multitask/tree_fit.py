@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from structune.checkpoints import Restored, State
 from structune.errors import DataError
-from structune.executors import Executor, ThreadExecutor
-from structune.losses import Loss
-from structune.monitor import Monitor
+from structune.learning.losses import Loss
+from structune.learning.risk import Risk, cut_shard
+from structune.learning.side_by_side import SideBySide
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.solution import TOLERANCE, Solution
 from structune.multitask.task_tree import TaskTree
-from structune.risk import Risk, cut_shard
-from structune.side_by_side import SideBySide
-from structune.solvers.l2 import fit_l2
-from structune.solvers.solution import TOLERANCE, Solution
-from structune.structures.base import FloatArray, Structure
+from structune.running.checkpoints import Restored, State
+from structune.running.executors import Executor, ThreadExecutor
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray, Structure
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 Which comes with ``pip install structune[plots]``.
 """
 
-from structune.plots._figure import check_path
 from structune.plots.alignment import plot_match_probabilities
 from structune.plots.comparison import plot_precisions_by_method
+from structune.plots.figure import check_path
 from structune.plots.genes import plot_genes
 from structune.plots.learning import plot_learning_curve
 from structune.plots.rna import plot_structure

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.formats.dot_bracket import as_partners
-from structune.plots._dots import within_unit
-from structune.plots._figure import FloatArray
+from structune.plots.dots import within_unit
+from structune.plots.figure import FloatArray
 from structune.plots.rna_layout import IntArray
 
 Structure = str | ArrayLike

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structune.errors import DataError
-from structune.plots._dots import ON_TOP, DotPlot, within_unit
-from structune.plots._figure import FloatArray, Path, finish
+from structune.plots.dots import ON_TOP, DotPlot, within_unit
+from structune.plots.figure import FloatArray, Path, finish
 from structune.structures.alignment_rows import parse_alignment
 
 if TYPE_CHECKING:

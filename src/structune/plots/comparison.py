@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots._figure import LABEL_SIZE, FloatArray, Path, finish, height_for, new_figure, tidy
+from structune.plots.figure import LABEL_SIZE, FloatArray, Path, finish, height_for, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

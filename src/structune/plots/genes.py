@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from structune.errors import DataError
 from structune.formats.gene_record import Transcript
-from structune.plots._figure import ACCENT, CONTRAST, LABEL_SIZE, Path, finish, new_figure, printable
+from structune.plots.figure import ACCENT, CONTRAST, LABEL_SIZE, Path, finish, new_figure, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

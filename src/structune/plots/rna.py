@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.formats.dot_bracket import largest_nested
-from structune.plots._dots import PROBABILITY_MAP
-from structune.plots._figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
 from structune.plots._rna_input import Structure, checked_partners, checked_probabilities
 from structune.plots._rna_labels import Label, place_labels
+from structune.plots.dots import PROBABILITY_MAP
+from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
 from structune.plots.rna_layout import IntArray, layout
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.metrics.base_pairs import roc_area
-from structune.plots._figure import FloatArray, Path, finish, new_figure, tidy
 from structune.plots.comparison import COLORS, MARKERS, check_number, put_legend
+from structune.plots.figure import FloatArray, Path, finish, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

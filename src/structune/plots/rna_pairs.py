@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots._dots import ON_TOP, DotPlot
-from structune.plots._figure import Path, finish
 from structune.plots._rna_input import Structure, checked_partners, checked_probabilities
+from structune.plots.dots import ON_TOP, DotPlot
+from structune.plots.figure import Path, finish
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

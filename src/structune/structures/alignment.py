@@ -12,16 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.structures import alignment_inference as inference
-from structune.structures.alignment_best import best
-from structune.structures.alignment_features import LETTERS, FeatureSet, SequenceFeatures
-from structune.structures.alignment_inference import Decoded
-from structune.structures.alignment_matrices import matrix_weights, read_matrix
-from structune.structures.alignment_pair import Forced, Pair
-from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
-from structune.structures.alignment_shard import AlignmentShard
-from structune.structures.alignment_uses import uses_of
-from structune.structures.base import (
+from structune.structure import (
     Array,
     FloatArray,
     Groups,
@@ -34,6 +25,15 @@ from structune.structures.base import (
     check_weights,
     offsets_of,
 )
+from structune.structures import alignment_inference as inference
+from structune.structures.alignment_best import best
+from structune.structures.alignment_features import LETTERS, FeatureSet, SequenceFeatures
+from structune.structures.alignment_inference import Decoded
+from structune.structures.alignment_matrices import matrix_weights, read_matrix
+from structune.structures.alignment_pair import Forced, Pair
+from structune.structures.alignment_rows import AlignedPair, parse_alignment, parse_protein
+from structune.structures.alignment_shard import AlignmentShard
+from structune.structures.alignment_uses import uses_of
 from structune.structures.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1

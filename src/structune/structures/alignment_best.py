@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from structune.kernels import alignment_best as kernels
 from structune.kernels.alignment import Rows
+from structune.structure import FloatArray, IntArray
 from structune.structures.alignment_pair import Pair, begin_with, row_of
-from structune.structures.base import FloatArray, IntArray
 
 
 def best(pair: Pair, bonus: sp.csr_array | None = None) -> tuple[IntArray, float]:

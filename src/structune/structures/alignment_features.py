@@ -10,7 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels.alignment import Factors, Side
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray
 from structune.structures.proteins import STATES
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"

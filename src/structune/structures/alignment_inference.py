@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structune.kernels import alignment_best as best_kernels
+from structune.structure import Array, FloatArray, IntArray
 from structune.structures.alignment_best import best
 from structune.structures.alignment_features import Uses
 from structune.structures.alignment_pair import Pair
 from structune.structures.alignment_sums import Inference, LogInference, RangeError
-from structune.structures.base import Array, FloatArray, IntArray
 
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from structune.errors import DataError
+from structune.structure import FloatArray
 from structune.structures.alignment_features import RESIDUES, STEPS, FeatureSet
-from structune.structures.base import FloatArray
 
 # of residues in proteins, in the order of RESIDUES, in percent (Robinson & Robinson 1991)
 _PERCENT = "7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5.8 1.3 3.2 6.4"

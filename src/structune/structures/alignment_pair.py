@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from structune.kernels.alignment import Cells, Factors, Rows, Side
+from structune.structure import Array, IntArray
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures
-from structune.structures.base import Array, IntArray
 
 _CELLS = 1 << 20  # of the tables of a block of rows
 

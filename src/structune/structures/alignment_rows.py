@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.structure import Array, IntArray
 from structune.structures.alignment_features import LETTERS
-from structune.structures.base import Array, IntArray
 
 GAPS = "-."
 _NUMBERS = np.full(256, -1, np.int8)

@@ -11,8 +11,8 @@ from structune.errors import DataError
 from structune.kernels import alignment as kernels
 from structune.kernels import alignment_log as log_kernels
 from structune.kernels.alignment import Below, Factors, Rows
+from structune.structure import Array
 from structune.structures.alignment_pair import Pair, begin_with, map_factors, row_of
-from structune.structures.base import Array
 
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 _MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six

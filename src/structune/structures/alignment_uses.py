@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from structune.kernels.alignment import Side
+from structune.structure import Array, IntArray
 from structune.structures.alignment_features import FeatureSet, SequenceFeatures, Uses
-from structune.structures.base import Array, IntArray
 
 
 def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, partner: IntArray) -> Uses:

@@ -8,8 +8,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels import sparse as kernels
-from structune.kernels._vectors import lanes_for
-from structune.structures.base import Array, FloatArray, IntArray, check_offsets, check_range, take_segments
+from structune.kernels.vectors import lanes_for
+from structune.structure import Array, FloatArray, IntArray, check_offsets, check_range, take_segments
 
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
 

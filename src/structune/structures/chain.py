@@ -15,16 +15,9 @@ from structune.errors import CapabilityError, DataError
 from structune.features.attributes import AttributeTable
 from structune.kernels import chain as kernels
 from structune.kernels import chain_costs
-from structune.kernels._vectors import all_lanes, lanes_for
 from structune.kernels.chain_shard import expectations
-from structune.structures.attribute_weights import (
-    AttributeRows,
-    AttributeWeights,
-    OpenWeights,
-    find_keys,
-    order_attributes,
-)
-from structune.structures.base import (
+from structune.kernels.vectors import all_lanes, lanes_for
+from structune.structure import (
     Array,
     FloatArray,
     Groups,
@@ -36,6 +29,13 @@ from structune.structures.base import (
     check_weights,
     offsets_of,
     template_of,
+)
+from structune.structures.attribute_weights import (
+    AttributeRows,
+    AttributeWeights,
+    OpenWeights,
+    find_keys,
+    order_attributes,
 )
 from structune.structures.chain_flips import BackPointers, Flips
 from structune.structures.chain_labels import Labelling, encode_labels, single_labels

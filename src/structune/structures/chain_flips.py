@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structune.structures.base import FloatArray, IntArray
+from structune.structure import FloatArray, IntArray
 from structune.structures.chain_posterior import MoveScores
 
 

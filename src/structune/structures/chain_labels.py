@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.structures.base import place_of
+from structune.structure import place_of
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]

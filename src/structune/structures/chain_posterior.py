@@ -12,8 +12,8 @@ import numpy as np
 
 from structune.kernels import chain as linear
 from structune.kernels import chain_log as log
-from structune.kernels._vectors import lanes_for
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.kernels.vectors import lanes_for
+from structune.structure import Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from structune.structure import IntArray, SequenceShard, take_segments
 from structune.structures.attribute_weights import AttributeRows
-from structune.structures.base import IntArray, SequenceShard, take_segments
 from structune.structures.chain_labels import BoolArray
 
 

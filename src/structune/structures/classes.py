@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.kernels import classes as kernels
-from structune.kernels._vectors import lanes_for
-from structune.structures.base import (
+from structune.kernels.vectors import lanes_for
+from structune.structure import (
     Array,
     FloatArray,
     Groups,

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 # measured: flops of a dense product in the time of one of a sparse product, and where the two meet
 _SPARSE_FLOP, _THIN = 400.0, 0.05

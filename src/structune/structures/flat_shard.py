@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.structures.base import Array, IntArray, Shard
+from structune.structure import Array, IntArray, Shard
 from structune.structures.design import Design
 
 _CELLS_PER_PART = 256  # multiply-adds that cost as much as a part of a chain

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.structures.base import (
+from structune.structure import (
     Array,
     FloatArray,
     Groups,

@@ -15,7 +15,7 @@ from structune.kernels import state_machine_best as viterbi
 from structune.kernels import state_machine_log as log_domain
 from structune.kernels.state_machine import Counts, Factors, Letters, Rows, Scratch
 from structune.kernels.state_machine_paths import count_path, count_sites, score_sites
-from structune.structures.base import Array, FloatArray
+from structune.structure import Array, FloatArray
 from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
 

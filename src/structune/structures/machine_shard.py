@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.structures.base import FloatArray, IntArray, SequenceShard, take_segments
+from structune.structure import FloatArray, IntArray, SequenceShard, take_segments
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.kernels.state_machine import Counts
-from structune.structures.base import Array
+from structune.structure import Array
 from structune.structures.machine_weights import MachineWeights
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from structune.kernels.state_machine import Factors
-from structune.structures.base import Array, Groups, IntArray
+from structune.structure import Array, Groups, IntArray
 from structune.structures.machine import Machine
 
 _BASES = "ACGT"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.kernels.ribosome_site import ribosome_sites
-from structune.structures.base import Array
+from structune.structure import Array
 from structune.structures.orf_weights import CONTEXT, OrfWeights
 from structune.structures.orfs import (
     CODON,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.kernels import orf_graph as kernels
-from structune.structures.base import Array, FloatArray, Groups, Structure, check_weights
+from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 from structune.structures.nucleotides import encode_letters
 from structune.structures.orf_encoding import Gene, check_candidates, chosen_candidates, encode_sequence
 from structune.structures.orf_shard import CANDIDATES, OrfShard, check_arrays, join_sequences

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.kernels.orf_graph import Ends, Words
-from structune.structures.base import (
+from structune.structure import (
     Array,
     FloatArray,
     IntArray,

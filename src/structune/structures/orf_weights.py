@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.kernels.ribosome_site import RUNS, SHORTEST_RUN, SPACING_STARTS, SPACINGS
-from structune.structures.base import Array, Groups, IntArray
+from structune.structure import Array, Groups, IntArray
 from structune.structures.orfs import CODON, STARTS, WORD, OrfRules
 
 CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start codon

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.formats.gene_record import genetic_code
 from structune.kernels.nucleotide_words import words
-from structune.structures.base import IntArray
+from structune.structure import IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structures.base import FloatArray
+from structune.structure import FloatArray
 
 STATES = "HEC"  # helix, strand, coil
 _DSSP = {"H": "HGI", "E": "EB", "C": "CLTSP-. ", STATES: "X?"}

@@ -11,15 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from structune.errors import DataError
-from structune.structures.base import (
-    Array,
-    FloatArray,
-    Groups,
-    IntArray,
-    Structure,
-    check_weights,
-    template_of,
-)
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, check_weights, template_of
 from structune.structures.design import Design
 from structune.structures.ranking_gain import Ndcg, ratio
 from structune.structures.ranking_queries import check_queries, sorted_documents, sorted_positions

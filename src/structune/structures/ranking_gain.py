@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 _CONVENTIONS = ("letor", "burges", "scikit-learn")
 _LARGEST_GAIN = 1e300  # sums of gains stay finite

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structures.base import Array, IntArray
+from structune.structure import Array, IntArray
 
 
 def check_queries(queries: Any) -> tuple[Array, IntArray]:

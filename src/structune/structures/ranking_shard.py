@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.structures.base import FloatArray, IntArray, SequenceShard, offsets_of, segment_indices
+from structune.structure import FloatArray, IntArray, SequenceShard, offsets_of, segment_indices
 from structune.structures.design import Design
 from structune.structures.ranking_queries import sorted_documents, sorted_positions
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from structune.errors import DataError
 from structune.kernels.rna import row as place_of_row
 from structune.kernels.rna_loops import loop_cells
-from structune.structures.base import (
+from structune.structure import (
     Array,
     FloatArray,
     Groups,

@@ -11,7 +11,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels.rna import row
-from structune.structures.base import Array, FloatArray
+from structune.structure import Array, FloatArray
 from structune.structures.rna_space import check_notation, nested_pairs, offences, partners_of
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs

@@ -11,9 +11,9 @@ import numpy as np
 from structune.kernels import rna as kernels
 from structune.kernels import rna_grammar as grammar
 from structune.kernels import rna_mea
-from structune.kernels._vectors import all_lanes
 from structune.kernels.rna_viterbi import viterbi
-from structune.structures.base import Array, FloatArray, IntArray
+from structune.kernels.vectors import all_lanes
+from structune.structure import Array, FloatArray, IntArray
 from structune.structures.rna_inference import (
     LogInference,
     ScaledInference,

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.kernels.rna_loops import LOOP, SPANS
-from structune.structures.base import FloatArray
+from structune.structure import FloatArray
 
 LETTERS = "ACGU"
 CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")

@@ -9,8 +9,8 @@ import numpy as np
 
 from structune.kernels import rna as kernels
 from structune.kernels import rna_grammar as grammar
-from structune.kernels._vectors import all_lanes
-from structune.structures.base import Array
+from structune.kernels.vectors import all_lanes
+from structune.structure import Array
 from structune.structures.rna_features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
 from structune.structures.rna_potentials import (
     LOOP_LENGTHS,

@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.kernels.rna import N_LETTERS
 from structune.kernels.rna_loops import SPANS
-from structune.structures.base import Array, IntArray
+from structune.structure import Array, IntArray
 from structune.structures.rna_features import ABSENT, MAX_LOOP, tables
 
 SIDES = MAX_LOOP + 1

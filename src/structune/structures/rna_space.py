@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.structures.base import Array, IntArray
+from structune.structure import Array, IntArray
 from structune.structures.rna_features import LETTERS, MAX_LOOP, UNKNOWN
 
 _CODES = np.full(256, -1, np.int8)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.kernels.nucleotide_words import words
 from structune.kernels.state_machine_paths import open_gates
-from structune.structures import machine_inference as inference
-from structune.structures.base import (
+from structune.structure import (
     Array,
     FloatArray,
     Groups,
@@ -26,6 +25,7 @@ from structune.structures.base import (
     check_weights,
     offsets_of,
 )
+from structune.structures import machine_inference as inference
 from structune.structures.machine_shard import MachineShard
 from structune.structures.machine_tally import Tally
 from structune.structures.machine_weights import MachineWeights
