@@ -42,13 +42,13 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Ranker
-from structune.datasets import load_ohsumed
-from structune.estimators.ranker import _regression
-from structune.formats import LetorData
-from structune.metrics import ndcg
-from structune.structures.ranking import Ranking
-from structune.structures.ranking_gain import Ndcg, ratio
-from structune.structures.ranking_queries import check_queries
+from structune.ranking import metrics as ndcg
+from structune.ranking.data import load_ohsumed
+from structune.ranking.letor import LetorData
+from structune.ranking.ranker import _regression
+from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.queries import check_queries
+from structune.ranking.structure.ranking import Ranking
 
 NAME = "ohsumed"
 N_FOLDS = 5

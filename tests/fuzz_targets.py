@@ -49,10 +49,11 @@ from structune import (
     formats,
     load,
 )
-from structune.cli import columns, rank_data
+from structune.cli import columns
 from structune.errors import DataError, ModelFileError
 from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.files.shards import open_shards
+from structune.ranking.commands import data as rank_data
 from structune.running.checkpoints import Checkpoint
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]

@@ -15,7 +15,7 @@ _HOMES = {
     "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.structures.proteins",
     "RNAFolder": "structune.estimators.folder",
-    "Ranker": "structune.estimators.ranker",
+    "Ranker": "structune.ranking.ranker",
     "Regressor": "structune.estimators.regressor",
     "SequenceAligner": "structune.estimators.aligner",
     "SequenceTagger": "structune.estimators.tagger",

@@ -11,7 +11,7 @@ import simulated_genes
 import simulated_orfs
 from commands import fail, run, succeed
 from gene_files import write
-from structune.formats import LetorData, write_letor
+from structune.ranking.letor import LetorData, write_letor
 
 QUIET = ["--quiet", "--jobs", "1"]
 RNA = "".join(f">r{k}\n{'G' * k}GGGAAAACCC{'C' * k}\n{'(' * k}(((....))){')' * k}\n" for k in range(6))

@@ -7,15 +7,9 @@ from typing import Annotated
 import typer
 
 import structune
-from structune.cli import (
-    align_commands,
-    gene_commands,
-    prokaryotic_commands,
-    rank_commands,
-    rna_commands,
-    tagger_commands,
-)
+from structune.cli import align_commands, gene_commands, prokaryotic_commands, rna_commands, tagger_commands
 from structune.cli.groups import SETTINGS, Commands, Learning, kinds
+from structune.ranking import commands as rank_commands
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 

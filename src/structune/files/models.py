@@ -21,7 +21,7 @@ _HEADER, _CHECKSUM = "structune", "sha256"
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 _LOADERS = {
     "classifier": ("structune.estimators.classifier", "Classifier"),
-    "ranker": ("structune.estimators.ranker", "Ranker"),
+    "ranker": ("structune.ranking.ranker", "Ranker"),
     "regressor": ("structune.estimators.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),

@@ -20,7 +20,6 @@ from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript
 from structune.formats.gene_writers import write_coding_sequences, write_gff3, write_proteins
 from structune.formats.genomes import read_genomes
 from structune.formats.gff3 import GeneAnnotation, read_gff3
-from structune.formats.letor import LetorData, read_letor, write_letor
 from structune.formats.prices import PriceTable, read_prices
 from structune.formats.protein_alignments import (
     ProteinAlignment,
@@ -31,6 +30,7 @@ from structune.formats.protein_alignments import (
 from structune.formats.rna_files import read_rna, write_rna
 from structune.formats.rna_record import RNARecord
 from structune.formats.stockholm import read_stockholm
+from structune.ranking.letor import LetorData, read_letor, write_letor
 
 __all__ = [
     "AnnotatedSequence",

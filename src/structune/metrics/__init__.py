@@ -21,7 +21,6 @@ from structune.metrics.genes import (
     gene_scores,
     stop_codons,
 )
-from structune.metrics.ndcg import ndcg
 from structune.metrics.segments import (
     Score,
     Scores,
@@ -31,6 +30,7 @@ from structune.metrics.segments import (
     segment_scores,
     token_scores,
 )
+from structune.ranking.metrics import ndcg
 
 __all__ = [
     "GENE_LEVELS",

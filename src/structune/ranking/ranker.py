@@ -20,12 +20,12 @@ from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.grid import GridTuner
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import Tuner, TuningProblem
-from structune.metrics.ndcg import ndcg
+from structune.ranking.metrics import ndcg
+from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.queries import brought_together, check_queries, sorted_positions
+from structune.ranking.structure.ranking import Ranking
+from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, IntArray
-from structune.structures.ranking import Ranking
-from structune.structures.ranking_gain import Ndcg, ratio
-from structune.structures.ranking_queries import brought_together, check_queries, sorted_positions
-from structune.structures.ranking_shard import RankingShard
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
@@ -59,7 +59,7 @@ class Ranker(FeatureEstimator):
     k : int, optional
         Of the NDCG: only the first k positions count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Gains and discounts of the NDCG, see `structune.metrics.ndcg`. A query without relevant documents has
+        Gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without relevant documents has
         an NDCG of 0 in all three.
     folds : int, optional
         Number of folds of the queries that "grid" holds out in turn; None for one held-out part.

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.structures.ranking import Ranking
-from structune.structures.ranking_queries import brought_together, check_queries
+from structune.ranking.structure.queries import brought_together, check_queries
+from structune.ranking.structure.ranking import Ranking
 
 
 @pytest.mark.parametrize(

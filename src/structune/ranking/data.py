@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
-from structune.formats.letor import LetorData, read_letor
+from structune.ranking.letor import LetorData, read_letor
 
 _N_PARTS = 5
 _SHA256 = {

@@ -6,9 +6,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from structune.datasets import load_ohsumed, ohsumed
 from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
+from structune.ranking import data as ohsumed
+from structune.ranking.data import load_ohsumed
 
 SIZES = [2570, 3076, 3573, 3538, 3383]
 FOLDER = "ohsumed_querylevelnorm"

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structune.errors import DataError
-from structune.structures.ranking_gain import Ndcg, ratio
-from structune.structures.ranking_queries import check_queries, sorted_positions
+from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.queries import check_queries, sorted_positions
 
 
 def ndcg(

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from structune.cli.learning import Lesson, learn
-from structune.cli.rank_data import open_training
-from structune.cli.rank_evaluation import evaluate
-from structune.estimators.ranker import Ranker
-from structune.formats import LetorData
+from structune.ranking.commands.data import open_training
+from structune.ranking.commands.evaluation import evaluate
+from structune.ranking.letor import LetorData
+from structune.ranking.ranker import Ranker
 
 
 @dataclass(frozen=True)

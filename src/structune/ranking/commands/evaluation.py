@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from structune.cli.checks import check_apart, check_targets
-from structune.cli.rank_data import open_ranker
 from structune.cli.reports import tell
 from structune.cli.tables import numbers_table, record_table
-from structune.estimators.ranker import Ranker
-from structune.formats import LetorData
-from structune.metrics import ndcg
+from structune.ranking import metrics as ndcg
+from structune.ranking.commands.data import open_ranker
+from structune.ranking.letor import LetorData
+from structune.ranking.ranker import Ranker
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -76,7 +76,7 @@ class Evaluation:
 
     def sections(self) -> Iterator[Section]:
         """As a page shows it."""
-        from structune.html_reports.ranking import Query, ranking_sections
+        from structune.ranking.report import Query, ranking_sections
 
         values = self.queries[_POSITIONS[-1]].tolist()
         queries = [Query(*ranked, value) for ranked, value in zip(self.ranked, values, strict=True)]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.ranker import Ranker
 from structune.files.models import load
-from structune.formats import LetorData, read_letor
+from structune.ranking.letor import LetorData, read_letor
+from structune.ranking.ranker import Ranker
 
 
 @dataclass(frozen=True)

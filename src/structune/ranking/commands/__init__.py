@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from structune.cli import options as opt
-from structune.cli import rank_options as rank_opt
+from structune.ranking.commands import options as rank_opt
 
 
 def train(
@@ -37,7 +37,7 @@ def train(
     Example:
       structune train rank train.txt --model ranker.structune --penalty 2 --test test.txt
     """
-    from structune.cli.rank_training import Request, run
+    from structune.ranking.commands.training import Request, run
 
     settings = {
         "tuning": None,
@@ -84,7 +84,7 @@ def tune(
     Example:
       structune tune rank train.txt --model ranker.structune --test test.txt
     """
-    from structune.cli.rank_training import Request, run
+    from structune.ranking.commands.training import Request, run
 
     settings = {
         "tuning": method.value,
@@ -111,7 +111,7 @@ def evaluate(
     Example:
       structune evaluate rank ranker.structune test.txt
     """
-    from structune.cli.rank_evaluation import run
+    from structune.ranking.commands.evaluation import run
 
     run(model, files, json, report)
 
@@ -142,7 +142,7 @@ def rank(
     Example:
       structune rank ranker.structune new.txt > ranked.tsv
     """
-    from structune.cli.ranking import run
+    from structune.ranking.commands.ranking import run
 
     run(model, file, output)
 

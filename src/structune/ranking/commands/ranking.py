@@ -8,11 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from structune.cli.rank_data import open_ranker
-from structune.estimators.ranker import Ranker
 from structune.files.text import save
-from structune.formats import LetorData
-from structune.structures.ranking_queries import check_queries, sorted_documents
+from structune.ranking.commands.data import open_ranker
+from structune.ranking.letor import LetorData
+from structune.ranking.ranker import Ranker
+from structune.ranking.structure.queries import check_queries, sorted_documents
 
 _HEADING = "query\trank\tdocument\tscore\tcomment\n"
 

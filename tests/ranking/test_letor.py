@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.formats import LetorData, read_letor, write_letor
+from structune.ranking.letor import LetorData, read_letor, write_letor
 
 TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
 0 qid:10 1:.25 2:3 7:0

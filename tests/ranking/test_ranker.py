@@ -19,14 +19,14 @@ from sklearn.preprocessing import StandardScaler
 import structune
 from structune import Ranker
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.estimators import ranker as module
-from structune.estimators.ranker import ZeroWeightsWarning
 from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.metrics import ndcg
-from structune.structures.ranking import Ranking
+from structune.ranking import metrics as ndcg
+from structune.ranking import ranker as module
+from structune.ranking.ranker import ZeroWeightsWarning
+from structune.ranking.structure.ranking import Ranking
 
 W = np.array([2.0, -1.0, 0.5, 0.0])
 LOSSES = ["ramp", "equivalent", "margin"]

@@ -15,7 +15,7 @@ import laws
 import loss_laws
 from laws import Problem
 from structune.errors import DataError
-from structune.structures.ranking import Ranking
+from structune.ranking.structure.ranking import Ranking
 
 FORMS = {  # of a feature matrix
     "rows": np.ascontiguousarray,
