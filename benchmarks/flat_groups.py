@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Classifier
-from structune.datasets import load_uci
+from structune.flat.data import load_uci
 from structune.learning.tuning import GridTuner
 
 NAME = "flat_groups"

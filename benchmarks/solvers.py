@@ -28,9 +28,11 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
-from structune.datasets import load_genes, load_rna, load_uci
+from structune.datasets import load_genes, load_rna
 from structune.errors import DataError
 from structune.estimators.orf_examples import cut_genomes
+from structune.flat.data import load_uci
+from structune.flat.structure.classes import Classes
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
@@ -38,7 +40,6 @@ from structune.learning.solvers.n_slack import minimize_n_slack
 from structune.learning.solvers.subgradient import minimize_subgradient
 from structune.running.monitor import Monitor
 from structune.structures.chain import Chain
-from structune.structures.classes import Classes
 from structune.structures.orf_graph import OrfGraph
 from structune.structures.orfs import OrfRules
 from structune.structures.rna import RNA

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 
 from laws import Problem
 from rnas import problem_of
+from structune.flat.structure.classes import Classes
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.ranking.structure.ranking import Ranking
-from structune.structures.classes import Classes
 from structune.structures.rna import RNA
 from tiny import small
 

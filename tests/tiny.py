@@ -6,6 +6,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
+from structune.flat.structure.classes import Classes
+from structune.flat.structure.linear import Linear
 from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.risk import Risk
@@ -15,8 +17,6 @@ from structune.running.executors import ThreadExecutor
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.structure import Groups
 from structune.structures.chain import Chain
-from structune.structures.classes import Classes
-from structune.structures.linear import Linear
 
 threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")

@@ -9,14 +9,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Classifier": "structune.estimators.classifier",
+    "Classifier": "structune.flat.classifier",
     "GeneFinder": "structune.estimators.gene_finder",
     "ProkaryoticGeneFinder": "structune.estimators.prokaryotic_gene_finder",
     "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.structures.proteins",
     "RNAFolder": "structune.estimators.folder",
     "Ranker": "structune.ranking.ranker",
-    "Regressor": "structune.estimators.regressor",
+    "Regressor": "structune.flat.regressor",
     "SequenceAligner": "structune.estimators.aligner",
     "SequenceTagger": "structune.estimators.tagger",
     "TaskTree": "structune.multitask.task_tree",

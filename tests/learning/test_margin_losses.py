@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose
 from chains import chain_problem, table
 from maxima import ENUMERATED, OUTER, SLOPE, enumerated, risk_of
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
 from structune.learning import margin_losses as module
 from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, PerceptronLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.ranking.structure.ranking import Ranking
 from structune.structures.chain import Chain
-from structune.structures.classes import Classes
 from tiny import small
 
 PLACES = np.array([-1e300, -800.0, -1.0, -1e-12, 0.0, 1e-12, 0.5, 1.0, 1.5, 800.0, 1e150])

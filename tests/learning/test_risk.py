@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from chains import chain_problems
 from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
+from structune.flat.structure.linear import Linear
 from structune.learning import risk as module
 from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.risk import Risk
 from structune.running import executors
 from structune.running.executors import ThreadExecutor
 from structune.structures.chain import Chain
-from structune.structures.classes import Classes
-from structune.structures.linear import Linear
 from tiny import FLAT, PRODUCTS, dense_hessian, risk_of, small
 
 

@@ -6,8 +6,8 @@ from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
 from structune.datasets.protein_alignments import load_protein_alignments
 from structune.datasets.rna import RNAData, load_rna
 from structune.datasets.stocks import load_stocks
-from structune.datasets.uci import UCI_SETS, FlatData, load_uci
 from structune.files.data_sets import DatasetUnavailable
+from structune.flat.data import UCI_SETS, FlatData, load_uci
 from structune.ranking.data import OhsumedData, load_ohsumed
 
 __all__ = [

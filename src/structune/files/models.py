@@ -20,9 +20,9 @@ FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 _LOADERS = {
-    "classifier": ("structune.estimators.classifier", "Classifier"),
+    "classifier": ("structune.flat.classifier", "Classifier"),
     "ranker": ("structune.ranking.ranker", "Ranker"),
-    "regressor": ("structune.estimators.regressor", "Regressor"),
+    "regressor": ("structune.flat.regressor", "Regressor"),
     "rna-folder": ("structune.estimators.folder", "RNAFolder"),
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
     "prokaryotic-gene-finder": ("structune.estimators.prokaryotic_gene_finder", "ProkaryoticGeneFinder"),

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.estimators.flat import FeatureEstimator
-from structune.estimators.regressor import Regressor
+from structune.flat.feature_estimator import FeatureEstimator
+from structune.flat.regressor import Regressor
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.risk import Risk

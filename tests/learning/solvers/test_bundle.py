@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from maxima import ENUMERATED, OUTER, enumerated, huge_features, margin_values, minimum, objective, risk_of
 from structune.errors import DataError
+from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
@@ -16,7 +17,6 @@ from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import FitStopped, Monitor
-from structune.structures.classes import Classes
 from tiny import Budget, Fuse, press_ctrl_c, small
 
 KEEP = pytest.mark.parametrize("keep", [True, False], ids=["outputs kept", "planes alone"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
@@ -11,7 +12,6 @@ from structune.learning.solvers.cholesky import FactoredSystem, system_at
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import HessianSystem
 from structune.learning.tuning.implicit import hypergradient
-from structune.structures.linear import Linear
 from tiny import FLAT, dense_hessian, exact_fit, risk_of, tuning_problem
 
 

@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.running.checkpoints import Checkpoint
 from structune.running.monitor import FitStopped, Monitor
-from structune.structures.classes import Classes
 from tiny import KINDS, Budget, Fuse, exact_fit, risk_of
 
 A = np.diag([1.0, 10.0, 1000.0]) + 0.5

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from structune.flat.structure.classes import Classes
+from structune.flat.structure.linear import Linear
 from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
@@ -16,8 +18,6 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.newton import minimize_newton
 from structune.running.blas import one_thread
 from structune.running.monitor import FitStopped, Monitor
-from structune.structures.classes import Classes
-from structune.structures.linear import Linear
 from tiny import FLAT, Budget, Fuse, exact_fit, group, risk_of, small
 
 RNG = np.random.default_rng(0)

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
+from structune.flat.structure.classes import Classes
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, TuningProblem
 from structune.learning.tuning.problem import Split
 from structune.structure import Groups
-from structune.structures.classes import Classes
 from tiny import Budget, Fuse, exact_fit, margin_problem, press_ctrl_c, tuning_problem
 
 VALUES = (0.1, 1.0, 10.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.solvers.l2 import fit_l2
@@ -17,7 +18,6 @@ from structune.learning.tuning.implicit import BOUNDS, hypergradient
 from structune.learning.tuning.problem import TuningProblem
 from structune.running.monitor import Monitor
 from structune.structure import Groups
-from structune.structures.classes import Classes
 from tiny import (
     KINDS,
     PRODUCTS,

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from structune.datasets import simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.features.attributes import AttributeTable
+from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.solvers.l2 import fit_l2
@@ -18,7 +19,6 @@ from structune.learning.tuning.majorize import CollapseWarning
 from structune.running.monitor import Monitor
 from structune.structure import Groups
 from structune.structures.chain import Chain
-from structune.structures.classes import Classes
 from tiny import (
     KINDS,
     Budget,

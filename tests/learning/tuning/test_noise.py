@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning.noise import IntegratedNoise
-from structune.structures.linear import Linear
 from tiny import risk_of
 
 FLOOR = 1e-3

@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
+from structune.flat.structure.classes import Classes
 from structune.learning import tuning
 from structune.learning.losses import LogLoss
 from structune.learning.tuning import TuningProblem, make_tuner
 from structune.learning.tuning.problem import PassCount, Split, TuningResult
 from structune.structure import Groups
-from structune.structures.classes import Classes
 from tiny import tuning_problem
 
 N = 20

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from structune.errors import DataError
+from structune.flat.structure.design import Design
 from structune.ranking.structure.gain import Ndcg, ratio
 from structune.ranking.structure.queries import check_queries, sorted_documents, sorted_positions
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, check_weights, template_of
-from structune.structures.design import Design
 
 
 class Ranking(Structure):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from structune.flat.structure.design import Design
 from structune.ranking.structure.queries import sorted_documents, sorted_positions
 from structune.structure import FloatArray, IntArray, SequenceShard, offsets_of, segment_indices
-from structune.structures.design import Design
 
 _CELLS_PER_PART = 10  # document-position pairs of an assignment that cost as much as a part of a chain
 

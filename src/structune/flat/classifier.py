@@ -14,13 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.flat import FlatEstimator
+from structune.flat.feature_estimator import FlatEstimator
+from structune.flat.structure.classes import Classes
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.problem import Tuner
 from structune.structure import FloatArray
-from structune.structures.classes import Classes
 
 
 def _has_probabilities(model: Classifier) -> bool:

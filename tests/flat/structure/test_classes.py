@@ -12,7 +12,7 @@ import laws
 import loss_laws
 from laws import Problem
 from structune.errors import CapabilityError, DataError
-from structune.structures.classes import Classes
+from structune.flat.structure.classes import Classes
 
 
 def feature_vector(ids, names, row, label):

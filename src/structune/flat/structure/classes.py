@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
-from structune.kernels import classes as kernels
+from structune.flat.kernels import classes as kernels
+from structune.flat.structure.design import Design
+from structune.flat.structure.shard import FlatShard
 from structune.kernels.vectors import lanes_for
 from structune.structure import (
     Array,
@@ -21,8 +23,6 @@ from structune.structure import (
     check_weights,
     template_of,
 )
-from structune.structures.design import Design
-from structune.structures.flat_shard import FlatShard
 
 
 class Classes(Structure):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
-from structune.structures.design import Design
+from structune.flat.structure.design import Design
 
 
 @st.composite

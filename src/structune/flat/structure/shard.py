@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from structune.flat.structure.design import Design
 from structune.structure import Array, IntArray, Shard
-from structune.structures.design import Design
 
 _CELLS_PER_PART = 256  # multiply-adds that cost as much as a part of a chain
 

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.estimators.flat import FlatEstimator
+from structune.flat.feature_estimator import FlatEstimator
+from structune.flat.structure.linear import Linear
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import SquaredLoss
 from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.problem import Tuner
 from structune.structure import FloatArray
-from structune.structures.linear import Linear
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from structune.errors import DataError
+from structune.flat.structure.design import Design
+from structune.flat.structure.shard import FlatShard
 from structune.structure import (
     Array,
     FloatArray,
@@ -18,8 +20,6 @@ from structune.structure import (
     check_weights,
     template_of,
 )
-from structune.structures.design import Design
-from structune.structures.flat_shard import FlatShard
 
 
 class Linear(Structure):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.linear import Linear
 from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.risk import Risk
-from structune.structures.linear import Linear
 
 TOLERANCES = {"rtol": 1e-10, "atol": 1e-12}
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from structune.datasets import UCI_SETS, load_uci, uci
 from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
+from structune.flat import data as uci
+from structune.flat.data import UCI_SETS, load_uci
 
 # examples, features, test examples, classes
 EXPECTED = {
