@@ -39,13 +39,13 @@ from threadpoolctl import threadpool_limits
 
 from common import alternately, peak, write
 from structune import SequenceAligner, load
-from structune.datasets import load_protein_alignments
+from structune.alignment.data import load_protein_alignments
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.features import RESIDUES
+from structune.alignment.structure.rows import residues_of
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.running.executors import ThreadExecutor
-from structune.structures.alignment import Alignment
-from structune.structures.alignment_features import RESIDUES
-from structune.structures.alignment_rows import residues_of
 
 LENGTHS, QUICK = (100, 300, 1000, 3000), (100, 300)
 LONG = 10_000

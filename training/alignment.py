@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune import SequenceAligner
-from structune.datasets import load_protein_alignments
-from structune.metrics import alignment_scores
-from structune.structures.alignment_rows import parse_alignment, residues_of
+from structune.alignment.data import load_protein_alignments
+from structune.alignment.metrics import alignment_scores
+from structune.alignment.structure.rows import parse_alignment, residues_of
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "alignment.structune"
 GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0)

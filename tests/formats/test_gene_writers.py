@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genes import transcripts
+from structune.alignment.formats import read_proteins
 from structune.errors import DataError
 from structune.formats import (
     AnnotatedSequence,
     Transcript,
     read_gff3,
-    read_proteins,
     write_coding_sequences,
     write_gff3,
     write_proteins,

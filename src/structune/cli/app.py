@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 import structune
-from structune.cli import align_commands, gene_commands, prokaryotic_commands, rna_commands, tagger_commands
+from structune.alignment import commands as align_commands
+from structune.cli import gene_commands, prokaryotic_commands, rna_commands, tagger_commands
 from structune.cli.groups import SETTINGS, Commands, Learning, kinds
 from structune.ranking import commands as rank_commands
 

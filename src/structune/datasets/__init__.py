@@ -1,9 +1,9 @@
 """Data sets: loaders with verified checksums, and simulators."""
 
+from structune.alignment.data import load_protein_alignments
 from structune.datasets.conll2000 import load_conll2000
 from structune.datasets.genes import PROKARYOTES, load_genes, load_verified_genes
 from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
-from structune.datasets.protein_alignments import load_protein_alignments
 from structune.datasets.rna import RNAData, load_rna
 from structune.datasets.stocks import load_stocks
 from structune.files.data_sets import DatasetUnavailable

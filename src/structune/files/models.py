@@ -27,7 +27,7 @@ _LOADERS = {
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
     "prokaryotic-gene-finder": ("structune.estimators.prokaryotic_gene_finder", "ProkaryoticGeneFinder"),
     "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
-    "sequence-aligner": ("structune.estimators.aligner", "SequenceAligner"),
+    "sequence-aligner": ("structune.alignment.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
 }
 

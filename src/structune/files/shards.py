@@ -29,7 +29,7 @@ _CLASSES = {
     "rna": ("structune.structures.rna_shard", "RNAShard"),
     "state-machine": ("structune.structures.machine_shard", "MachineShard"),
     "orf-graph": ("structune.structures.orf_shard", "OrfShard"),
-    "alignment": ("structune.structures.alignment_shard", "AlignmentShard"),
+    "alignment": ("structune.alignment.structure.shard", "AlignmentShard"),
 }
 _ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")
 _ALIGNMENT = 64

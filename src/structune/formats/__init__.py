@@ -1,5 +1,11 @@
 """Reading and writing the files that users have; each function names the file and line of what it refuses."""
 
+from structune.alignment.formats import (
+    ProteinAlignment,
+    read_protein_alignments,
+    read_proteins,
+    write_protein_alignments,
+)
 from structune.formats.bpseq import read_bpseq, write_bpseq
 from structune.formats.conll import ConllData, read_conll, read_conll_blocks, write_conll
 from structune.formats.contrafold import read_contrafold, write_contrafold
@@ -21,12 +27,6 @@ from structune.formats.gene_writers import write_coding_sequences, write_gff3, w
 from structune.formats.genomes import read_genomes
 from structune.formats.gff3 import GeneAnnotation, read_gff3
 from structune.formats.prices import PriceTable, read_prices
-from structune.formats.protein_alignments import (
-    ProteinAlignment,
-    read_protein_alignments,
-    read_proteins,
-    write_protein_alignments,
-)
 from structune.formats.rna_files import read_rna, write_rna
 from structune.formats.rna_record import RNARecord
 from structune.formats.stockholm import read_stockholm

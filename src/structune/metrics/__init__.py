@@ -1,7 +1,7 @@
 """How good predictions are, and whether one set of them is better than another."""
 
+from structune.alignment.metrics import AlignmentScores, alignment_scores
 from structune.learning.bootstrap import Difference, paired_difference
-from structune.metrics.alignments import AlignmentScores, alignment_scores
 from structune.metrics.base_pairs import (
     ROC_GAMMAS,
     BasePairScores,

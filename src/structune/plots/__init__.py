@@ -3,7 +3,7 @@
 Which comes with ``pip install structune[plots]``.
 """
 
-from structune.plots.alignment import plot_match_probabilities
+from structune.alignment.plots import plot_match_probabilities
 from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.figure import check_path
 from structune.plots.genes import plot_genes

@@ -16,6 +16,8 @@ from maxima import (
     ramp_values,
     risk_of,
 )
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.rows import residues_of
 from structune.flat.structure.classes import Classes
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.risk import Risk
@@ -23,8 +25,6 @@ from structune.learning.solvers import cccp as module
 from structune.learning.solvers.bundle import minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.running.monitor import FitStopped, Monitor
-from structune.structures.alignment import Alignment
-from structune.structures.alignment_rows import residues_of
 from tiny import Budget, OneCtrlC, press_ctrl_c, small
 
 CASES = [(kind, "margin") for kind in ENUMERATED] + [("chain", "slack"), ("classes", "slack")]
