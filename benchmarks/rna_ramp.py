@@ -31,9 +31,9 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, pack, unpack, write
 from structune import RNAFolder
-from structune.datasets import RNAData, load_rna
 from structune.learning.bootstrap import paired_difference
-from structune.metrics import base_pair_scores
+from structune.rna.data import RNAData, load_rna
+from structune.rna.metrics import base_pair_scores
 
 Array = NDArray[Any]
 NAME = "rna_ramp"

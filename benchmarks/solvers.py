@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
-from structune.datasets import load_genes, load_rna
+from structune.datasets import load_genes
 from structune.errors import DataError
 from structune.estimators.orf_examples import cut_genomes
 from structune.flat.data import load_uci
@@ -38,11 +38,12 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.n_slack import minimize_n_slack
 from structune.learning.solvers.subgradient import minimize_subgradient
+from structune.rna.data import load_rna
+from structune.rna.structure.rna import RNA
 from structune.running.monitor import Monitor
 from structune.structures.chain import Chain
 from structune.structures.orf_graph import OrfGraph
 from structune.structures.orfs import OrfRules
-from structune.structures.rna import RNA
 
 NAME = "solvers"
 GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0

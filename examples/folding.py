@@ -12,8 +12,9 @@ from pathlib import Path
 from rich.console import Console
 
 from structune import RNAFolder
-from structune.metrics import base_pair_scores
-from structune.plots import plot_pair_probabilities, plot_structure
+from structune.rna.metrics import base_pair_scores
+from structune.rna.plots.drawing import plot_structure
+from structune.rna.plots.pairs import plot_pair_probabilities
 
 OUTPUT = Path("demo_output")
 KNOWN = {

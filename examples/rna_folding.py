@@ -9,8 +9,9 @@ that comes with structune.
 import numpy as np
 
 from structune import RNAFolder
-from structune.metrics import base_pair_scores
-from structune.plots import plot_pair_probabilities, plot_structure
+from structune.rna.metrics import base_pair_scores
+from structune.rna.plots.drawing import plot_structure
+from structune.rna.plots.pairs import plot_pair_probabilities
 
 SEQUENCE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 KNOWN = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."

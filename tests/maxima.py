@@ -15,7 +15,7 @@ from structune.flat.structure.classes import Classes
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.ranking.structure.ranking import Ranking
-from structune.structures.rna import RNA
+from structune.rna.structure.rna import RNA
 from tiny import small
 
 GAMMA = {"margin": np.ones_like, "slack": np.array}  # of the costs

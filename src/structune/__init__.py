@@ -14,7 +14,7 @@ _HOMES = {
     "ProkaryoticGeneFinder": "structune.estimators.prokaryotic_gene_finder",
     "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.alignment.structure.proteins",
-    "RNAFolder": "structune.estimators.folder",
+    "RNAFolder": "structune.rna.folder",
     "Ranker": "structune.ranking.ranker",
     "Regressor": "structune.flat.regressor",
     "SequenceAligner": "structune.alignment.aligner",

@@ -8,9 +8,10 @@ import typer
 
 import structune
 from structune.alignment import commands as align_commands
-from structune.cli import gene_commands, prokaryotic_commands, rna_commands, tagger_commands
+from structune.cli import gene_commands, prokaryotic_commands, tagger_commands
 from structune.cli.groups import SETTINGS, Commands, Learning, kinds
 from structune.ranking import commands as rank_commands
+from structune.rna import commands as rna_commands
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 

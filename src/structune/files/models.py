@@ -23,7 +23,7 @@ _LOADERS = {
     "classifier": ("structune.flat.classifier", "Classifier"),
     "ranker": ("structune.ranking.ranker", "Ranker"),
     "regressor": ("structune.flat.regressor", "Regressor"),
-    "rna-folder": ("structune.estimators.folder", "RNAFolder"),
+    "rna-folder": ("structune.rna.folder", "RNAFolder"),
     "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
     "prokaryotic-gene-finder": ("structune.estimators.prokaryotic_gene_finder", "ProkaryoticGeneFinder"),
     "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),

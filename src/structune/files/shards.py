@@ -26,7 +26,7 @@ N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
 _CLASSES = {
     "chain": ("structune.structures.chain_shard", "ChainShard"),
-    "rna": ("structune.structures.rna_shard", "RNAShard"),
+    "rna": ("structune.rna.structure.shard", "RNAShard"),
     "state-machine": ("structune.structures.machine_shard", "MachineShard"),
     "orf-graph": ("structune.structures.orf_shard", "OrfShard"),
     "alignment": ("structune.alignment.structure.shard", "AlignmentShard"),

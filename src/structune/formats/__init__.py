@@ -6,20 +6,8 @@ from structune.alignment.formats import (
     read_proteins,
     write_protein_alignments,
 )
-from structune.formats.bpseq import read_bpseq, write_bpseq
 from structune.formats.conll import ConllData, read_conll, read_conll_blocks, write_conll
-from structune.formats.contrafold import read_contrafold, write_contrafold
-from structune.formats.ct import read_ct, write_ct
 from structune.formats.dna import read_dna
-from structune.formats.dot_bracket import (
-    drop_pseudoknots,
-    largest_nested,
-    partners,
-    read_dot_bracket,
-    to_dot_bracket,
-    write_dot_bracket,
-)
-from structune.formats.fasta import read_fasta, write_fasta
 from structune.formats.genbank import read_genbank
 from structune.formats.gene_checks import CodingProblem, coding_problems, overlapping_genes
 from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, skipped_text
@@ -27,10 +15,22 @@ from structune.formats.gene_writers import write_coding_sequences, write_gff3, w
 from structune.formats.genomes import read_genomes
 from structune.formats.gff3 import GeneAnnotation, read_gff3
 from structune.formats.prices import PriceTable, read_prices
-from structune.formats.rna_files import read_rna, write_rna
-from structune.formats.rna_record import RNARecord
-from structune.formats.stockholm import read_stockholm
 from structune.ranking.letor import LetorData, read_letor, write_letor
+from structune.rna.formats.any import read_rna, write_rna
+from structune.rna.formats.bpseq import read_bpseq, write_bpseq
+from structune.rna.formats.contrafold import read_contrafold, write_contrafold
+from structune.rna.formats.ct import read_ct, write_ct
+from structune.rna.formats.dot_bracket import (
+    drop_pseudoknots,
+    largest_nested,
+    partners,
+    read_dot_bracket,
+    to_dot_bracket,
+    write_dot_bracket,
+)
+from structune.rna.formats.fasta import read_fasta, write_fasta
+from structune.rna.formats.record import RNARecord
+from structune.rna.formats.stockholm import read_stockholm
 
 __all__ = [
     "AnnotatedSequence",

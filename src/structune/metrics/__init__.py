@@ -2,16 +2,6 @@
 
 from structune.alignment.metrics import AlignmentScores, alignment_scores
 from structune.learning.bootstrap import Difference, paired_difference
-from structune.metrics.base_pairs import (
-    ROC_GAMMAS,
-    BasePairScores,
-    PairAccuracy,
-    SensitivityCurve,
-    base_pair_bootstrap,
-    base_pair_scores,
-    roc_area,
-    sensitivity_ppv_curve,
-)
 from structune.metrics.genes import (
     GENE_LEVELS,
     GeneAccuracy,
@@ -31,6 +21,16 @@ from structune.metrics.segments import (
     token_scores,
 )
 from structune.ranking.metrics import ndcg
+from structune.rna.metrics import (
+    ROC_GAMMAS,
+    BasePairScores,
+    PairAccuracy,
+    SensitivityCurve,
+    base_pair_bootstrap,
+    base_pair_scores,
+    roc_area,
+    sensitivity_ppv_curve,
+)
 
 __all__ = [
     "GENE_LEVELS",

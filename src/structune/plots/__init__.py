@@ -8,11 +8,11 @@ from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.figure import check_path
 from structune.plots.genes import plot_genes
 from structune.plots.learning import plot_learning_curve
-from structune.plots.rna import plot_structure
-from structune.plots.rna_accuracy import plot_sensitivity_ppv
-from structune.plots.rna_pairs import plot_pair_probabilities
 from structune.plots.sensitivity import plot_sensitivity
 from structune.plots.tuning import plot_penalties, plot_precision_course, plot_tuning
+from structune.rna.plots.accuracy import plot_sensitivity_ppv
+from structune.rna.plots.drawing import plot_structure
+from structune.rna.plots.pairs import plot_pair_probabilities
 
 __all__ = [
     "check_path",

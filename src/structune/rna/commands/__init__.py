@@ -1,0 +1,321 @@
+"""The commands of RNA secondary structures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli import options as opt
+from structune.rna.commands import options as rna
+
+
+def train(
+    train: rna.TrainFiles,
+    model: opt.ModelOption,
+    penalty: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Precision of the Gaussian prior of all weights, 1 by default, or GROUP=NUMBER for one "
+            "group of them, such as 'helix stacking=3'; may be given several times.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ] = None,
+    loss: opt.LossOption = opt.Loss.log,
+    features: rna.Features = rna.FeatureSet.contrafold,
+    groups: rna.GroupsOption = opt.KindGroups.kind,
+    outside: rna.OutsideOption = rna.Outside.skip,
+    min_hairpin: rna.MinHairpin = 3,
+    noncanonical: rna.Noncanonical = False,
+    test: rna.TestFile = None,
+    report: opt.Report = None,
+    jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
+    max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to fold RNA, with a regularisation that you give.
+
+    Pairs of pseudoknots are not learned from. Shows which sequences were left out. The cost of margin and
+    ramp losses is 1 - recall of base pairs.
+
+    Ctrl-C ends training early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn
+    """
+    from structune.rna.commands.training import Request, run
+
+    settings = {
+        "loss": loss.value,
+        **_space(features, groups, outside, min_hairpin, noncanonical),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
+    }
+    raise typer.Exit(run(Request(train, model, test, report=report), settings, penalty or ()))
+
+
+def tune(
+    train: rna.TrainFiles,
+    model: opt.ModelOption,
+    method: opt.MethodOption = opt.Method.implicit,
+    loss: opt.TunedLoss = opt.Loss.log,
+    features: rna.Features = rna.FeatureSet.contrafold,
+    groups: rna.GroupsOption = opt.KindGroups.kind,
+    outside: rna.OutsideOption = rna.Outside.skip,
+    min_hairpin: rna.MinHairpin = 3,
+    noncanonical: rna.Noncanonical = False,
+    holdout: opt.Holdout = 0.2,
+    folds: opt.Folds = None,
+    families: rna.Families = None,
+    test: rna.TestFile = None,
+    plot: opt.TuningPlot = None,
+    report: opt.Report = None,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = -1,
+    executor: opt.ExecutorOption = None,
+    max_seconds: opt.MaxSeconds = None,
+    resume: opt.Resume = False,
+    verbose: opt.Verbose = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Learn to fold RNA, and the regularisation with it.
+
+    Every group of weights has a precision (the inverse variance of its Gaussian prior), learned from TRAIN.
+    Pairs of pseudoknots are not learned from. Shows which sequences were left out.
+
+    Related sequences on both sides of a held-out split make the held-out loss too good, and precisions too
+    low: give their --families.
+
+    Ctrl-C ends tuning early: the best model so far is saved, and the exit code is 130.
+
+    \b
+    Example:
+      structune tune rna train.dbn --model rna.structune --families families.tsv --plot tuning.png
+    """
+    from structune.rna.commands.training import Request, run
+
+    settings = {
+        **_space(features, groups, outside, min_hairpin, noncanonical),
+        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
+        "tuning": method.value,
+        "loss": loss.value,
+        "holdout": holdout,
+        "folds": folds,
+        "random_state": seed,
+    }
+    raise typer.Exit(run(Request(train, model, test, plot, families, report=report), settings))
+
+
+def shard(
+    train: rna.TrainFiles,
+    folder: opt.ShardFolder,
+    features: rna.Features = rna.FeatureSet.contrafold,
+    outside: rna.OutsideOption = rna.Outside.skip,
+    min_hairpin: rna.MinHairpin = 3,
+    noncanonical: rna.Noncanonical = False,
+    families: rna.Families = None,
+    folds: opt.ShardFolds = 5,
+    seed: opt.ShardSeed = 0,
+) -> None:
+    """Encode RNA sequences with structures as a folder that train and tune can read.
+
+    What lies in the folder is mapped into memory when it is needed. Features and the space of structures
+    are those given here.
+
+    \b
+    Example:
+      structune shard rna train.dbn more/ shards/ --families families.tsv
+      structune tune rna shards/ --model rna.structune
+    """
+    from structune.cli.shard_data import Target
+    from structune.rna.commands.sharding import run
+    from structune.rna.folder import RNAFolder
+
+    settings = _space(features, opt.KindGroups.kind, outside, min_hairpin, noncanonical)
+    run(train, families, RNAFolder(**settings), Target(folder, folds, seed))
+
+
+def evaluate(
+    model: rna.ModelArgument,
+    files: rna.TestFiles,
+    gamma: rna.Gamma = None,
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Also for gamma = 2^-5 .. 2^10, and the area below that curve."),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw that curve to this file.", show_default=False)
+    ] = None,
+    report: opt.EvaluationReport = None,
+    json: opt.Json = False,
+    jobs: opt.Jobs = -1,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Compare predicted base pairs with those of known structures.
+
+    Shows sensitivity (the share of the known pairs that are found), PPV (the share of the predicted pairs
+    that are right) and F1 of the pairs of all sequences together (pooled), and the mean of those of the
+    sequences. With slip 1 a pair counts as right, too, if one of its bases is off by one.
+
+    Structures of maximum expected accuracy are compared. Known pairs of pseudoknots count as missed: none
+    are ever predicted.
+
+    \b
+    Example:
+      structune evaluate rna pretrained test.dbn --curve --plot curve.png
+    """
+    from structune.rna.commands.evaluation import run
+
+    run(model, files, gamma, curve, plot, json, jobs, quiet, report)
+
+
+def fold(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
+            "folder of these, or - for standard input.",
+            show_default=False,
+        ),
+    ] = "-",
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),
+    ] = "pretrained",
+    contrafold: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parameter file of CONTRAfold or EternaFold to use instead of a model.", show_default=False
+        ),
+    ] = None,
+    method: Annotated[
+        rna.Decoding,
+        typer.Option(
+            help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
+            "the pairs of a probability above --threshold."
+        ),
+    ] = rna.Decoding.mea,
+    gamma: rna.Gamma = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Instead, this many structures drawn with their probabilities.", show_default=False
+        ),
+    ] = None,
+    nbest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Instead, this many most probable structures.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0,
+    constraints: Annotated[
+        bool,
+        typer.Option(
+            "--constraints",
+            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
+            "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
+            "( and ) paired with each other.",
+        ),
+    ] = False,
+    format: Annotated[
+        rna.Format,
+        typer.Option(
+            help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
+            "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
+            "pairs, separated by tabs."
+        ),
+    ] = rna.Format.dbn,
+    min_probability: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
+    ] = 0.01,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write (compressed if it ends in .gz), or - for standard output, or a folder that "
+            "exists, for a file of each sequence.",
+        ),
+    ] = "-",
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
+            "FILE-NAME each.",
+            show_default=False,
+        ),
+    ] = None,
+    dot_plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
+    ] = None,
+    jobs: opt.Jobs = -1,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Fold RNA sequences.
+
+    Structures come in the order of the sequences, and as soon as they are known: INPUT may be of any length.
+    Bases count from 1. With --nbest or --samples the name of each structure is followed by its rank and
+    probability, or its number.
+
+    What was folded before a wrong record, or before Ctrl-C, has been written; the exit code is then 2, or
+    130.
+
+    \b
+    Example:
+      structune fold sequences.fa > structures.dbn
+      structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png
+      structune fold probed.fa --constraints --nbest 5
+    """
+    from structune.rna.commands.decoding import Recipe
+    from structune.rna.commands.folding import Request, run
+
+    recipe = Recipe(
+        method=method.value,
+        gamma=gamma,
+        threshold=threshold,
+        n_samples=samples,
+        n_best=nbest,
+        seed=seed,
+        with_pairs=format.value in ("json", "pairs") or plot is not None or dot_plot is not None,
+        with_structures=format.value != "pairs" or plot is not None or dot_plot is not None,
+        with_log_partition=format.value == "json",
+    )
+    request = Request(
+        source=file,
+        with_constraints=constraints,
+        model=model,
+        contrafold=contrafold,
+        output=output,
+        format=format.value,
+        min_probability=min_probability,
+        plot=plot,
+        dot_plot=dot_plot,
+    )
+    raise typer.Exit(run(request, recipe, jobs, quiet))
+
+
+def _space(
+    features: rna.FeatureSet,
+    groups: opt.KindGroups,
+    outside: rna.Outside,
+    min_hairpin: int,
+    noncanonical: bool,
+) -> dict[str, Any]:
+    """Settings of `RNAFolder` that train and tune share."""
+    return {
+        "features": features.value,
+        "groups": groups.value,
+        "outside": outside.value,
+        "min_hairpin": min_hairpin,
+        "noncanonical": noncanonical,
+    }
