@@ -28,11 +28,13 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
-from structune.datasets import load_genes
 from structune.errors import DataError
-from structune.estimators.orf_examples import cut_genomes
 from structune.flat.data import load_uci
 from structune.flat.structure.classes import Classes
+from structune.genes.data import load_genes
+from structune.genes.prokaryotes.examples import cut_genomes
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
@@ -42,8 +44,6 @@ from structune.rna.data import load_rna
 from structune.rna.structure.rna import RNA
 from structune.running.monitor import Monitor
 from structune.structures.chain import Chain
-from structune.structures.orf_graph import OrfGraph
-from structune.structures.orfs import OrfRules
 
 NAME = "solvers"
 GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0

@@ -51,8 +51,8 @@ from structune import (
 )
 from structune.cli import columns
 from structune.errors import DataError, ModelFileError
-from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.files.shards import open_shards
+from structune.genes.examples import SkippedGenesWarning
 from structune.ranking.commands import data as rank_data
 from structune.running.checkpoints import Checkpoint
 

@@ -19,8 +19,8 @@ from structune import (
     SequenceAligner,
     SequenceTagger,
 )
-from structune.estimators.gene_examples import SkippedGenesWarning
 from structune.files.shards import open_shards, write_shard, write_shards
+from structune.genes.examples import SkippedGenesWarning
 
 _WORDS = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=new"], ["w=cat"]]] * 2
 _TAGS = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", None, "NOUN"]] * 2

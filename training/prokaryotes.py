@@ -15,8 +15,8 @@ import argparse
 from pathlib import Path
 
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.datasets import PROKARYOTES, load_genes
-from structune.formats import AnnotatedSequence, Transcript
+from structune.genes.data import PROKARYOTES, load_genes
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "prokaryotes.structune"
 GAMMA, FEW = 0.9, 30_000

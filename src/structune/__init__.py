@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Classifier": "structune.flat.classifier",
-    "GeneFinder": "structune.estimators.gene_finder",
-    "ProkaryoticGeneFinder": "structune.estimators.prokaryotic_gene_finder",
+    "GeneFinder": "structune.genes.eukaryotes.gene_finder",
+    "ProkaryoticGeneFinder": "structune.genes.prokaryotes.prokaryotic_gene_finder",
     "MultitaskEstimator": "structune.estimators.multitask",
     "Protein": "structune.alignment.structure.proteins",
     "RNAFolder": "structune.rna.folder",
@@ -20,9 +20,9 @@ _HOMES = {
     "SequenceAligner": "structune.alignment.aligner",
     "SequenceTagger": "structune.estimators.tagger",
     "TaskTree": "structune.multitask.task_tree",
-    "adapt": "structune.estimators.genome_adaptation",
+    "adapt": "structune.genes.prokaryotes.adaptation",
     "load": "structune.files.models",
-    "nearest_node": "structune.estimators.genome_adaptation",
+    "nearest_node": "structune.genes.prokaryotes.adaptation",
     "open_shards": "structune.files.shards",
     "write_shards": "structune.files.shards",
 }

@@ -10,8 +10,8 @@ import simulated_orfs
 from commands import fail, succeed
 from gene_files import write
 from structune import load
-from structune.cli import gene_sharding
 from structune.files.shards import open_shards
+from structune.genes.commands import sharding as gene_sharding
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (

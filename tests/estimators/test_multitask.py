@@ -16,7 +16,7 @@ from structune import (
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.estimators import multitask
 from structune.files.models import read_model, save_model
-from structune.formats import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.multitask.selection import choose_priors
 from structune.structure import Groups
 

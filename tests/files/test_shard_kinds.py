@@ -12,7 +12,7 @@ from shard_kinds import KINDS, rewrite, with_array
 from structune import Classifier, GeneFinder, Ranker, Regressor, SequenceAligner, load
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, _arrays, open_shards, write_shards
-from structune.formats import AnnotatedSequence
+from structune.genes.formats.record import AnnotatedSequence
 from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk

@@ -6,8 +6,8 @@ import pytest
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.report import aligning_sections
-from structune.formats import Transcript
-from structune.html_reports.gene_finding import gene_sections
+from structune.genes.formats.record import Transcript
+from structune.genes.report import gene_sections
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.tagging import tagging_sections
 from structune.html_reports.training import training_sections

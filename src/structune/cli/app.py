@@ -8,8 +8,10 @@ import typer
 
 import structune
 from structune.alignment import commands as align_commands
-from structune.cli import gene_commands, prokaryotic_commands, tagger_commands
+from structune.cli import tagger_commands
 from structune.cli.groups import SETTINGS, Commands, Learning, kinds
+from structune.genes import commands as gene_commands
+from structune.genes.prokaryotes import commands as prokaryotic_commands
 from structune.ranking import commands as rank_commands
 from structune.rna import commands as rna_commands
 

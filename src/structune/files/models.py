@@ -24,8 +24,11 @@ _LOADERS = {
     "ranker": ("structune.ranking.ranker", "Ranker"),
     "regressor": ("structune.flat.regressor", "Regressor"),
     "rna-folder": ("structune.rna.folder", "RNAFolder"),
-    "gene-finder": ("structune.estimators.gene_finder", "GeneFinder"),
-    "prokaryotic-gene-finder": ("structune.estimators.prokaryotic_gene_finder", "ProkaryoticGeneFinder"),
+    "gene-finder": ("structune.genes.eukaryotes.gene_finder", "GeneFinder"),
+    "prokaryotic-gene-finder": (
+        "structune.genes.prokaryotes.prokaryotic_gene_finder",
+        "ProkaryoticGeneFinder",
+    ),
     "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
     "sequence-aligner": ("structune.alignment.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),

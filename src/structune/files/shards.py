@@ -27,8 +27,8 @@ _HEADER, _MODEL = "shards.json", "structure.structune"
 _CLASSES = {
     "chain": ("structune.structures.chain_shard", "ChainShard"),
     "rna": ("structune.rna.structure.shard", "RNAShard"),
-    "state-machine": ("structune.structures.machine_shard", "MachineShard"),
-    "orf-graph": ("structune.structures.orf_shard", "OrfShard"),
+    "state-machine": ("structune.genes.eukaryotes.machine.shard", "MachineShard"),
+    "orf-graph": ("structune.genes.prokaryotes.structure.shard", "OrfShard"),
     "alignment": ("structune.alignment.structure.shard", "AlignmentShard"),
 }
 _ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")

@@ -7,14 +7,14 @@ from structune.alignment.formats import (
     write_protein_alignments,
 )
 from structune.formats.conll import ConllData, read_conll, read_conll_blocks, write_conll
-from structune.formats.dna import read_dna
-from structune.formats.genbank import read_genbank
-from structune.formats.gene_checks import CodingProblem, coding_problems, overlapping_genes
-from structune.formats.gene_record import AnnotatedSequence, Skipped, Transcript, skipped_text
-from structune.formats.gene_writers import write_coding_sequences, write_gff3, write_proteins
-from structune.formats.genomes import read_genomes
-from structune.formats.gff3 import GeneAnnotation, read_gff3
 from structune.formats.prices import PriceTable, read_prices
+from structune.genes.formats.checks import CodingProblem, coding_problems, overlapping_genes
+from structune.genes.formats.dna import read_dna
+from structune.genes.formats.genbank import read_genbank
+from structune.genes.formats.genomes import read_genomes
+from structune.genes.formats.gff3 import GeneAnnotation, read_gff3
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
+from structune.genes.formats.writers import write_coding_sequences, write_gff3, write_proteins
 from structune.ranking.letor import LetorData, read_letor, write_letor
 from structune.rna.formats.any import read_rna, write_rna
 from structune.rna.formats.bpseq import read_bpseq, write_bpseq

@@ -1,8 +1,7 @@
 """How good predictions are, and whether one set of them is better than another."""
 
 from structune.alignment.metrics import AlignmentScores, alignment_scores
-from structune.learning.bootstrap import Difference, paired_difference
-from structune.metrics.genes import (
+from structune.genes.metrics import (
     GENE_LEVELS,
     GeneAccuracy,
     GeneScores,
@@ -11,6 +10,7 @@ from structune.metrics.genes import (
     gene_scores,
     stop_codons,
 )
+from structune.learning.bootstrap import Difference, paired_difference
 from structune.metrics.segments import (
     Score,
     Scores,

@@ -4,9 +4,9 @@ Which comes with ``pip install structune[plots]``.
 """
 
 from structune.alignment.plots import plot_match_probabilities
+from structune.genes.plots import plot_genes
 from structune.plots.comparison import plot_precisions_by_method
 from structune.plots.figure import check_path
-from structune.plots.genes import plot_genes
 from structune.plots.learning import plot_learning_curve
 from structune.plots.sensitivity import plot_sensitivity
 from structune.plots.tuning import plot_penalties, plot_precision_course, plot_tuning
