@@ -32,7 +32,7 @@ QUICK = 1000
 
 
 def load(subset: str, limit: int | None) -> Any:
-    from structune.datasets import load_conll2000
+    from structune.tagging.data.conll2000 import load_conll2000
 
     data = load_conll2000(subset)
     n = len(data.lengths) if limit is None else limit
@@ -72,7 +72,7 @@ def all_string_features(data: Any) -> list[list[list[str]]]:
 
 
 def table_of(data: Any) -> Any:
-    from structune.features import conll2000_templates, extract
+    from structune.tagging.features import conll2000_templates, extract
 
     return extract(conll2000_templates(), data.columns, data.lengths)
 
@@ -138,7 +138,7 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
     from structune.learning.risk import Risk
     from structune.learning.solvers.l2 import fit_l2
     from structune.running.executors import ThreadExecutor
-    from structune.structures.chain import Chain
+    from structune.tagging.structure.chain import Chain
 
     train, test = load("train", limit), load("test", limit)
     tiny = load("train", 30)
@@ -309,7 +309,7 @@ def tuning(limit: int | None) -> dict[str, Any]:
 
 def compare(y: Any, a: Any, b: Any) -> dict[str, Any]:
     """Paired difference in segment F1, b - a, with a 95 % bootstrap interval over sentences."""
-    from structune.metrics import paired_bootstrap
+    from structune.tagging.metrics import paired_bootstrap
 
     difference = paired_bootstrap(y, a, b)
     return {"value": difference.value, "low": difference.low, "high": difference.high}

@@ -26,15 +26,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
-from structune.datasets import hmm_attributes, load_conll2000, simulate_hmm
-from structune.features import conll2000_templates, extract, parse_templates
 from structune.learning.constraints import validation_constraints
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.solvers.solution import TOLERANCE
-from structune.structures.chain import Chain
+from structune.tagging.data.conll2000 import load_conll2000
+from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.features import conll2000_templates, extract, parse_templates
+from structune.tagging.structure.chain import Chain
 
 NAME = "constraint_gradients"
 GAMMA = 0.01

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from common import RESULTS, write
-from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, ImplicitTuner, TuningProblem
 from structune.learning.tuning.problem import Split
 from structune.structure import Groups
-from structune.structures.chain import Chain
+from structune.tagging.data.hmm import hmm_attributes, hmm_groups, simulate_hmm
+from structune.tagging.structure.chain import Chain
 
 METHODS = ("grid", "single", "separate", "grouped")
 LABELS = ("0", "1")

@@ -74,7 +74,7 @@ def language() -> tuple[list[str], Any, Any]:
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
     from structune.cli.shard_data import Target
-    from structune.cli.sharding import Request, run
+    from structune.tagging.commands.sharding import Request, run
 
     request, target = Request(folder / "train.txt", None, TEMPLATES), Target(folder / "shards", 5, 0)
     run(request, target, {"states": "seen", "forbidden": None}, True)
@@ -84,7 +84,7 @@ def stage_shard(folder: Path) -> dict[str, Any]:
 
 def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
-    from structune.cli.columns import reader_of
+    from structune.tagging.commands.columns import reader_of
 
     tagger = SequenceTagger(tolerance=TOLERANCE, max_iterations=MOST_ITERATIONS)
     start = time.perf_counter()

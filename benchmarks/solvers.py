@@ -43,7 +43,7 @@ from structune.learning.solvers.subgradient import minimize_subgradient
 from structune.rna.data import load_rna
 from structune.rna.structure.rna import RNA
 from structune.running.monitor import Monitor
-from structune.structures.chain import Chain
+from structune.tagging.structure.chain import Chain
 
 NAME = "solvers"
 GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0

@@ -49,12 +49,12 @@ from structune import (
     formats,
     load,
 )
-from structune.cli import columns
 from structune.errors import DataError, ModelFileError
 from structune.files.shards import open_shards
 from structune.genes.examples import SkippedGenesWarning
 from structune.ranking.commands import data as rank_data
 from structune.running.checkpoints import Checkpoint
+from structune.tagging.commands import columns
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]

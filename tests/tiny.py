@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
 from structune.flat.structure.classes import Classes
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import LogLoss, SquaredLoss
@@ -16,7 +15,8 @@ from structune.learning.tuning import TuningProblem
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.structure import Groups
-from structune.structures.chain import Chain
+from structune.tagging.data.hmm import hmm_attributes, hmm_groups, simulate_hmm
+from structune.tagging.structure.chain import Chain
 
 threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")

@@ -18,7 +18,7 @@ _HOMES = {
     "Ranker": "structune.ranking.ranker",
     "Regressor": "structune.flat.regressor",
     "SequenceAligner": "structune.alignment.aligner",
-    "SequenceTagger": "structune.estimators.tagger",
+    "SequenceTagger": "structune.tagging.tagger",
     "TaskTree": "structune.multitask.task_tree",
     "adapt": "structune.genes.prokaryotes.adaptation",
     "load": "structune.files.models",

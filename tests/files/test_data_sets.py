@@ -5,10 +5,10 @@ import hashlib
 import pooch
 import pytest
 
-from structune.datasets import load_conll2000
 from structune.errors import DataError
 from structune.files import data_sets as _files
 from structune.files.data_sets import DatasetUnavailable
+from structune.tagging.data.conll2000 import load_conll2000
 
 CONTENT = b"content"
 FILE = _files.DataFile(

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from shard_kinds import rewrite, with_array
 from structune import Ranker, RNAFolder, SequenceTagger
-from structune.datasets import simulate_hmm
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
+from structune.tagging.data.hmm import simulate_hmm
 
 NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
 

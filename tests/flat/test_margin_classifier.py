@@ -13,10 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Classifier, RNAFolder, SequenceTagger
-from structune.datasets import simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.tagging.data.hmm import simulate_hmm
 from tiny import press_ctrl_c
 
 RNG = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def test_the_objective_is_the_definition(kind):
         structure, w = model._structure, model.coef_.T.ravel()
         shard = structure.encode(X, Y3.tolist())
     elif kind == "tagger":
-        table = structune.features.AttributeTable.from_items(DATA[kind][1])
+        table = structune.tagging.features.AttributeTable.from_items(DATA[kind][1])
         shard = structure.encode(table, DATA[kind][2])
     else:
         shard = structure.encode(*DATA[kind][1:])

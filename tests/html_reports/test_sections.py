@@ -9,11 +9,11 @@ from structune.alignment.report import aligning_sections
 from structune.genes.formats.record import Transcript
 from structune.genes.report import gene_sections
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
-from structune.html_reports.tagging import tagging_sections
 from structune.html_reports.training import training_sections
 from structune.ranking.report import Query, ranking_sections
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
 from structune.rna.report import folding_sections
+from structune.tagging.report import tagging_sections
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from structune.kernels import chain as kernels
 from structune.kernels import jit as module
 from structune.kernels.vectors import lanes_for
+from structune.tagging.kernels import linear_domain as kernels
 
 
 @pytest.fixture

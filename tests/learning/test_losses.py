@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from chains import chain_problems
 from structune.learning.losses import LogLoss
-from structune.structures import chain as module
+from structune.tagging.structure import chain as module
 
 CHAIN = {"linear": module._SAFE_RANGE, "log": 0.0}
 

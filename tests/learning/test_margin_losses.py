@@ -16,7 +16,7 @@ from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, PerceptronLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.ranking.structure.ranking import Ranking
-from structune.structures.chain import Chain
+from structune.tagging.structure.chain import Chain
 from tiny import small
 
 PLACES = np.array([-1e300, -800.0, -1.0, -1e-12, 0.0, 1e-12, 0.5, 1.0, 1.5, 800.0, 1e150])

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from chains import chain_problems
-from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.flat.structure.linear import Linear
@@ -18,7 +17,8 @@ from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.risk import Risk
 from structune.running import executors
 from structune.running.executors import ThreadExecutor
-from structune.structures.chain import Chain
+from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.structure.chain import Chain
 from tiny import FLAT, PRODUCTS, dense_hessian, risk_of, small
 
 

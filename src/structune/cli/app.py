@@ -8,12 +8,12 @@ import typer
 
 import structune
 from structune.alignment import commands as align_commands
-from structune.cli import tagger_commands
 from structune.cli.groups import SETTINGS, Commands, Learning, kinds
 from structune.genes import commands as gene_commands
 from structune.genes.prokaryotes import commands as prokaryotic_commands
 from structune.ranking import commands as rank_commands
 from structune.rna import commands as rna_commands
+from structune.tagging import commands as tagger_commands
 
 _TRAIN = """Learn a model, with a regularisation that you give.
 

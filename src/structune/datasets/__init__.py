@@ -1,14 +1,14 @@
 """Data sets: loaders with verified checksums, and simulators."""
 
 from structune.alignment.data import load_protein_alignments
-from structune.datasets.conll2000 import load_conll2000
-from structune.datasets.hmm import hmm_attributes, hmm_groups, simulate_hmm
-from structune.datasets.stocks import load_stocks
 from structune.files.data_sets import DatasetUnavailable
 from structune.flat.data import UCI_SETS, FlatData, load_uci
 from structune.genes.data import PROKARYOTES, load_genes, load_verified_genes
 from structune.ranking.data import OhsumedData, load_ohsumed
 from structune.rna.data import RNAData, load_rna
+from structune.stocks.data import load_stocks
+from structune.tagging.data.conll2000 import load_conll2000
+from structune.tagging.data.hmm import hmm_attributes, hmm_groups, simulate_hmm
 
 __all__ = [
     "PROKARYOTES",

@@ -31,7 +31,7 @@ _LOADERS = {
     ),
     "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
     "sequence-aligner": ("structune.alignment.aligner", "SequenceAligner"),
-    "sequence-tagger": ("structune.estimators.tagger", "SequenceTagger"),
+    "sequence-tagger": ("structune.tagging.tagger", "SequenceTagger"),
 }
 
 

@@ -25,7 +25,7 @@ FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
 _CLASSES = {
-    "chain": ("structune.structures.chain_shard", "ChainShard"),
+    "chain": ("structune.tagging.structure.shard", "ChainShard"),
     "rna": ("structune.rna.structure.shard", "RNAShard"),
     "state-machine": ("structune.genes.eukaryotes.machine.shard", "MachineShard"),
     "orf-graph": ("structune.genes.prokaryotes.structure.shard", "OrfShard"),

@@ -6,8 +6,6 @@ from structune.alignment.formats import (
     read_proteins,
     write_protein_alignments,
 )
-from structune.formats.conll import ConllData, read_conll, read_conll_blocks, write_conll
-from structune.formats.prices import PriceTable, read_prices
 from structune.genes.formats.checks import CodingProblem, coding_problems, overlapping_genes
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.genbank import read_genbank
@@ -31,6 +29,8 @@ from structune.rna.formats.dot_bracket import (
 from structune.rna.formats.fasta import read_fasta, write_fasta
 from structune.rna.formats.record import RNARecord
 from structune.rna.formats.stockholm import read_stockholm
+from structune.stocks.prices import PriceTable, read_prices
+from structune.tagging.conll import ConllData, read_conll, read_conll_blocks, write_conll
 
 __all__ = [
     "AnnotatedSequence",

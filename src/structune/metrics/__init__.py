@@ -11,15 +11,6 @@ from structune.genes.metrics import (
     stop_codons,
 )
 from structune.learning.bootstrap import Difference, paired_difference
-from structune.metrics.segments import (
-    Score,
-    Scores,
-    paired_bootstrap,
-    segment_counts,
-    segment_scheme,
-    segment_scores,
-    token_scores,
-)
 from structune.ranking.metrics import ndcg
 from structune.rna.metrics import (
     ROC_GAMMAS,
@@ -30,6 +21,15 @@ from structune.rna.metrics import (
     base_pair_scores,
     roc_area,
     sensitivity_ppv_curve,
+)
+from structune.tagging.metrics import (
+    Score,
+    Scores,
+    paired_bootstrap,
+    segment_counts,
+    segment_scheme,
+    segment_scores,
+    token_scores,
 )
 
 __all__ = [

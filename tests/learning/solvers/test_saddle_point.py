@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint, minimize
 
 from maxima import enumerated, planes
-from structune.datasets import hmm_attributes, simulate_hmm
 from structune.errors import CapabilityError, DataError
 from structune.learning.constraints import _partition, validation_constraints
 from structune.learning.losses import LogLoss
@@ -19,7 +18,8 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2, penalised
 from structune.learning.solvers.saddle_point import MOST_ROUNDS, fit_constrained, minimize_saddle_point
 from structune.running.monitor import Monitor
-from structune.structures.chain import Chain
+from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.structure.chain import Chain
 from tiny import Budget, small
 
 TIGHT = 1e-9

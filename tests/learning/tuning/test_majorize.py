@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from structune.datasets import simulate_hmm
 from structune.errors import CapabilityError, DataError
-from structune.features.attributes import AttributeTable
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
@@ -18,7 +16,9 @@ from structune.learning.tuning import majorize as module
 from structune.learning.tuning.majorize import CollapseWarning
 from structune.running.monitor import Monitor
 from structune.structure import Groups
-from structune.structures.chain import Chain
+from structune.tagging.data.hmm import simulate_hmm
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.chain import Chain
 from tiny import (
     KINDS,
     Budget,
