@@ -22,10 +22,10 @@ from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
-from structune.multitask.node_tuning import tune_priors
-from structune.multitask.tree_fit import node_risks
 from structune.running.checkpoints import Checkpoint, CheckpointWarning, digest
 from structune.running.monitor import Monitor
+from structune.trees.node_tuning import tune_priors
+from structune.trees.tree_fit import node_risks
 from tiny import margin_problem, small, tuning_problem
 
 

@@ -22,12 +22,12 @@ from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
-from structune.multitask.selection import NodeGrid, choose_priors
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import fit_tree, node_risks
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
+from structune.trees.selection import NodeGrid, choose_priors
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import fit_tree, node_risks
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")

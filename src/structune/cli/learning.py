@@ -17,7 +17,7 @@ from structune.learning.estimator import StructuredEstimator
 from structune.running.monitor import STOPPED
 
 if TYPE_CHECKING:
-    from structune.estimators.multitask import MultitaskEstimator
+    from structune.trees.multitask import MultitaskEstimator
 
 
 class Targets(Protocol):

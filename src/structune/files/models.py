@@ -29,7 +29,7 @@ _LOADERS = {
         "structune.genes.prokaryotes.prokaryotic_gene_finder",
         "ProkaryoticGeneFinder",
     ),
-    "multitask": ("structune.estimators.multitask", "MultitaskEstimator"),
+    "multitask": ("structune.trees.multitask", "MultitaskEstimator"),
     "sequence-aligner": ("structune.alignment.aligner", "SequenceAligner"),
     "sequence-tagger": ("structune.tagging.tagger", "SequenceTagger"),
 }

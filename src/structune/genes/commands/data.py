@@ -13,13 +13,13 @@ import typer
 from structune.cli.batches import batches
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.estimators.multitask import MultitaskEstimator
 from structune.files.models import load, load_shipped
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.executors import make_executor
+from structune.trees.multitask import MultitaskEstimator
 
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 Finder = GeneFinder | ProkaryoticGeneFinder

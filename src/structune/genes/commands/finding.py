@@ -15,7 +15,6 @@ from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
-from structune.estimators.multitask import MultitaskEstimator
 from structune.genes.commands.data import Finder, open_finder, predicted
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.record import AnnotatedSequence
@@ -23,6 +22,7 @@ from structune.genes.formats.writers import GFF3_HEAD, gff3_text, proteins_text
 from structune.genes.prokaryotes.adaptation import adapt, nearest_node
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
+from structune.trees.multitask import MultitaskEstimator
 
 
 @dataclass(frozen=True)

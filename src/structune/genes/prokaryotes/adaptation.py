@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError
-from structune.estimators.multitask import MultitaskEstimator
 from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
 from structune.genes.inputs import annotated_sequences
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.trees.multitask import MultitaskEstimator
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _SETTLED = 0.001  # share of genes that are new

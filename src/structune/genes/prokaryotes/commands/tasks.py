@@ -18,13 +18,13 @@ from structune.cli.learning import check_begun, save
 from structune.cli.reports import write_tables_page
 from structune.cli.tables import new_table, print_tables, record_table
 from structune.errors import DataError
-from structune.estimators.multitask import MultitaskEstimator
 from structune.genes.commands.data import paired
 from structune.genes.commands.training import Request, described
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.multitask.task_tree import TaskTree
+from structune.trees.multitask import MultitaskEstimator
+from structune.trees.task_tree import TaskTree
 
 _MOST_NODES = 40
 _ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3))?(\.gz)?\Z", re.IGNORECASE)

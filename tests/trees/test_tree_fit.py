@@ -10,10 +10,10 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import NodePrior, fit_tree, node_risks
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import Monitor
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import NodePrior, fit_tree, node_risks
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 LOSSES = [LogLoss(), MarginLoss(), RampLoss(), MarginLoss("slack", "logistic")]

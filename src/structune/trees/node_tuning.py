@@ -10,10 +10,10 @@ import numpy as np
 from structune.learning.risk import Risk
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import Split, TuningProblem
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import NodePrior, fit_node
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import NodePrior, fit_node
 
 
 def tune_priors(

@@ -11,12 +11,12 @@ from structune.errors import DataError
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.solution import TOLERANCE
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import NodePrior, fit_node
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import NodePrior, fit_node
 
 
 @dataclass(frozen=True)

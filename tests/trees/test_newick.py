@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from structune.errors import DataError
-from structune.multitask.newick import format_newick, parse_newick
+from structune.trees.newick import format_newick, parse_newick
 
 
 @pytest.mark.parametrize(

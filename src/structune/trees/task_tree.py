@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from structune.errors import DataError
-from structune.multitask.newick import format_newick, parse_newick
+from structune.trees.newick import format_newick, parse_newick
 
 _ROOT = "root"
 

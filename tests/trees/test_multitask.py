@@ -14,11 +14,11 @@ from structune import (
     load,
 )
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.estimators import multitask
 from structune.files.models import read_model, save_model
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.multitask.selection import choose_priors
 from structune.structure import Groups
+from structune.trees import multitask
+from structune.trees.selection import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 ONE = {"gammas": [0.5], "factors": [1.0]}

@@ -23,13 +23,13 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import TuningResult
-from structune.multitask.node_tuning import tune_priors
-from structune.multitask.selection import NodeGrid, choose_priors
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import fit_tree, node_risks
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray, Structure
+from structune.trees.node_tuning import tune_priors
+from structune.trees.selection import NodeGrid, choose_priors
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import fit_tree, node_risks
 
 _SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
 _PREFIX = "estimator."  # of its arrays in a model file

@@ -12,11 +12,11 @@ from structune.learning.risk import Risk, cut_shard
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import TOLERANCE, Solution
-from structune.multitask.task_tree import TaskTree
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Structure
+from structune.trees.task_tree import TaskTree
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from maxima import enumerated
 from structune.errors import DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
-from structune.multitask import selection
-from structune.multitask.selection import NodeGrid, choose_priors
-from structune.multitask.task_tree import TaskTree
-from structune.multitask.tree_fit import NodePrior, fit_node, fit_tree, node_risks
+from structune.trees import selection
+from structune.trees.selection import NodeGrid, choose_priors
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import NodePrior, fit_node, fit_tree, node_risks
 
 TREE = TaskTree.from_nested({"root": ["a", "b"]})
 GRID = NodeGrid((0.01, 1.0, 100.0), (0.0, 0.5, 1.0))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.multitask.task_tree import TaskTree
+from structune.trees.task_tree import TaskTree
 
 BACTERIA = {"bacteria": {"proteobacteria": ["E. coli", "H. influenzae"], "B. subtilis": None}}
 
