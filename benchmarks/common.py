@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structune.files.data_sets import DataFile, find
-from structune.learning.bootstrap import paired_difference
+from structune.learning import paired_difference
 
 RESULTS = Path(__file__).parent / "results"
 

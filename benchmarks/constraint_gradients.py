@@ -26,16 +26,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
-from structune.learning.constraints import validation_constraints
-from structune.learning.losses import LogLoss
-from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
+from structune.learning import LogLoss, Risk, fit_l2, validation_constraints
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.solvers.solution import TOLERANCE
-from structune.tagging.data.conll2000 import load_conll2000
-from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging import Chain, hmm_attributes, load_conll2000, simulate_hmm
 from structune.tagging.features import conll2000_templates, extract, parse_templates
-from structune.tagging.structure.chain import Chain
 
 NAME = "constraint_gradients"
 GAMMA = 0.01

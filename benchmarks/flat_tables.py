@@ -35,8 +35,8 @@ from threadpoolctl import threadpool_limits
 
 from common import RESULTS, mean_difference, write
 from structune import Classifier, Regressor
-from structune.flat.data import UCI_SETS, load_uci
-from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.flat import UCI_SETS, load_uci
+from structune.learning import GridTuner, MajorizeTuner
 from structune.plots import plot_sensitivity
 
 NAME = "flat_tables"

@@ -30,11 +30,16 @@ import numpy as np
 
 from common import folder_for, mean_difference, write
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.genes.data import PROKARYOTES, load_genes
-from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.metrics import gene_scores, stop_codons
+from structune.genes import (
+    PROKARYOTES,
+    AnnotatedSequence,
+    OrfRules,
+    Transcript,
+    gene_scores,
+    load_genes,
+    stop_codons,
+)
 from structune.genes.prokaryotes.examples import cut_genomes
-from structune.genes.prokaryotes.structure.candidates import OrfRules
 
 NAME = "multitask_genes"
 QUICK_TREE = {"life": {"bacteria": ["e_coli", "b_subtilis"], "halobacteria": ["h_salinarum", "n_pharaonis"]}}

@@ -42,13 +42,10 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Ranker
-from structune.ranking import metrics as ndcg
-from structune.ranking.data import load_ohsumed
-from structune.ranking.letor import LetorData
+from structune.ranking import LetorData, Ranking, load_ohsumed, ndcg
 from structune.ranking.ranker import _regression
 from structune.ranking.structure.gain import Ndcg, ratio
 from structune.ranking.structure.queries import check_queries
-from structune.ranking.structure.ranking import Ranking
 
 NAME = "ohsumed"
 N_FOLDS = 5

@@ -31,14 +31,18 @@ from numpy.typing import NDArray
 
 from common import RESULTS, contrafold_parameters, pack, unpack, write
 from structune import RNAFolder
-from structune.learning.bootstrap import paired_difference
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
-from structune.plots.comparison import plot_precisions_by_method
-from structune.rna.data import RNAData, load_rna
-from structune.rna.folder_space import OutsideSpaceWarning
-from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area
-from structune.rna.plots.accuracy import plot_sensitivity_ppv
-from structune.rna.structure.rna import RNA
+from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, paired_difference
+from structune.plots import plot_precisions_by_method
+from structune.rna import (
+    RNA,
+    ROC_GAMMAS,
+    OutsideSpaceWarning,
+    RNAData,
+    base_pair_scores,
+    load_rna,
+    plot_sensitivity_ppv,
+    roc_area,
+)
 
 Array = NDArray[Any]
 NAME = "rna_hyperparameters"

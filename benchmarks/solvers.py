@@ -29,21 +29,16 @@ from threadpoolctl import threadpool_limits
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
 from structune.errors import DataError
-from structune.flat.data import load_uci
-from structune.flat.structure.classes import Classes
-from structune.genes.data import load_genes
+from structune.flat import Classes, load_uci
+from structune.genes import OrfGraph, OrfRules, load_genes
 from structune.genes.prokaryotes.examples import cut_genomes
-from structune.genes.prokaryotes.structure.candidates import OrfRules
-from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.learning.margin_losses import MarginLoss
-from structune.learning.risk import Risk
+from structune.learning import MarginLoss, Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.n_slack import minimize_n_slack
 from structune.learning.solvers.subgradient import minimize_subgradient
-from structune.rna.data import load_rna
-from structune.rna.structure.rna import RNA
+from structune.rna import RNA, load_rna
 from structune.running.monitor import Monitor
-from structune.tagging.structure.chain import Chain
+from structune.tagging import Chain
 
 NAME = "solvers"
 GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0

@@ -25,13 +25,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
-from structune.learning.margin_losses import MarginLoss, RampLoss, Violations
-from structune.learning.risk import Risk
+from structune.learning import MarginLoss, RampLoss, Risk
+from structune.learning.margin_losses import Violations
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.plots.figure import LABEL_SIZE, finish, new_figure, tidy
-from structune.rna.data import load_rna
+from structune.rna import RNA, load_rna
 from structune.rna.folder_space import fit_into_space
-from structune.rna.structure.rna import RNA
 from structune.running.monitor import Monitor
 
 NAME = "tightness"

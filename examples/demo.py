@@ -22,10 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from structune import Classifier, SequenceTagger
-from structune.files.data_sets import DatasetUnavailable
+from structune.files import DatasetUnavailable
 from structune.plots import plot_penalties, plot_tuning
-from structune.tagging.data.conll2000 import load_conll2000
-from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging import hmm_attributes, load_conll2000, simulate_hmm
 from structune.tagging.features import conll2000_templates, extract
 
 OUTPUT = Path("demo_output")
@@ -110,7 +109,7 @@ def tumours() -> None:
 
 
 def chunking() -> None:
-    from structune.tagging.metrics import segment_scores
+    from structune.tagging import segment_scores
 
     try:
         train, test = load_conll2000("train"), load_conll2000("test")

@@ -12,9 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from structune import RNAFolder
-from structune.rna.metrics import base_pair_scores
-from structune.rna.plots.drawing import plot_structure
-from structune.rna.plots.pairs import plot_pair_probabilities
+from structune.rna import base_pair_scores, plot_pair_probabilities, plot_structure
 
 OUTPUT = Path("demo_output")
 KNOWN = {

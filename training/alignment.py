@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune import SequenceAligner
-from structune.alignment.data import load_protein_alignments
-from structune.alignment.metrics import alignment_scores
+from structune.alignment import alignment_scores, load_protein_alignments
 from structune.alignment.structure.rows import parse_alignment, residues_of
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "alignment.structune"

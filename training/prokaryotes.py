@@ -15,8 +15,7 @@ import argparse
 from pathlib import Path
 
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.genes.data import PROKARYOTES, load_genes
-from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes import PROKARYOTES, AnnotatedSequence, Transcript, load_genes
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "prokaryotes.structune"
 GAMMA, FEW = 0.9, 30_000

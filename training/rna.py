@@ -24,9 +24,8 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit
 
 from structune import RNAFolder
-from structune.learning.tuning import ImplicitTuner
-from structune.rna.data import RNAData, load_rna
-from structune.rna.metrics import base_pair_scores
+from structune.learning import ImplicitTuner
+from structune.rna import RNAData, base_pair_scores, load_rna
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "rna.structune"
 GAMMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)

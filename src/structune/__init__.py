@@ -1,40 +1,20 @@
 """Structured predictors that tune themselves.
 
+A room for each kind of prediction: `structune.tagging`, `structune.rna`, `structune.alignment`,
+`structune.genes`, `structune.ranking`, `structune.flat`, and `structune.trees` for related tasks. Below them
+lies what all stand on: `structune.learning`, `structune.running`, `structune.files`, `structune.structure`,
+`structune.kernels`. Above them `structune.plots`, `structune.html_reports`, `structune.cli`. What there is to
+predict is listed in `structune.kinds`.
+
 Public names load when first used, so that ``import structune`` stays fast.
 """
 
-from importlib import import_module
-from typing import Any
+import lazy_loader
+
+from structune import _old_paths
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Classifier": "structune.flat.classifier",
-    "GeneFinder": "structune.genes.eukaryotes.gene_finder",
-    "ProkaryoticGeneFinder": "structune.genes.prokaryotes.prokaryotic_gene_finder",
-    "MultitaskEstimator": "structune.trees.multitask",
-    "Protein": "structune.alignment.structure.proteins",
-    "RNAFolder": "structune.rna.folder",
-    "Ranker": "structune.ranking.ranker",
-    "Regressor": "structune.flat.regressor",
-    "SequenceAligner": "structune.alignment.aligner",
-    "SequenceTagger": "structune.tagging.tagger",
-    "TaskTree": "structune.trees.task_tree",
-    "adapt": "structune.genes.prokaryotes.adaptation",
-    "load": "structune.files.models",
-    "nearest_node": "structune.genes.prokaryotes.adaptation",
-    "open_shards": "structune.files.shards",
-    "write_shards": "structune.files.shards",
-}
-
-__all__ = [*_HOMES, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'structune' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ += ["__version__"]
+_old_paths.install()

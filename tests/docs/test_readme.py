@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"  # .*")
 TAKEN = {
     "RNA folding": """
 from structune import RNAFolder
-from structune.formats import RNARecord, write_ct, write_dot_bracket
+from structune.rna import RNARecord, write_ct, write_dot_bracket
 stems = ["GGG", "GCC", "CGGA", "AGCC", "GCGC", "UCGG", "CCGA", "GGAC"]
 pairs = str.maketrans("ACGU", "UGCA")
 sequences = [stem + "GAAAA" + stem.translate(pairs)[::-1] for stem in stems]
@@ -41,7 +41,7 @@ frame = pandas.DataFrame(X, columns=["a__1", "a__2", "b__1", "b__2"])
     "Margin and ramp losses": "",
     "Ranking": """
 import numpy as np
-from structune.formats import LetorData, write_letor
+from structune.ranking import LetorData, write_letor
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
 relevance = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=60)), 0.0, 2.0)

@@ -11,8 +11,8 @@ import pytest
 import structune
 from commands import fail, run, succeed
 from structune import Ranker
-from structune.ranking import metrics as ndcg
 from structune.ranking.letor import LetorData, write_letor
+from structune.ranking.metrics import ndcg
 from structune.running.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]

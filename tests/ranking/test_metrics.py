@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import ndcg_score
 
 from structune.errors import DataError
-from structune.ranking import metrics as ndcg
+from structune.ranking.metrics import ndcg
 
 LOG3 = np.log2(3.0)
 

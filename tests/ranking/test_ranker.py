@@ -23,8 +23,8 @@ from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.ranking import metrics as ndcg
 from structune.ranking import ranker as module
+from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
 

@@ -477,8 +477,8 @@ def test_train(files, tmp_path):
 
 def test_several_files_and_folders(files, tmp_path):
     (tmp_path / "more").mkdir()
-    structune.formats.write_ct(tmp_path / "more" / "a.ct", TRAIN[:3])
-    structune.formats.write_bpseq(tmp_path / "more" / "b.bpseq", TRAIN[3:4])
+    structune.rna.write_ct(tmp_path / "more" / "a.ct", TRAIN[:3])
+    structune.rna.write_bpseq(tmp_path / "more" / "b.bpseq", TRAIN[3:4])
     args = ["-m", tmp_path / "m", "--max-seconds", 20, *QUIET]
     out = succeed("train", "rna", files / "train.dbn", tmp_path / "more", *args)
     assert "18 sequences" in out

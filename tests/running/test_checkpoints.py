@@ -401,7 +401,7 @@ TRAINING = """
 import sys
 from structune import SequenceTagger
 from structune.running.checkpoints import Checkpoint
-from structune.datasets import hmm_attributes, simulate_hmm
+from structune.tagging import hmm_attributes, simulate_hmm
 y, x = simulate_hmm(20000, 4, 12, length=10, random_state=0)
 y = [[str(label) for label in row] for row in y]
 tagger = SequenceTagger(tuning="implicit", folds=3, checkpoint=Checkpoint(sys.argv[1], 0.05))

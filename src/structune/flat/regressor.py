@@ -91,9 +91,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     -----
     "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 10: so
     their unit does not matter, and the prior's rate is little beside them. With fewer than ten examples a
-    weight it counts weights and noise as MacKay (1992) does, see `structune.learning.tuning.MajorizeTuner`. Weights of
-    examples stand for numbers of them. Scale features to similar ranges: features of one group share a prior,
-    and large ones may end a fit early.
+    weight it counts weights and noise as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Weights
+    of examples stand for numbers of them. Scale features to similar ranges: features of one group share a
+    prior, and large ones may end a fit early.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ import platformdirs
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
-def _fingerprint() -> str:
-    # numba does not notice a change in a kernel that another file calls, so all sources count
+_GROUND = Path(__file__).parent
+
+
+def _fingerprint(sources: Path) -> str:
+    # numba does not notice a change in a kernel that another file calls: a room's kernels count as one,
+    # and those of the ground with them
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted({*_GROUND.glob("*.py"), *sources.glob("*.py")}):
         digest.update(source.read_bytes())
     config: Any = numba.config
     versions = numba.__version__, np.__version__, platform.python_version(), platform.machine()
@@ -29,8 +34,9 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def cache_folder() -> Path | None:
-    """Folder of the compiled kernels, or None where nothing can be kept.
+@cache
+def cache_folder(sources: Path) -> Path | None:
+    """Folder of the compiled kernels of one folder of sources, or None where nothing can be kept.
 
     The environment variable ``STRUCTUNE_CACHE`` moves it; ``STRUCTUNE_CACHE=off`` turns it off. A folder
     that cannot be written turns it off too.
@@ -39,16 +45,13 @@ def cache_folder() -> Path | None:
     if setting.lower() == "off":
         return None
     base = Path(setting) if setting else Path(platformdirs.user_cache_dir("structune", appauthor=False))
-    folder = (base / "kernels" / _fingerprint()).absolute()  # the process may change its folder
+    folder = (base / "kernels" / _fingerprint(sources)).absolute()  # the process may change its folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return None
     return folder
-
-
-_FOLDER = cache_folder()
 
 
 def kernel(function):
@@ -78,10 +81,11 @@ def part_of_bare_kernel(function):
 def _compile(function, **options):
     # nothing calls kernels from C, and wrappers for tuples of arrays take long to compile
     options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
-    if _FOLDER is None:
+    folder = cache_folder(Path(function.__code__.co_filename).parent)
+    if folder is None:
         return numba.njit(**options)(function)
     config: Any = numba.config
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(_FOLDER)  # read once, at decoration
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read once, at decoration
     try:
         return numba.njit(cache=True, **options)(function)
     finally:

@@ -27,9 +27,9 @@ def validation_constraints(
 ) -> list[Risk]:
     """One function a validation set: the best score minus that of the annotated output, summed over it.
 
-    h_j of equation 6, for `structune.learning.solvers.saddle_point`. It is convex, zero at w = 0 and where all of the
-    set is predicted right, and grows in proportion to w elsewhere; the difference of features is its exact
-    subgradient.
+    h_j of equation 6, for `structune.learning.solvers.saddle_point`. It is convex, zero at w = 0 and where
+    all of the set is predicted right, and grows in proportion to w elsewhere; the difference of features is
+    its exact subgradient.
 
     The sets are drawn from the training data, which all stay training data ("single training, multiple
     validation", section 3.1): a random partition of the examples, into sets of about the same length.

@@ -59,8 +59,8 @@ class Ranker(FeatureEstimator):
     k : int, optional
         Of the NDCG: only the first k positions count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without relevant documents has
-        an NDCG of 0 in all three.
+        Gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without relevant documents
+        has an NDCG of 0 in all three.
     folds : int, optional
         Number of folds of the queries that "grid" holds out in turn; None for one held-out part.
     holdout : float

@@ -1,4 +1,4 @@
-"""Where the work on shards runs: on threads here, or on a Dask cluster (`structune.running.dask_executor`)."""
+"""Where the work on shards runs: on threads here, or on a cluster (`structune.running.dask_executor`)."""
 
 from __future__ import annotations
 

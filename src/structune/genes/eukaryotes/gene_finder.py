@@ -116,7 +116,7 @@ class GeneFinder(StructuredEstimator):
     Examples
     --------
     >>> from structune import GeneFinder
-    >>> from structune.formats import AnnotatedSequence, Transcript
+    >>> from structune.genes import AnnotatedSequence, Transcript
     >>> sequence = "CCTATATGGCAGGTAAGTCAGGCTAACCT"
     >>> gene = Transcript("c", "+", ((5, 12), (21, 26)), "t", "g")
     >>> finder = GeneFinder(penalty=0.01).fit([AnnotatedSequence("c", sequence, (gene,))])

@@ -196,7 +196,7 @@ def fit_constrained(
         Of a smooth loss.
     precision : ndarray, shape (n_weights,)
     constraints : sequence of Constraint
-        Such as `structune.learning.constraints.validation_constraints`.
+        Such as `structune.learning.validation_constraints`.
     start : ndarray, shape (n_weights,)
         Best the weights that `fit_l2` gives: then the first round is over at once.
     tolerance, **options

@@ -1,30 +1,10 @@
-"""Tuning: choose the regularisation from the data, whatever the structure."""
+"""Choice of the regularisation from the data: each tuner takes a `TuningProblem`.
 
-from importlib import import_module
-from typing import Any
+- ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
+- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009); ``direct``: the same, as one function
+- ``grid``: one precision for all, by trial
+"""
 
-_HOMES = {
-    "DirectTuner": "direct",
-    "GridTuner": "grid",
-    "ImplicitTuner": "implicit",
-    "MajorizeTuner": "majorize",
-    "TuningProblem": "problem",
-    "TuningResult": "problem",
-    "make_tuner": "problem",
-}
+import lazy_loader
 
-__all__ = [
-    "DirectTuner",
-    "GridTuner",
-    "ImplicitTuner",
-    "MajorizeTuner",
-    "TuningProblem",
-    "TuningResult",
-    "make_tuner",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'structune.learning.tuning' has no attribute {name!r}")
-    return getattr(import_module(f"structune.learning.tuning.{_HOMES[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,9 +15,9 @@ from rich.table import Table
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
 from structune.cli.tables import numbers_table, record_table
-from structune.ranking import metrics as ndcg
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
+from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import Ranker
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ class Example:
     place : str
         The file, and the line where it is known.
     constraints : str, optional
-        In the notation of `structune.rna.structure.constraints.Constraints`.
+        In the notation of `structune.rna.Constraints`.
     """
 
     index: int

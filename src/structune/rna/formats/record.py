@@ -24,7 +24,7 @@ class RNARecord:
         Upper case: A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower case
         and T are accepted and made upper case and U.
     structure : str, optional
-        Dot-bracket notation as `structune.formats.partners` reads it, a character a base.
+        Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Highest-scoring RNA structure: the recursion of `structune.rna.kernels.sums` with maxima and sums of scores.
+"""Highest-scoring RNA structure: the recursion of `structune.rna.kernels.sums`, its sums maxima of scores.
 
 Tables hold scores, -inf where there is no potential.
 """

@@ -24,14 +24,14 @@ def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path
     Parameters
     ----------
     curves : mapping of str to (sensitivity, ppv), each of shape (n_points,)
-        Such as `structune.metrics.sensitivity_ppv_curve` gives. A method of one point has no area.
+        Such as `structune.rna.sensitivity_ppv_curve` gives. A method of one point has no area.
     path : path, optional
         Where to save the figure; the ending tells the format.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path. Dotted lines complete what `structune.metrics.roc_area`
+        For pyplot to show, if there is no path. Dotted lines complete what `structune.rna.roc_area`
         measures.
 
     Raises

@@ -90,7 +90,7 @@ class RNA(Structure):
         return list(self._names)
 
     def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
-        """The weight vector of named parameters, as `structune.formats.read_contrafold` reads them.
+        """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
 
         Raises
         ------

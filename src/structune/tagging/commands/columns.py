@@ -11,8 +11,8 @@ from typing import Any
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
-from structune.tagging.features import AttributeTable, extract, parse_templates
-from structune.tagging.features.templates import TAG_TEMPLATES, WORD_TEMPLATES
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.templates import TAG_TEMPLATES, WORD_TEMPLATES, extract, parse_templates
 from structune.tagging.tagger import SequenceTagger
 
 _AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
