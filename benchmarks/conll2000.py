@@ -72,7 +72,7 @@ def all_string_features(data: Any) -> list[list[list[str]]]:
 
 
 def table_of(data: Any) -> Any:
-    from structune.tagging.features import conll2000_templates, extract
+    from structune.tagging import conll2000_templates, extract
 
     return extract(conll2000_templates(), data.columns, data.lengths)
 

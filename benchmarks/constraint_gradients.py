@@ -29,8 +29,15 @@ from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune.learning import LogLoss, Risk, fit_l2, validation_constraints
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.solvers.solution import TOLERANCE
-from structune.tagging import Chain, hmm_attributes, load_conll2000, simulate_hmm
-from structune.tagging.features import conll2000_templates, extract, parse_templates
+from structune.tagging import (
+    Chain,
+    conll2000_templates,
+    extract,
+    hmm_attributes,
+    load_conll2000,
+    parse_templates,
+    simulate_hmm,
+)
 
 NAME = "constraint_gradients"
 GAMMA = 0.01

@@ -57,8 +57,7 @@ def at_a_point(chain: Any, shard: Any, executor: Any) -> tuple[Any, Any]:
 
 def simulated(tokens: int, length: int, attributes: int, labels: int) -> tuple[Any, Any]:
     """A chain over all pairs of values and labels, and a shard."""
-    from structune.tagging import Chain
-    from structune.tagging.features import AttributeTable
+    from structune.tagging import AttributeTable, Chain
 
     rng = np.random.default_rng(0)
     n = max(1, tokens // length)

@@ -24,8 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from structune import Classifier, SequenceTagger
 from structune.files import DatasetUnavailable
 from structune.plots import plot_penalties, plot_tuning
-from structune.tagging import hmm_attributes, load_conll2000, simulate_hmm
-from structune.tagging.features import conll2000_templates, extract
+from structune.tagging import conll2000_templates, extract, hmm_attributes, load_conll2000, simulate_hmm
 
 OUTPUT = Path("demo_output")
 console = Console()

@@ -411,9 +411,9 @@ def test_a_new_file_takes_the_place_of_the_old(tmp_path):
 
 def test_arrays_of_any_layout(tmp_path):
     arrays = {"t": np.arange(6.0).reshape(2, 3).T, "s": np.arange(10)[::3], "e": np.empty((0, 2))}
-    save_model(tmp_path / "model", "sequence-tagger", {"a": 1}, arrays)
+    save_model(tmp_path / "model", "tagging", {"a": 1}, arrays)
     header, again = read_model(tmp_path / "model")
-    assert (header["kind"], header["format"], header["a"]) == ("sequence-tagger", FORMAT, 1)
+    assert (header["kind"], header["format"], header["a"]) == ("tagging", FORMAT, 1)
     assert header["version"] == structune.__version__
     for name, array in arrays.items():
         assert_array_equal(again[name], array)

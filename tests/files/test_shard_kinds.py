@@ -8,11 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from shard_kinds import KINDS, rewrite, with_array
+from shard_kinds import EXAMPLES, rewrite, with_array
 from structune import Classifier, GeneFinder, Ranker, Regressor, SequenceAligner, load
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, _arrays, open_shards, write_shards
 from structune.genes.formats.record import AnnotatedSequence
+from structune.kinds import kinds
 from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
@@ -21,11 +22,15 @@ from structune.learning.solvers.l2 import fit_l2
 UNTIED = {"tolerance": 1e-8}
 
 
+def test_there_are_examples_of_every_kind():
+    assert set(EXAMPLES) == {kind.word for kind in kinds().values() if kind.shard is not None}
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Of each kind, of two folds."""
     path = tmp_path_factory.mktemp("kinds")
-    for name, kind in KINDS.items():
+    for name, kind in EXAMPLES.items():
         kind.write(path / name, n_folds=2)
     return path
 
@@ -41,9 +46,9 @@ def copied(folders, tmp_path):
 # --- fits -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_fit_is_that_in_memory(folders, name):
-    kind = KINDS[name]
+    kind = EXAMPLES[name]
     found = clone(kind.estimator).set_params(**UNTIED).fit_shards(folders / name)
     expected = clone(kind.estimator).set_params(**UNTIED).fit(*kind.data)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)
@@ -52,17 +57,17 @@ def test_a_fit_is_that_in_memory(folders, name):
 
 @pytest.mark.parametrize("name", ["rna", "genes", "prokaryotic-genes"])
 def test_a_margin_fit_is_that_in_memory(folders, name):
-    kind = KINDS[name]
+    kind = EXAMPLES[name]
     options = {**UNTIED, "loss": kind.loss, "max_iterations": 5}
     found = clone(kind.estimator).set_params(**options).fit_shards(folders / name)
     expected = clone(kind.estimator).set_params(**options).fit(*kind.data)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_whole_shards_are_held_out(folders, name):
     """The held-out loss of a tuner is that of the one shard after a fit to the other."""
-    estimator = clone(KINDS[name].estimator).set_params(tuning="grid", **UNTIED)
+    estimator = clone(EXAMPLES[name].estimator).set_params(tuning="grid", **UNTIED)
     tuned = estimator.fit_shards(folders / name)
     record = next(r for r in tuned.history_ if r["stage"] == "grid")
     data, groups = open_shards(folders / name), estimator._weight_groups(tuned._structure)
@@ -71,9 +76,9 @@ def test_whole_shards_are_held_out(folders, name):
     assert_allclose(record["heldout_loss"], heldout.heldout_loss(fit.w), rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_models_are_saved_and_predict(folders, tmp_path, name):
-    kind = KINDS[name]
+    kind = EXAMPLES[name]
     fitted = clone(kind.estimator).fit_shards(folders / name)
     fitted.save(tmp_path / "model")
     assert load(tmp_path / "model").predict(kind.data[0]) == fitted.predict(kind.data[0])
@@ -91,7 +96,7 @@ def test_the_space_is_that_of_the_folder(folders, tmp_path):
 def test_the_band_is_that_of_the_folder(folders, tmp_path):
     """Predictions of the model, and of the one saved, keep to it."""
     for band in (1, None):
-        aligner = SequenceAligner(band=band, n_jobs=1).fit_shards(folders / "aligner")
+        aligner = SequenceAligner(band=band, n_jobs=1).fit_shards(folders / "alignment")
         aligner.save(tmp_path / "model")
         assert (aligner._structure.band, load(tmp_path / "model")._structure.band) == (6, 6)
 
@@ -99,7 +104,7 @@ def test_the_band_is_that_of_the_folder(folders, tmp_path):
 @pytest.mark.parametrize("name", ["genes", "prokaryotic-genes"])
 def test_blocks_of_genomes(tmp_path, name):
     """As a file that is read sequence by sequence gives them, some without a gene."""
-    kind = KINDS[name]
+    kind = EXAMPLES[name]
     (genomes,), nothing = kind.data, AnnotatedSequence("empty", "ACGT" * 10, ())
     finder = clone(kind.estimator).set_params(**UNTIED)
 
@@ -116,7 +121,7 @@ def test_blocks_of_genomes(tmp_path, name):
 
 @pytest.mark.parametrize("estimator", [Classifier(), Regressor(), Ranker()])
 def test_tables_stay_in_memory(estimator, tmp_path):
-    with pytest.raises(DataError, match="whose examples files can hold: SequenceTagger, RNAFolder, Gene"):
+    with pytest.raises(DataError, match="whose examples files can hold: tagging, rna, alignment, genes"):
         write_shards(estimator, tmp_path / "f", [[1.0], [2.0]], [0, 1])
 
 
@@ -143,7 +148,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_arrays_that_kernels_must_not_see(folders, copied, name, damage):
     for array_name, array in _arrays(open_shards(folders / name).shards[0]):
         changed = DAMAGES[damage](array)
@@ -176,10 +181,10 @@ WRONG = [
     ("prokaryotic-genes", "n_words", lambda a: a[::-1], "add up|n_words"),
     ("prokaryotic-genes", "n_candidates", lambda a: a[::-1], "add up|frame"),
     ("prokaryotic-genes", "chosen", lambda a: a * 0 + 1, "overlaps the one before"),
-    ("aligner", "partners", lambda a: a[::-1], "not those of an alignment"),
-    ("aligner", "partners", lambda a: np.full_like(a, 3), "not those of an alignment"),
-    ("aligner", "scored", lambda a: ~a, "not those of an alignment"),
-    ("aligner", "starts", lambda a: np.where(np.arange(a.size), a[-1], 0), "parts than the first"),
+    ("alignment", "partners", lambda a: a[::-1], "not those of an alignment"),
+    ("alignment", "partners", lambda a: np.full_like(a, 3), "not those of an alignment"),
+    ("alignment", "scored", lambda a: ~a, "not those of an alignment"),
+    ("alignment", "starts", lambda a: np.where(np.arange(a.size), a[-1], 0), "parts than the first"),
 ]
 
 
@@ -189,11 +194,11 @@ def test_what_does_not_belong_together(copied, k):
     folder = copied(name)
     rewrite(folder, lambda shard: with_array(shard, array, change))
     with pytest.raises(DataError, match=rf"^[^:]*shard-00000\.bin: the shard is damaged: .*({message})"):
-        clone(KINDS[name].estimator).fit_shards(folder)
+        clone(EXAMPLES[name].estimator).fit_shards(folder)
 
 
 def test_alignments_beyond_the_band(copied):
-    folder = copied("aligner")
+    folder = copied("alignment")
     model = open_shards(folder).model.set_params(band=1)
     (folder / "structure.structune").unlink()
     model.save(folder / "structure.structune")
@@ -203,23 +208,23 @@ def test_alignments_beyond_the_band(copied):
 
 def test_a_structure_that_is_none(copied):
     """A band that no structure has, in the file that names it."""
-    folder = copied("aligner")
+    folder = copied("alignment")
     model = open_shards(folder).model.set_params(band=-1)
     (folder / "structure.structune").unlink()
     model.save(folder / "structure.structune")
-    with pytest.raises(DataError, match=r"structure\.structune: found the structure 'of SequenceAligner'"):
+    with pytest.raises(DataError, match=r"structure\.structune: found a model without a structure"):
         _ = open_shards(folder).shards
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_another_structure(folders, copied, name):
     """That of another kind, whether the list of shards says so or not."""
-    other = "rna" if name == "tagger" else "tagger"
+    other = "rna" if name == "tagging" else "tagging"
     folder = copied(name)
     shutil.copy(folders / other / "structure.structune", folder)
     kind = json.loads((folders / other / "shards.json").read_text())["kind"]
     header = json.loads((folder / "shards.json").read_text())
     for said in (header["kind"], kind):
         (folder / "shards.json").write_text(json.dumps(header | {"kind": said}))
-        with pytest.raises(DataError, match=r"structune: found the structure|not the shard that the folder"):
+        with pytest.raises(DataError, match="found a model of the kind|not the shard that the folder"):
             _ = open_shards(folder).shards

@@ -172,7 +172,7 @@ def test_an_unfinished_folder(tmp_path):
 
 
 HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
-HEADERS += ['{"format": 1, "kind": "tree", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 1, "kind": "unheard of", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 1, "kind": "chain", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 
@@ -180,7 +180,7 @@ HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1
 @pytest.mark.parametrize("text", HEADERS, ids=range(len(HEADERS)))
 def test_damaged_headers(copied, text):
     (copied / "shards.json").write_text(text)
-    with pytest.raises(DataError, match=r"damaged|shards of kind|written in format"):
+    with pytest.raises(DataError, match=r"damaged|shards of the kind|written in format"):
         open_shards(copied)
 
 
@@ -273,7 +273,7 @@ def test_damaged_files(folder, tmp_path_factory, data):
 def test_the_structure_of_another_kind(copied):
     header = json.loads((copied / "shards.json").read_text())
     (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
-    with pytest.raises(DataError, match=r"structure\.structune: found the structure 'chain', expected 'rna'"):
+    with pytest.raises(DataError, match=r"structune: found a model of the kind 'tagging', expected 'rna'"):
         SequenceTagger().fit_shards(copied)
 
 

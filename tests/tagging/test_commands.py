@@ -17,10 +17,10 @@ import structune
 from commands import fail, run, succeed
 from structune import SequenceTagger
 from structune.running.monitor import BudgetExhausted, Monitor
+from structune.tagging import conll2000_templates, parse_templates
 from structune.tagging.commands import sharding
 from structune.tagging.commands.columns import default_templates, open_training
 from structune.tagging.conll import read_conll
-from structune.tagging.features import conll2000_templates, parse_templates
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
 CHUNKS = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "O"}

@@ -143,7 +143,6 @@ class SequenceAligner(StructuredEstimator):
     [('GAWGHE', '-AW-HE')]
     """
 
-    _kind = "sequence-aligner"
     _learns_tasks = True
     _natural_groups = "kind"
     hessian = "exact"
@@ -391,7 +390,7 @@ class SequenceAligner(StructuredEstimator):
         ModelFileError
             The installation is without it.
         """
-        aligner: SequenceAligner = load_shipped("alignment")
+        aligner: SequenceAligner = load_shipped("structune.alignment")
         return aligner
 
     @classmethod

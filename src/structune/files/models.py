@@ -15,24 +15,11 @@ from numpy.typing import NDArray
 
 import structune
 from structune.errors import ModelFileError
+from structune.kinds import find_kind, kinds
 
 FORMAT = 1
 _HEADER, _CHECKSUM = "structune", "sha256"
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
-_LOADERS = {
-    "classifier": ("structune.flat.classifier", "Classifier"),
-    "ranker": ("structune.ranking.ranker", "Ranker"),
-    "regressor": ("structune.flat.regressor", "Regressor"),
-    "rna-folder": ("structune.rna.folder", "RNAFolder"),
-    "gene-finder": ("structune.genes.eukaryotes.gene_finder", "GeneFinder"),
-    "prokaryotic-gene-finder": (
-        "structune.genes.prokaryotes.prokaryotic_gene_finder",
-        "ProkaryoticGeneFinder",
-    ),
-    "multitask": ("structune.trees.multitask", "MultitaskEstimator"),
-    "sequence-aligner": ("structune.alignment.aligner", "SequenceAligner"),
-    "sequence-tagger": ("structune.tagging.tagger", "SequenceTagger"),
-}
 
 
 def save_model(
@@ -43,7 +30,7 @@ def save_model(
     Parameters
     ----------
     kind : str
-        What the model is; picks the class that loads it.
+        The word of what the model is, which picks the class that loads it.
     header : mapping
         Anything that JSON can hold.
     arrays : dict of ndarray
@@ -132,26 +119,24 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    """The estimator of a header, which says its kind, and arrays."""
-    from importlib import import_module
-
-    kind = str(header.get("kind"))
-    if kind not in _LOADERS:
-        raise ModelFileError(f"unknown kind of model {kind!r}, expected one of {list(_LOADERS)}")
-    module, name = _LOADERS[kind]
-    build: Callable[..., Any] = getattr(import_module(module), name)._from_file
+    """The estimator of a header, which says its kind, and arrays: a file chooses among installed classes."""
+    word = str(header.get("kind"))
+    kind = find_kind(word)
+    if kind is None:
+        raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
+    build: Callable[..., Any] = kind.estimator_class._from_file
     return build(header, arrays)
 
 
-def load_shipped(name: str) -> Any:
-    """A model that comes with structune.
+def load_shipped(room: str) -> Any:
+    """The model that comes with a room, such as ``"structune.rna"``.
 
     Raises
     ------
     ModelFileError
         The installation is without it.
     """
-    file = resources.files("structune") / "models" / f"{name}.structune"
+    file = resources.files(room) / "pretrained.structune"
     if not file.is_file():
         raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
     with resources.as_file(file) as path:

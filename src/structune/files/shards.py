@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -19,19 +18,12 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.models import load, replace_file
+from structune.kinds import Kind, find_kind, kind_of, kinds
 from structune.structure import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
-_CLASSES = {
-    "chain": ("structune.tagging.structure.shard", "ChainShard"),
-    "rna": ("structune.rna.structure.shard", "RNAShard"),
-    "state-machine": ("structune.genes.eukaryotes.machine.shard", "MachineShard"),
-    "orf-graph": ("structune.genes.prokaryotes.structure.shard", "OrfShard"),
-    "alignment": ("structune.alignment.structure.shard", "AlignmentShard"),
-}
-_ESTIMATORS = ("SequenceTagger", "RNAFolder", "GeneFinder", "ProkaryoticGeneFinder", "SequenceAligner")
 _ALIGNMENT = 64
 _TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
 _MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
@@ -46,8 +38,8 @@ class ShardFolder:
     Attributes
     ----------
     path : Path
-    kind : str
-        Of the structure.
+    kind : Kind
+        Of what is predicted.
     fold : tuple of int
         Of each shard; every fold is a random sample of the examples.
     n_examples, n_parts : tuple of int
@@ -57,7 +49,7 @@ class ShardFolder:
     """
 
     path: Path
-    kind: str
+    kind: Kind
     fold: tuple[int, ...]
     n_examples: tuple[int, ...]
     n_parts: tuple[int, ...]
@@ -78,11 +70,11 @@ class ShardFolder:
         path = self.path / _MODEL
         model = load(path)
         try:
-            kind = model._structure.kind
-        except (DataError, AttributeError):
-            kind = f"of {type(model).__name__}"
+            kind, _ = kind_of(model), model._structure
+        except (DataError, AttributeError) as error:
+            raise DataError(f"{path}: found a model without a structure ({error})") from None
         if kind != self.kind:
-            raise DataError(f"{path}: found the structure {kind!r}, expected {self.kind!r}")
+            raise DataError(f"{path}: found a model of the kind {kind.word!r}, expected {self.kind.word!r}")
         return model
 
     @cached_property
@@ -91,7 +83,7 @@ class ShardFolder:
         structure, opened = self.model._structure, []
         for k, (n_examples, n_parts) in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
             path = self.path / _name(k)
-            shard = open_shard(path, self.kind, self.layout[k])
+            shard = open_shard(path, self.kind.word, self.layout[k])
             try:
                 check_finite("weights", shard.weights, (shard.weights.size,))
                 check_weights(shard.weights, shard.weights.size)
@@ -184,7 +176,7 @@ class ShardWriter:
         if not self._listed:
             raise DataError(f"{self.path}: found no examples, expected at least one")
         model.save(self.path / _MODEL)
-        header = {"format": FORMAT, "kind": model._structure.kind, "shards": self._listed}
+        header = {"format": FORMAT, "kind": kind_of(model).word, "shards": self._listed}
         replace_file(self.path / _HEADER, json.dumps(header).encode())
         return open_shards(self.path)
 
@@ -217,16 +209,18 @@ def write_shards(
     DataError
         What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
     """
-    if not any(cls.__name__ in _ESTIMATORS for cls in type(estimator).__mro__):
-        raise DataError(
-            f"found {type(estimator).__name__}, expected an estimator whose examples files can hold: "
-            + ", ".join(_ESTIMATORS)
-        )
+    if kind_of(estimator).shard is None:
+        name = type(estimator).__name__
+        raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
     model, whole, groups = estimator._encoded(X, y, **options)
     writer = ShardWriter(folder, n_folds, random_state)
     for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
         writer.add(whole.take(piece), None if groups is None else groups[piece])
     return writer.finish(model)
+
+
+def _with_files() -> str:
+    return ", ".join(kind.word for kind in kinds().values() if kind.shard is not None)
 
 
 def is_shard_folder(path: str | os.PathLike[str]) -> bool:
@@ -245,7 +239,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     path = Path(folder).resolve()
     try:
         header = json.loads((path / _HEADER).read_text())
-        version, kind, listed = header["format"], str(header["kind"]), list(header["shards"])
+        version, word, listed = header["format"], str(header["kind"]), list(header["shards"])
         fold, n_examples, n_parts = (
             tuple(operator.index(one[name]) for one in listed) for name in ("fold", "examples", "parts")
         )
@@ -256,9 +250,10 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         raise DataError(f"{path / _HEADER}: the list of shards is damaged ({error})") from None
     if version != FORMAT:
         raise DataError(f"{path}: written in format {version!r}, this release reads {FORMAT}")
-    if kind not in _CLASSES or not listed:
+    kind = find_kind(word)
+    if kind is None or kind.shard is None or not listed:
         raise DataError(
-            f"{path}: found {len(listed)} shards of kind {kind!r}, expected some of {list(_CLASSES)}"
+            f"{path}: found {len(listed)} shards of the kind {word!r:.60}, expected some of {_with_files()}"
         )
     return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
 
@@ -281,7 +276,7 @@ def write_shard(path: Path, shard: Shard) -> list[Layout]:
     return layout
 
 
-def open_shard(path: Path, kind: str, layout: Sequence[Layout]) -> Any:
+def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
     """A shard whose arrays are mapped into memory; a pickle of it holds these arguments alone.
 
     Raises
@@ -289,15 +284,17 @@ def open_shard(path: Path, kind: str, layout: Sequence[Layout]) -> Any:
     DataError
         A file that is missing or shorter than the layout says, or a layout of another shard.
     """
-    module, name = _CLASSES[kind]
+    kind = find_kind(word)
+    if kind is None:
+        raise DataError(f"{path}: found a shard of the unknown kind {word!r:.60}")
     try:
         # "c": kernels are compiled for arrays that may be written, which changes no file here
         content = np.asarray(np.memmap(path, np.uint8, "c"))
         arrays = {name: _array(content, *where) for name, where in layout}
-        shard = _assembled(getattr(import_module(module), name), arrays, "")
+        shard = _assembled(kind.shard_class, arrays, "")
     except (OSError, ValueError, TypeError, LookupError, OverflowError) as error:
         raise DataError(f"{path}: not the shard that the folder lists ({error})") from None
-    object.__setattr__(shard, "reopen", (open_shard, (path, kind, layout)))
+    object.__setattr__(shard, "reopen", (open_shard, (path, word, layout)))
     return shard
 
 

@@ -113,8 +113,6 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     0.99
     """
 
-    _kind = "classifier"
-
     def __init__(
         self,
         *,

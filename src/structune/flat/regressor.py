@@ -105,7 +105,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     0.5
     """
 
-    _kind = "regressor"
     _n_scores = 1
 
     def __init__(

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from structune.errors import CapabilityError, DataError
 from structune.files.models import save_model
 from structune.files.shards import ShardFolder, open_shards
+from structune.kinds import kind_of
 from structune.learning.constraints import validation_constraints
 from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
@@ -133,7 +134,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     _learner: Learner | None = None  # learns in place of the estimator, as for a tree of tasks
     _learns_tasks = False  # whether a learner may: its weights are all that a fit changes
-    _kind: str  # of its model files
     _natural_groups: str  # what `groups` calls those of the structure itself
 
     @property
@@ -466,7 +466,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """
         check_is_fitted(self, "coef_")
         header, arrays = self._pack_whole(dict(extra or self.extra_))
-        save_model(path, self._kind, header, arrays)
+        save_model(path, kind_of(self).word, header, arrays)
 
     def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
         header, arrays = pack_fit(self, extra)

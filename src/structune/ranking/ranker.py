@@ -124,7 +124,6 @@ class Ranker(FeatureEstimator):
     [1, 2, 3, 1, 2, 3]
     """
 
-    _kind = "ranker"
     hessian = "exact"  # no loss of rankings has one
 
     def __init__(

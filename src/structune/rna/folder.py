@@ -121,7 +121,6 @@ class RNAFolder(StructuredEstimator):
     ['(((....)))']
     """
 
-    _kind = "rna-folder"
     _learns_tasks = True
     _natural_groups = "kind"
 
@@ -406,7 +405,7 @@ class RNAFolder(StructuredEstimator):
         ModelFileError
             The installation is without it.
         """
-        folder: RNAFolder = load_shipped("rna")
+        folder: RNAFolder = load_shipped("structune.rna")
         return folder
 
     @classmethod

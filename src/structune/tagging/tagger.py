@@ -122,7 +122,6 @@ class SequenceTagger(StructuredEstimator):
     [['DET', 'NOUN']]
     """
 
-    _kind = "sequence-tagger"
     _learns_tasks = True
     _natural_groups = "template"
 

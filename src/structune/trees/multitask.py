@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import save_model, unpack_model
+from structune.kinds import kind_of
 from structune.learning.estimator import FitsOnExecutor, StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
 from structune.learning.losses import Loss
@@ -91,8 +92,6 @@ class MultitaskEstimator(FitsOnExecutor):
     >>> model.fit(data).predict("lower", [[["A"], ["B"]]])
     [['x', 'y']]
     """
-
-    _kind = "multitask"
 
     def __init__(
         self,
@@ -206,7 +205,7 @@ class MultitaskEstimator(FitsOnExecutor):
         header, arrays = self.model_._pack_whole({})
         names = list(self.weights_)
         whole = {
-            "estimator": {"kind": self.model_._kind, **header},
+            "estimator": {"kind": kind_of(self.model_).word, **header},
             "tree": self.tree_.to_newick(),
             "nodes": self.nodes_,
             "parameters": {name: np.asarray(getattr(self, name)).tolist() for name in _SAVED},
@@ -214,7 +213,7 @@ class MultitaskEstimator(FitsOnExecutor):
         }
         own = {"weights": np.array(list(self.weights_.values())), **pack_names("node", names)}
         prefixed = {f"{_PREFIX}{name}": array for name, array in arrays.items()}
-        save_model(path, self._kind, whole, own | prefixed)
+        save_model(path, kind_of(self).word, whole, own | prefixed)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MultitaskEstimator:

@@ -162,7 +162,7 @@ def test_penalties():
 def test_the_pretrained_model_of_all():
     model = ProkaryoticGeneFinder.pretrained()
     assert model.has_probabilities
-    assert_allclose(model.coef_, load_shipped("prokaryotes").model("life").coef_)
+    assert_allclose(model.coef_, load_shipped("structune.genes.prokaryotes").model("life").coef_)
 
 
 @pytest.mark.data

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from hypothesis import given
-from test_dot_bracket import structured_records
 
+from rna_records import structured_records
 from structune.errors import DataError
 from structune.rna.formats.bpseq import read_bpseq, write_bpseq
 from structune.rna.formats.record import RNARecord

@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_dot_bracket import structured_records
 
+from rna_records import structured_records
 from structune.errors import DataError
 from structune.rna.formats.ct import read_ct, write_ct
 from structune.rna.formats.record import RNARecord

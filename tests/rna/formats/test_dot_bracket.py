@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rna_records import partner_arrays, structured_records
 from structune.errors import DataError
 from structune.rna.formats.dot_bracket import (
     drop_pseudoknots,
@@ -23,16 +24,6 @@ from structune.rna.formats.record import RNARecord
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"
 RECORDS = [RNARecord("a", "GGGAAACCC", "(((...)))"), RNARecord("b", "ACGU", "(..)")]
-
-
-@st.composite
-def partner_arrays(draw, max_pairs=8):
-    n_pairs, n_unpaired = draw(st.integers(0, max_pairs)), draw(st.integers(0, 5))
-    bases = draw(st.permutations(range(2 * n_pairs + n_unpaired)))
-    found = np.full(len(bases), -1, np.int64)
-    for i, j in zip(bases[: 2 * n_pairs : 2], bases[1 : 2 * n_pairs : 2], strict=True):
-        found[i], found[j] = j, i
-    return found
 
 
 def pair_set(array):
@@ -245,14 +236,6 @@ def test_pseudoknots_in_wrapped_structures():
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(DataError, match=re.escape(f"<input>:{message}")):
         read(text)
-
-
-@st.composite
-def structured_records(draw):
-    structure = to_dot_bracket(draw(partner_arrays()))
-    n = len(structure)
-    name = draw(st.text("ab:>#;=0.", min_size=1, max_size=5))
-    return RNARecord(name, draw(st.text("ACGUNX", min_size=n, max_size=n)), structure)
 
 
 @given(st.lists(structured_records(), max_size=3))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
-from structune.tagging.data.conll2000 import load_conll2000
-from structune.tagging.features import (
+from structune.tagging import (
     Boundary,
     Conjunction,
     Lower,
@@ -24,6 +23,7 @@ from structune.tagging.features import (
     parse_templates,
     window,
 )
+from structune.tagging.data.conll2000 import load_conll2000
 
 
 def naive_shape(value):

@@ -72,7 +72,7 @@ def open_finder(
 
     Of a model of several tasks, that of the node `task`, or the nearest.
     """
-    finder = load_shipped("prokaryotes") if path == PRETRAINED else load(path)
+    finder = load_shipped("structune.genes.prokaryotes") if path == PRETRAINED else load(path)
     if isinstance(finder, MultitaskEstimator):
         finder = _of_task(finder, path, nearest(finder) if task is None and nearest else task)
     elif task is not None:

@@ -124,7 +124,6 @@ class GeneFinder(StructuredEstimator):
     ((5, 12), (21, 26))
     """
 
-    _kind = "gene-finder"
     _learns_tasks = True
     _natural_groups = "kind"
     hessian = "complex-step"

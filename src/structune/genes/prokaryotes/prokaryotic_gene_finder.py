@@ -104,7 +104,6 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     the ends of a sequence. Beside that there are no RNA genes, nor pseudogenes.
     """
 
-    _kind = "prokaryotic-gene-finder"
     _learns_tasks = True
     _natural_groups = "kind"
     hessian = "complex-step"
@@ -287,7 +286,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         """
         from structune.genes.prokaryotes.adaptation import nearest_node  # which imports this module
 
-        tree = load_shipped("prokaryotes")
+        tree = load_shipped("structune.genes.prokaryotes")
         finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
         return finder.set_params(n_jobs=-1)  # type: ignore[no-any-return]
 
