@@ -34,8 +34,8 @@ class Kind:
     about : str
         What is predicted, from which files: a clause of the help.
     commands : str, optional
-        The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, any of which may be missing,
-        and those named in `own`.
+        The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, some of which may be
+        missing, and those named in `own`.
     own : tuple of str
         Commands that no other kind has, such as ``fold``.
     shard : str, optional
@@ -133,7 +133,7 @@ def kinds() -> dict[str, Kind]:
 
 def find_kind(word: str) -> Kind | None:
     """The kind that is called so; other packages are asked only if it is none of ours."""
-    return next((kind for kind in _every() if word in (kind.word, *kind.also)), None)
+    return next((kind for kind in every_kind() if word in (kind.word, *kind.also)), None)
 
 
 def kind_of(estimator: Any) -> Kind:
@@ -145,7 +145,7 @@ def kind_of(estimator: Any) -> Kind:
         A class that no kind names.
     """
     for cls in type(estimator).__mro__:
-        for kind in _every():
+        for kind in every_kind():
             if kind.estimator == f"{cls.__module__}:{cls.__qualname__}":
                 return kind
     raise ModelFileError(
@@ -154,7 +154,8 @@ def kind_of(estimator: Any) -> Kind:
     )
 
 
-def _every() -> Iterator[Kind]:
+def every_kind() -> Iterator[Kind]:
+    """Ours, and then those of installed packages, which are looked for when it comes to them."""
     yield from _OURS
     yield from _installed()
 

@@ -39,7 +39,7 @@ def files(tmp_path_factory):
     proteins = {name: row.replace("-", "") for name, row in zip(test.names, test.rows, strict=True)}
     (folder / "test.fa").write_text("".join(f">{name} x\n{row}\n" for name, row in proteins.items()))
     args = ["--features", "affine", "--penalty", 0.5, *QUIET]
-    succeed("train", "align", folder / "train", "-m", folder / "m.structune", *args)
+    succeed("train", "alignment", folder / "train", "-m", folder / "m.structune", *args)
     return folder
 
 
@@ -54,7 +54,7 @@ def read(text):
 
 def test_train(files, tmp_path):
     args = ["--loss", "ramp", "--features", "affine", "--most-pairs", 2, "--test", files / "test.aln", *QUIET]
-    out = succeed("train", "align", files / "train", "-m", tmp_path / "m.structune", *args)
+    out = succeed("train", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
     assert "10 pairs of 5 alignments" in out
     assert "precision" in out
     model = structune.load(tmp_path / "m.structune")
@@ -63,14 +63,14 @@ def test_train(files, tmp_path):
 
 def test_tune(files, tmp_path):
     args = ["--features", "affine", "--plot", tmp_path / "tuning.png", *QUIET]
-    succeed("tune", "align", files / "train", "-m", tmp_path / "m.structune", *args)
+    succeed("tune", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
     assert structune.load(tmp_path / "m.structune").tuning == "implicit"
     assert (tmp_path / "tuning.png").stat().st_size
 
 
 def test_a_prior_around_a_matrix_and_a_band(files, tmp_path):
     args = ["--features", "affine", "--penalty", 1e6, "--center", "BLOSUM62", "--band", 15, *QUIET]
-    succeed("train", "align", files / "train", "-m", tmp_path / "m.structune", *args)
+    succeed("train", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
     model = structune.load(tmp_path / "m.structune")
     assert (model.center, model.band) == ("BLOSUM62", 15)
     matrix = structune.SequenceAligner.from_matrix("BLOSUM62", ends="global").coef_
@@ -78,7 +78,7 @@ def test_a_prior_around_a_matrix_and_a_band(files, tmp_path):
 
 
 def test_evaluate(files):
-    shown = json.loads(succeed("evaluate", "align", files / "m.structune", files / "test.aln", "--json"))
+    shown = json.loads(succeed("evaluate", "alignment", files / "m.structune", files / "test.aln", "--json"))
     (test,) = read_protein_alignments(files / "test.aln")
     rows = [test.pair(a, b) for a, b in combinations(range(4), 2)]
     model = structune.load(files / "m.structune")
@@ -86,7 +86,7 @@ def test_evaluate(files):
     assert shown["all"]["pairs"] == 6
     assert shown["all"]["recall"] == pytest.approx(scores.recall.mean())
     assert shown["all"]["precision"] == pytest.approx(scores.precision.mean())
-    assert "recall" in succeed("evaluate", "align", "BLOSUM62", files / "test.aln")
+    assert "recall" in succeed("evaluate", "alignment", "BLOSUM62", files / "test.aln")
 
 
 def test_align_pairs(files):
@@ -109,7 +109,7 @@ def test_align_all(files, tmp_path):
 
 def test_align_with_the_pretrained_model(files):
     assert read(succeed("align", files / "test.fa", *QUIET))[0].names == ["p0", "p1"]
-    assert "recall" in succeed("evaluate", "align", "pretrained", files / "test.aln")
+    assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
 
 
 def test_align_in_a_band(files):
@@ -212,17 +212,19 @@ def test_models_that_are_none(files, tmp_path):
     assert "found the matrix 'BLOSUM61'" in fail("align", files / "test.fa", "-m", "BLOSUM61")
     assert "has no use for --gamma" in fail("align", files / "test.fa", "-m", "BLOSUM62", "--gamma", "1")
     assert "has no use for --gamma" in fail(
-        "evaluate", "align", "BLOSUM62", files / "test.aln", "--gamma", "1"
+        "evaluate", "alignment", "BLOSUM62", files / "test.aln", "--gamma", "1"
     )
     (tmp_path / "lower.fa").write_text(">a\nac\n>b\nac\n")
-    assert "with a known column" in fail("evaluate", "align", "BLOSUM62", tmp_path / "lower.fa")
+    assert "with a known column" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "lower.fa")
     assert "nowhere.structune" in fail("align", files / "test.fa", "-m", "nowhere.structune")
     (tmp_path / "one.fa").write_text(">a\nAC\n")
-    assert "found no alignment of two sequences" in fail("evaluate", "align", "BLOSUM62", tmp_path / "one.fa")
+    assert "found no alignment of two sequences" in fail(
+        "evaluate", "alignment", "BLOSUM62", tmp_path / "one.fa"
+    )
     (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
-    assert "alignment 1, a and b: found '1'" in fail("evaluate", "align", "BLOSUM62", tmp_path / "bad.fa")
+    assert "alignment 1, a and b: found '1'" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "bad.fa")
 
 
-@pytest.mark.parametrize("command", ["align", "train align", "tune align", "evaluate align"])
+@pytest.mark.parametrize("command", ["align", "train alignment", "tune alignment", "evaluate alignment"])
 def test_help(command):
     assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]

@@ -102,5 +102,5 @@ def test_what_is_refused(files, tmp_path):
     sharded(files, "align", tmp_path / "align")
     for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
         assert f"found {option[0]} with a folder" in fail(
-            "train", "align", tmp_path / "align", *option, *target
+            "train", "alignment", tmp_path / "align", *option, *target
         )

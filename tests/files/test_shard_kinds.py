@@ -226,5 +226,5 @@ def test_another_structure(folders, copied, name):
     header = json.loads((folder / "shards.json").read_text())
     for said in (header["kind"], kind):
         (folder / "shards.json").write_text(json.dumps(header | {"kind": said}))
-        with pytest.raises(DataError, match="found a model of the kind|not the shard that the folder"):
+        with pytest.raises(DataError, match=r"found a model of the kind|not the shard that the folder"):
             _ = open_shards(folder).shards

@@ -154,7 +154,7 @@ def test_json_and_a_page(pages, files, tmp_path):
     page = tmp_path / "a.html"
     out = succeed("evaluate", files / "tagger.structune", files / "test.txt", "--json", "--report", page)
     assert out.startswith("{")
-    assert headings(page) == headings(pages["evaluate tagger"])
+    assert headings(page) == headings(pages["evaluate tagging"])
 
 
 GFF3 = "##gff-version 3\nc\tx\tmRNA\t1\t900\t.\t+\t.\tID=t;Parent=\u65e5\u672c\n"
@@ -225,7 +225,7 @@ def test_pictures_are_readable_on_a_narrow_screen(pages, browser):
         page.goto(path.as_uri())
         page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
         shares = page.evaluate("[...document.images].map(i => i.width / i.getAttribute('width'))")
-        least = 0.8 if name in ("tune tagger", "evaluate genes", "evaluate rank") else 0.66
+        least = 0.8 if name in ("tune tagging", "evaluate genes", "evaluate ranking") else 0.66
         assert all(share > least for share in shares), (name, shares)
     page.close()
 
@@ -233,6 +233,6 @@ def test_pictures_are_readable_on_a_narrow_screen(pages, browser):
 @pytest.mark.browser
 def test_bars_are_seen_on_a_narrow_screen(pages, browser):
     page = browser.new_page(viewport={"width": NARROW, "height": 800})
-    page.goto(pages["tune tagger"].as_uri())
+    page.goto(pages["tune tagging"].as_uri())
     assert page.locator("td.bar").first.bounding_box()["x"] < NARROW - 80
     page.close()

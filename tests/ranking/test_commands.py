@@ -37,7 +37,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rank")
     write_letor(folder / "train.txt", TRAIN)
     write_letor(folder / "test.txt.gz", TEST)
-    succeed("train", "rank", folder / "train.txt", "-m", folder / "m.structune", *QUIET)
+    succeed("train", "ranking", folder / "train.txt", "-m", folder / "m.structune", *QUIET)
     return folder
 
 
@@ -81,7 +81,7 @@ def test_train(files, tmp_path):
 def test_settings_reach_the_ranker(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--loss", "margin", "--k", 0, "--convention", "scikit-learn", "--penalty", 0.01]
-    succeed("train", "rank", files / "train.txt", "-m", path, *args, *QUIET)
+    succeed("train", "ranking", files / "train.txt", "-m", path, *args, *QUIET)
     loaded = structune.load(path)
     assert (loaded.loss, loaded.k, loaded.convention, loaded.tuning) == ("margin", None, "scikit-learn", None)
 
@@ -101,7 +101,7 @@ def test_tune(files, tmp_path, method):
         "--loss",
         "equivalent",
     ]
-    out = succeed("tune", "rank", files / "train.txt", "--model", path, *args, *QUIET)
+    out = succeed("tune", "ranking", files / "train.txt", "--model", path, *args, *QUIET)
     assert ("held-out loss" in out) == (method == "grid")
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
@@ -117,7 +117,7 @@ def test_several_files_and_their_features(files, tmp_path):
         LetorData(other.X, other.relevance, other.queries, np.array([1, 3, 7]), other.comments),
     )
     path = tmp_path / "m.structune"
-    out = succeed("train", "rank", files / "train.txt", tmp_path / "more.txt", "-m", path, *QUIET)
+    out = succeed("train", "ranking", files / "train.txt", tmp_path / "more.txt", "-m", path, *QUIET)
     assert "20 queries, 120 documents, 5 features" in out
     loaded = structune.load(path)
     assert loaded.extra_["features"] == [1, 2, 3, 5, 7]
@@ -132,7 +132,7 @@ def test_missing_values(files, tmp_path):
     text = (files / "train.txt").read_text().splitlines()
     text[3] = re.sub("2:[^ ]*", "2:NULL", text[3])
     (tmp_path / "null.txt").write_text("# a heading\n\n" + "\n".join(text))
-    path, train = tmp_path / "m.structune", ["train", "rank", tmp_path / "null.txt", *QUIET, "-m"]
+    path, train = tmp_path / "m.structune", ["train", "ranking", tmp_path / "null.txt", *QUIET, "-m"]
     message = fail(*train, path)
     assert "null.txt:6: found NULL for the feature 2, expected a number" in message
     assert not path.exists()
@@ -143,13 +143,13 @@ def test_missing_values(files, tmp_path):
     rows = table(succeed("rank", path, tmp_path / "null.txt"))
     scores = {int(document) - 1: float(score) for _, _, document, score, _ in rows}
     assert scores[3] == pytest.approx(structune.load(path).predict(X)[3], rel=1e-5)
-    assert ":6: found NULL" in fail("evaluate", "rank", files / "m.structune", tmp_path / "null.txt")
+    assert ":6: found NULL" in fail("evaluate", "ranking", files / "m.structune", tmp_path / "null.txt")
     assert "--missing nan: expected a finite number" in fail(*train, path, "--missing", "nan")
 
 
 def test_weights_that_are_all_zero_are_told(files, tmp_path):
     args = ["--loss", "margin", "--penalty", 1e6]
-    result = run("train", "rank", files / "train.txt", "-m", tmp_path / "m", *args, *QUIET)
+    result = run("train", "ranking", files / "train.txt", "-m", tmp_path / "m", *args, *QUIET)
     assert result.exit_code == 0
     assert (
         result.stderr
@@ -176,14 +176,14 @@ def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, comma
 
 def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
     path = tmp_path / "m.structune"
-    message = fail("tune", "rank", files / "train.txt", "-m", path, "--max-seconds", 0, *QUIET)
+    message = fail("tune", "ranking", files / "train.txt", "-m", path, "--max-seconds", 0, *QUIET)
     assert "before there was anything to save" in message
     assert not path.exists()
 
 
 def test_training_data_that_is_refused(files, tmp_path):
     args = ["-m", tmp_path / "m", *QUIET]
-    assert "nowhere.txt: No such file" in fail("train", "rank", "nowhere.txt", *args)
+    assert "nowhere.txt: No such file" in fail("train", "ranking", "nowhere.txt", *args)
     for text, message in (
         ("1 qid:1 1:2\n-1 qid:1 1:3\n", "bad.txt:2: found the relevance '-1'"),
         ("1 qid:1 1:2\n0 1:3\n", "bad.txt:2: found '1:3' after the relevance"),
@@ -193,12 +193,14 @@ def test_training_data_that_is_refused(files, tmp_path):
         ("1 qid:1 1:2\n1 qid:1 1:3\n", "found no query with documents of different relevance"),
     ):
         (tmp_path / "bad.txt").write_text(text)
-        assert message in fail("train", "rank", tmp_path / "bad.txt", *args)
+        assert message in fail("train", "ranking", tmp_path / "bad.txt", *args)
     (tmp_path / "bad.txt").write_text("1 qid:1 1:x\n")
-    assert "bad.txt:1" in fail("train", "rank", files / "train.txt", "--test", tmp_path / "bad.txt", *args)
-    assert "expected finite numbers > 0" in fail("train", "rank", files / "train.txt", "--penalty", 0, *args)
-    assert "cannot split 13 examples" in fail("tune", "rank", files / "train.txt", "--folds", 16, *args)
-    message = fail("train", "rank", "nowhere.txt", "-m", tmp_path / "no" / "m")
+    assert "bad.txt:1" in fail("train", "ranking", files / "train.txt", "--test", tmp_path / "bad.txt", *args)
+    assert "expected finite numbers > 0" in fail(
+        "train", "ranking", files / "train.txt", "--penalty", 0, *args
+    )
+    assert "cannot split 13 examples" in fail("tune", "ranking", files / "train.txt", "--folds", 16, *args)
+    message = fail("train", "ranking", "nowhere.txt", "-m", tmp_path / "no" / "m")
     assert "expected a file in a folder that exists" in message
     assert not (tmp_path / "m").exists()
 
@@ -262,7 +264,7 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
 
 
 def test_evaluate(files, model):
-    args = ["evaluate", "rank", files / "m.structune", files / "test.txt.gz"]
+    args = ["evaluate", "ranking", files / "m.structune", files / "test.txt.gz"]
     shown, out = json.loads(succeed(*args, "--json")), succeed(*args)
     expected = {
         str(k): ndcg(TEST.relevance, model.predict(TEST.X), TEST.queries, k).mean() for k in range(1, 11)
@@ -280,10 +282,10 @@ def test_evaluate(files, model):
 def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--convention", "burges", "--k", 3]
-    succeed("train", "rank", files / "train.txt", "-m", path, *args, *QUIET)
+    succeed("train", "ranking", files / "train.txt", "-m", path, *args, *QUIET)
     (tmp_path / "none.txt").write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
     several = [files / "test.txt.gz", tmp_path / "none.txt", files / "train.txt"]
-    shown = json.loads(succeed("evaluate", "rank", path, *several, "--json"))
+    shown = json.loads(succeed("evaluate", "ranking", path, *several, "--json"))
     model = structune.load(path)
     values = [
         ndcg(data.relevance, model.predict(data.X), data.queries, 3, "burges") for data in (TEST, TRAIN)
@@ -301,22 +303,22 @@ def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):
 def test_relevances_that_only_the_convention_of_the_model_allows(tmp_path):
     (tmp_path / "many.txt").write_text("1999 qid:1 1:1\n3 qid:1 1:0\n0 qid:2 1:1\n0 qid:2 1:0\n")
     args = ["-m", tmp_path / "m.structune", "--convention", "scikit-learn", "--penalty", 0.1, *QUIET]
-    succeed("train", "rank", tmp_path / "many.txt", *args, "--test", tmp_path / "many.txt")
-    shown = json.loads(succeed("evaluate", "rank", args[1], tmp_path / "many.txt", "--json"))
+    succeed("train", "ranking", tmp_path / "many.txt", *args, "--test", tmp_path / "many.txt")
+    shown = json.loads(succeed("evaluate", "ranking", args[1], tmp_path / "many.txt", "--json"))
     assert (shown["queries"], shown["queries_without_relevant_documents"]) == (2, 1)
 
 
 def test_inputs_of_evaluate_that_are_refused(files, tmp_path):
     (tmp_path / "bad.txt").write_text("1 qid:1 1:1\nhigh qid:1 1:1\n")
     model = files / "m.structune"
-    assert "bad.txt:2: found the relevance 'high'" in fail("evaluate", "rank", model, tmp_path / "bad.txt")
-    assert "nowhere.txt: No such file" in fail("evaluate", "rank", model, "nowhere.txt")
+    assert "bad.txt:2: found the relevance 'high'" in fail("evaluate", "ranking", model, tmp_path / "bad.txt")
+    assert "nowhere.txt: No such file" in fail("evaluate", "ranking", model, "nowhere.txt")
 
 
 # --- help ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["rank", "train rank", "tune rank", "evaluate rank"])
+@pytest.mark.parametrize("command", ["rank", "train ranking", "tune ranking", "evaluate ranking"])
 def test_help(command):
     out = succeed(*command.split(), "--help")
     assert f"structune {command} " in out.split("Example:")[1]

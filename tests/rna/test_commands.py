@@ -684,11 +684,11 @@ def test_the_tagger_is_the_default(tmp_path):
     args = [tmp_path / "t.txt", "-m", tmp_path / "m.structune", "-q", "--templates", "w[0]"]
     out = succeed("train", *args)
     assert "2 sentences" in out
-    named = succeed("train", "tagger", *args)
+    named = succeed("train", "tagging", *args)
     assert "2 sentences" in named
     assert "2 sentences" in succeed("train", "-q", *args)  # options may come first
     tokens = succeed("evaluate", tmp_path / "m.structune", tmp_path / "t.txt")
-    assert tokens == succeed("evaluate", "tagger", tmp_path / "m.structune", tmp_path / "t.txt")
+    assert tokens == succeed("evaluate", "tagging", tmp_path / "m.structune", tmp_path / "t.txt")
     (tmp_path / "rna").write_text((tmp_path / "t.txt").read_text())
     assert "2 sentences" in succeed("train", tmp_path / "rna", *args[1:])
 
@@ -706,7 +706,7 @@ def test_help(command):
     assert f"structune {command.removesuffix(' tagger')} " in out.split("Example:")[1]
 
 
-@pytest.mark.parametrize("command", ["fold", "train", "evaluate rna", "rank", "tune rank"])
+@pytest.mark.parametrize("command", ["fold", "train", "evaluate rna", "rank", "tune ranking"])
 def test_nothing_heavy_is_imported_for_help(command):
     heavy = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
     start = f"sys.argv = {['structune', *command.split(), '--help']}\nfrom structune.cli import main"

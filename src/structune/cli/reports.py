@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from structune.cli.checks import short_warnings
-from structune.cli.groups import asked
+from structune.cli.dispatch import asked
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:

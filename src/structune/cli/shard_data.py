@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from structune.cli.groups import asked
+from structune.cli.dispatch import asked
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError
 from structune.files.shards import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards

@@ -42,7 +42,7 @@ def train(
 
     \b
     Example:
-      structune train align families/ --model aligner.structune --penalty 5 --most-pairs 3
+      structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3
     """
     from structune.alignment.commands.training import Request, run
 
@@ -87,7 +87,7 @@ def tune(
 
     \b
     Example:
-      structune tune align families/ --model aligner.structune --most-pairs 3 --plot tuning.png
+      structune tune alignment families/ --model aligner.structune --most-pairs 3 --plot tuning.png
     """
     from structune.alignment.commands.training import Request, run
 
@@ -119,8 +119,8 @@ def shard(
 
     \b
     Example:
-      structune shard align families/ shards/ --most-pairs 3
-      structune tune align shards/ --model aligner.structune
+      structune shard alignment families/ shards/ --most-pairs 3
+      structune tune alignment shards/ --model aligner.structune
     """
     from structune.alignment.aligner import SequenceAligner
     from structune.alignment.commands.sharding import run
@@ -145,8 +145,8 @@ def evaluate(
 
     \b
     Example:
-      structune evaluate align aligner.structune test/
-      structune evaluate align pretrained test.fa
+      structune evaluate alignment aligner.structune test/
+      structune evaluate alignment pretrained test.fa
     """
     from structune.alignment.commands.evaluation import run
 

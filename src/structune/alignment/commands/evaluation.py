@@ -1,4 +1,4 @@
-"""``structune evaluate align``."""
+"""``structune evaluate alignment``."""
 
 from __future__ import annotations
 

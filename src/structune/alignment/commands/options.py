@@ -61,9 +61,9 @@ TestFile = Annotated[
     list[Path] | None,
     typer.Option("--test", help="Alignments to evaluate the model on; may be repeated.", show_default=False),
 ]
-TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Alignments; see train align.")]
+TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Alignments; see train alignment.")]
 _MODEL = (
-    "A file that train align or tune align wrote; the word pretrained, for the model that comes with "
+    "A file that train alignment or tune alignment wrote; the word pretrained, for the model that comes with "
     "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
     "gaps of 11 and 1 (B, Z, X count as means of residues)."
 )

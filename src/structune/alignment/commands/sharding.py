@@ -1,4 +1,4 @@
-"""``structune shard align``."""
+"""``structune shard alignment``."""
 
 from __future__ import annotations
 

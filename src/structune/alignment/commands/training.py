@@ -1,4 +1,4 @@
-"""``structune train align`` and ``structune tune align``."""
+"""``structune train alignment`` and ``structune tune alignment``."""
 
 from __future__ import annotations
 

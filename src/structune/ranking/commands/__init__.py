@@ -35,7 +35,7 @@ def train(
 
     \b
     Example:
-      structune train rank train.txt --model ranker.structune --penalty 2 --test test.txt
+      structune train ranking train.txt --model ranker.structune --penalty 2 --test test.txt
     """
     from structune.ranking.commands.training import Request, run
 
@@ -82,7 +82,7 @@ def tune(
 
     \b
     Example:
-      structune tune rank train.txt --model ranker.structune --test test.txt
+      structune tune ranking train.txt --model ranker.structune --test test.txt
     """
     from structune.ranking.commands.training import Request, run
 
@@ -109,7 +109,7 @@ def evaluate(
 
     \b
     Example:
-      structune evaluate rank ranker.structune test.txt
+      structune evaluate ranking ranker.structune test.txt
     """
     from structune.ranking.commands.evaluation import run
 

@@ -1,4 +1,4 @@
-"""``structune evaluate rank``."""
+"""``structune evaluate ranking``."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ TrainFiles = Annotated[
 TestFile = Annotated[
     Path | None, typer.Option("--test", help="LETOR file to evaluate the model on.", show_default=False)
 ]
-TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="LETOR files; see train rank.")]
+TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="LETOR files; see train ranking.")]
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that train rank or tune rank wrote.")
+    Path, typer.Argument(metavar="MODEL", help="A file that train ranking or tune ranking wrote.")
 ]
 LossOption = Annotated[
     Loss,

@@ -1,4 +1,4 @@
-"""``structune train rank`` and ``structune tune rank``."""
+"""``structune train ranking`` and ``structune tune ranking``."""
 
 from __future__ import annotations
 
