@@ -63,10 +63,10 @@ def commands(files):
         yield f"tune {kind}", ["tune", kind, *train, *model, *tune, "--test", *test]
         yield f"evaluate {kind}", ["evaluate", kind, files / f"{kind}.structune", *test]
 
-    yield from of("tagger", [files / "train.txt"], [files / "test.txt"])
+    yield from of("tagging", [files / "train.txt"], [files / "test.txt"])
     yield from of("rna", [files / "train.dbn"], [files / "test.dbn"])
-    yield from of("rank", [files / "train.letor"], [files / "test.letor"])
-    yield from of("align", [files / f"train{k}.afa" for k in range(5)], [files / "test.afa"])
+    yield from of("ranking", [files / "train.letor"], [files / "test.letor"])
+    yield from of("alignment", [files / f"train{k}.afa" for k in range(5)], [files / "test.afa"])
     yield from of("genes", [files / "train.gb"], [files / "test.gb"], tune=["--method", "majorize"])
     bacteria = ["prokaryotic-genes", files / "a.gb", "-m", files / "b.structune", *QUIET]
     yield "tune prokaryotic-genes", ["tune", *bacteria, "--test", files / "b.gb", "--method", "majorize"]
@@ -92,10 +92,10 @@ def headings(path):
 
 TRAINED = ["Training", "Learning", "Hyperparameters by group"]
 ERRORS = {
-    "tagger": ["Errors", "Sentences with the most errors"],
+    "tagging": ["Errors", "Sentences with the most errors"],
     "rna": ["Sequences", "Structures"],
-    "rank": ["Queries"],
-    "align": ["Pairs", "Alignments"],
+    "ranking": ["Queries"],
+    "alignment": ["Pairs", "Alignments"],
     "genes": ["Errors", "Tracks"],
 }
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_written_is_told_before_the_work(files, tmp_path):
     train = ["train", files / "train.txt", "-m", model, *QUIET]
     assert "expected a name that ends in .html" in fail(*train, "--report", files / "train.txt")
     assert "expected a file in a folder that exists" in fail(*train, "--report", tmp_path / "no" / "a.html")
-    evaluate = ["evaluate", files / "tagger.structune", files / "test.txt"]
+    evaluate = ["evaluate", files / "tagging.structune", files / "test.txt"]
     assert "expected a name that ends in .html" in fail(*evaluate, "--report", files / "test.txt")
     train[3] = tmp_path / "m.html"
     assert "expected a page in another file than the model" in fail(*train, "--report", tmp_path / "m.html")
@@ -152,7 +152,7 @@ def test_pages_are_not_written_over_what_is_read(files, tmp_path, kind):
 
 def test_json_and_a_page(pages, files, tmp_path):
     page = tmp_path / "a.html"
-    out = succeed("evaluate", files / "tagger.structune", files / "test.txt", "--json", "--report", page)
+    out = succeed("evaluate", files / "tagging.structune", files / "test.txt", "--json", "--report", page)
     assert out.startswith("{")
     assert headings(page) == headings(pages["evaluate tagging"])
 

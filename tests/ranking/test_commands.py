@@ -322,10 +322,3 @@ def test_inputs_of_evaluate_that_are_refused(files, tmp_path):
 def test_help(command):
     out = succeed(*command.split(), "--help")
     assert f"structune {command} " in out.split("Example:")[1]
-
-
-def test_help_of_the_groups_tells_of_all_kinds():
-    for command in ("train", "tune", "evaluate"):
-        shown = " ".join(succeed(command, "--help").split())
-        assert f"structune {command} rna --help" in shown
-        assert all(f"structune {command} {kind} " in shown for kind in ("rna", "rank", "align"))
