@@ -142,7 +142,7 @@ def test_the_objective_is_the_definition(kind):
         structure, w = model._structure, model.coef_.T.ravel()
         shard = structure.encode(X, Y3.tolist())
     elif kind == "tagger":
-        table = structune.tagging.features.AttributeTable.from_items(DATA[kind][1])
+        table = structune.tagging.AttributeTable.from_items(DATA[kind][1])
         shard = structure.encode(table, DATA[kind][2])
     else:
         shard = structure.encode(*DATA[kind][1:])

@@ -590,8 +590,7 @@ def test_the_pretrained_model_folds_a_trna():
 
 def test_pretrained(tmp_path, monkeypatch, model):
     monkeypatch.setattr("structune.files.models.resources.files", lambda package: tmp_path)
-    with pytest.raises(ModelFileError, match=r"found no file .*rna\.structune"):
+    with pytest.raises(ModelFileError, match=r"found no file .*pretrained\.structune"):
         RNAFolder.pretrained()
-    (tmp_path / "models").mkdir()
-    model.save(tmp_path / "models" / "rna.structune")
+    model.save(tmp_path / "pretrained.structune")
     assert_array_equal(RNAFolder.pretrained().coef_, model.coef_)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
 from itertools import pairwise
 from numbers import Real
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.structure.alignment import Alignment
@@ -29,8 +29,7 @@ from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.structure import FloatArray, IntArray
 
 Pairs = Sequence[ProteinPair]
@@ -50,16 +49,12 @@ class ConfidentAlignment(NamedTuple):
     posterior: FloatArray | None
 
 
+@parameters
 class SequenceAligner(StructuredEstimator):
     """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
     ----------
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a precision: those of a kind (substitutions, neighbours at each distance, lengths
         of gaps, ...), all, none, or by a function from a weight's name to its group's.
@@ -83,41 +78,11 @@ class SequenceAligner(StructuredEstimator):
         In fits and predictions, how many residues of the longer sequence an alignment may be off the line
         between both ends, from its first match to its last: for long sequences that go together all along.
         None for no limit.
-    holdout, folds
-        Share of the training pairs that tuning holds out, or number of folds.
-    tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
-        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
-        when a round gains less. A tuner object has its own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Stop after this time with the best model so far.
-    warm_start : bool
-        Start a fit without tuning at the weights of the fit before.
-    n_jobs : int, optional
-        Threads; -1 takes all cores.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of held-out splits.
-    verbose : int
-        1 shows progress, 2 a line an iteration.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (n_weights,)
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_, group_sizes_ : of the groups
     alignment_ : Alignment
         The structure.
-    history_ : list of dict
-    status_ : str
-    passes_ : float
 
     Notes
     -----
@@ -145,52 +110,13 @@ class SequenceAligner(StructuredEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
-    hessian = "exact"
 
-    def __init__(
-        self,
-        *,
-        penalty: float | Mapping[str, float] = 1.0,
-        tuning: str | Tuner | None = None,
-        groups: Any = "kind",
-        loss: str | Loss = "log",
-        gamma: float = 4.0,
-        features: str = "full",
-        overhangs: str = "both",
-        center: str | None = None,
-        band: int | None = None,
-        holdout: float = 0.2,
-        folds: int | None = None,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.tuning = tuning
-        self.groups = groups
-        self.loss = loss
-        self.gamma = gamma
-        self.features = features
-        self.overhangs = overhangs
-        self.center = center
-        self.band = band
-        self.holdout = holdout
-        self.folds = folds
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    gamma: float = 4.0
+    features: str = "full"
+    overhangs: str = "both"
+    center: str | None = None
+    band: int | None = None
+    hessian: str = field(default="exact", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -320,7 +246,7 @@ class SequenceAligner(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         return self._structure.posterior(self.coef_, self._structure.encode([(x, y)]), 0)
 
     def log_loss(self, X: Pairs, y: Rows) -> FloatArray:
@@ -332,7 +258,7 @@ class SequenceAligner(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         structure, w = self._structure, self.coef_
 
         def loss(part: AlignmentShard) -> FloatArray:
@@ -371,7 +297,7 @@ class SequenceAligner(StructuredEstimator):
         self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]]
     ) -> Iterator[tuple[tuple[str, str], T]]:
         """The residues of each pair, and what a function finds of it, on threads."""
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         pairs = list(X)
         found = self._each(self.alignment_.encode(pairs), function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]

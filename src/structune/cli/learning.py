@@ -13,6 +13,7 @@ from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import StructuneError
+from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import StructuredEstimator
 from structune.running.monitor import STOPPED
 
@@ -122,7 +123,7 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
     if losses:
         yield "held-out loss", f"{min(losses):.6g}, from {losses[0]:.6g}"
-    if model.constraints is not None:
+    if isinstance(model, ConstrainedEstimator) and model.constraints is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model.gamma:g}"
     yield "saved", str(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Self
 
@@ -14,12 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.feature_estimator import FlatEstimator
+from structune.flat.flat_estimator import FlatEstimator
 from structune.flat.structure.classes import Classes
 from structune.learning.estimator_file import Arrays
-from structune.learning.losses import Loss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.structure import FloatArray
 
 
@@ -29,6 +26,7 @@ def _has_probabilities(model: Classifier) -> bool:
     return True
 
 
+@parameters
 class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     """Logistic regression with one penalty a group of features, learned from the training data.
 
@@ -43,59 +41,18 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). It is the inverse of scikit-learn's C. Ignored under `tuning`.
-    groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
-        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
-        feature's name to its group's; or one group name a feature.
-    fit_intercept : bool
-        Intercepts have no penalty; a hundredth of that of the others with losses other than "log".
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
-    folds : int, optional
-        Number of stratified folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
     hessian : {"auto", "exact", "dense"}
         "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
-    tolerance : float
-        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
-        step gains; with margin and ramp losses, a gap of ten times this, relative to the objective. A tuner
-        object has its own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
-    warm_start : bool
-        Start at the weights of the fit before. Without `tuning`: tuners start anew.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of the held-out split.
-    verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     coef_ : ndarray, shape (n_classes, n_features), or (1, n_features) with two classes
     intercept_ : ndarray, shape (n_classes,) or (1,)
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_ : tuple of str
-    group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
-    history_ : list of dict
-    status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted".
-    passes_ : float
-        Passes over the training data that the fit took.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----
@@ -113,46 +70,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     0.99
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "log",
-        tuning: str | Tuner | None = "majorize",
-        penalty: float | Mapping[str, float] = 1.0,
-        groups: Any = "single",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        folds: int | None = 5,
-        holdout: float = 0.2,
-        hessian: str = "auto",
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.tuning = tuning
-        self.penalty = penalty
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.folds = folds
-        self.holdout = holdout
-        self.hessian = hessian
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    class_weight: Any = None
 
     # --- fitting ------------------------------------------------------------------------------------------
 

@@ -1,26 +1,41 @@
-"""What models of features share: matrices, groups of features, and of most of them an intercept."""
+"""What models of features share: matrices, their names, and groups of features."""
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structune.errors import DataError, ModelFileError
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
-from structune.structure import FloatArray, Groups, Structure, check_weights
+from structune.learning.parameters import parameters
+from structune.structure import Groups, Structure
 
 GROUPS = ("single", "feature", "prefix")
 
 
+@parameters
 class FeatureEstimator(StructuredEstimator):
-    """A model with weights of named features, which come as matrices or data frames."""
+    """A model with weights of named features, which come as matrices or data frames.
 
-    n_features_in_: int
-    coef_: Any
+    Parameters
+    ----------
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    groups: Any = "single"
+
+    n_features_in_: int = field(init=False)
 
     @property
     def _n_scores(self) -> int:
@@ -46,11 +61,15 @@ class FeatureEstimator(StructuredEstimator):
         return tags
 
     def _check_fit(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
+        from sklearn.utils.validation import validate_data
+
         return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, **checks)  # type: ignore[no-any-return]
 
     def _check_features(self, X: Any) -> Any:
         """The features of a prediction, dense or CSR."""
-        check_is_fitted(self, "coef_")
+        from sklearn.utils.validation import validate_data
+
+        self._check_fitted()
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _weight_groups(self, structure: Structure) -> Groups:
@@ -77,65 +96,6 @@ class FeatureEstimator(StructuredEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         n_free = self._n_free
         unpack_fit(self, n * self._n_scores + n_free, header, arrays, n_free)
-
-
-class FlatEstimator(FeatureEstimator):
-    """A model of one row of features an example.
-
-    Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
-    changes nothing but how fast that is.
-    """
-
-    fit_intercept: bool
-    intercept_: Any
-
-    @property
-    def _n_free(self) -> int:
-        return self._n_scores
-
-    def _check_weights(self, sample_weight: Any, n_examples: int) -> FloatArray:
-        weights = check_weights(sample_weight, n_examples)
-        if not weights.any():
-            raise DataError("found a weight of zero for every example, expected a positive one")
-        return weights
-
-    def _scores(self, X: Any) -> FloatArray:
-        """coef_ . x + intercept_, shape (n_examples, n_scores)."""
-        matrix = self._check_features(X)
-        return np.asarray(matrix @ np.atleast_2d(self.coef_).T + self.intercept_)
-
-    # --- fitting ------------------------------------------------------------------------------------------
-
-    def _before(self) -> tuple[FloatArray, FloatArray] | None:
-        """Coefficients and intercepts of the fit before, for a warm start."""
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        return np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-
-    def _start_at(self, before: tuple[FloatArray, FloatArray] | None, mean: FloatArray) -> FloatArray | None:
-        """Those as weights of features that are centred."""
-        if before is None or before[0].shape != (self._n_scores, mean.size):
-            return None
-        coef, intercept = before
-        rows = [*coef.T, intercept + coef @ mean] if self.fit_intercept else list(coef.T)
-        return np.concatenate(rows) if rows else None
-
-    def _centred(self, X: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
-        """Features with a mean of 0, and what their mean was; as they are where that would cost zeros."""
-        if not self.fit_intercept or sp.issparse(X):
-            return X, np.zeros(X.shape[1])
-        mean = np.average(X, axis=0, weights=weights)
-        return X - mean, mean
-
-    @property
-    def _weights(self) -> FloatArray:
-        """Coefficients, and intercepts, which are 0 where there are none."""
-        return np.concatenate((np.atleast_2d(self.coef_).T.ravel(), np.atleast_1d(self.intercept_)))
-
-    def _set_weights(self, w: FloatArray) -> None:
-        n_coefs = self.n_features_in_ * self._n_scores
-        self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
-        self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)
 
 
 def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.feature_estimator import FlatEstimator
+from structune.flat.flat_estimator import FlatEstimator
 from structune.flat.structure.linear import Linear
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import SquaredLoss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.structure import FloatArray
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
 
 
+@parameters
 class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     """Ridge regression with one penalty a group of features, learned from the training data.
 
@@ -36,36 +36,11 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Which features share a penalty: all; none (automatic relevance determination); those of one prefix,
         the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
         feature's name to its group's; or one group name a feature.
-    fit_intercept : bool
-        The intercept has no penalty.
-    folds : int, optional
-        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
     hessian : {"auto", "exact", "dense"}
         "dense" factors the matrix of the normal equations, "exact" multiplies with it in conjugate gradients,
         "auto" does what is faster.
-    tolerance : float
-        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
-        step gains. A tuner object has its own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
-    warm_start : bool
-        Start at the weights of the fit before. Without `tuning`: tuners start anew.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of the held-out split.
-    verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
@@ -75,17 +50,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         As `penalty`; what "majorize" learns is the precision of the weights times the variance of the noise.
     noise_variance_ : float
         As "majorize" and "direct" learn it; else the mean square of the residuals in training.
-    group_names_ : tuple of str
-    group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
     history_ : list of dict
         Losses are those of outputs scaled to a standard deviation of 10.
-    status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted".
-    passes_ : float
-        Passes over the training data that the fit took.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----
@@ -107,42 +73,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     _n_scores = 1
 
-    def __init__(
-        self,
-        *,
-        tuning: str | Tuner | None = "majorize",
-        penalty: float | Mapping[str, float] = 1.0,
-        groups: Any = "single",
-        fit_intercept: bool = True,
-        folds: int | None = 5,
-        holdout: float = 0.2,
-        hessian: str = "auto",
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.tuning = tuning
-        self.penalty = penalty
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.folds = folds
-        self.holdout = holdout
-        self.hessian = hessian
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = field(default="squared", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 

@@ -1,54 +1,40 @@
-"""What all estimators share: they fit the weights of a structure, keep what came out, and save it."""
+"""What all estimators share: they fit the weights of a structure, keep what came out, and save it.
+
+How weights are fitted is in `structune.learning.fitting`, which is imported when it is needed.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from copy import copy
-from dataclasses import replace
+from dataclasses import field
 from itertools import chain
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError
 from structune.files.models import save_model
-from structune.files.shards import ShardFolder, open_shards
 from structune.kinds import kind_of
-from structune.learning.constraints import validation_constraints
+from structune.learning.defaults import TOLERANCE
 from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.saddle_point import check_positive, fit_constrained
-from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult, make_tuner
-from structune.running.blas import one_thread
-from structune.running.checkpoints import Checkpoint, digest
+from structune.learning.parameters import Parameters, parameters
 from structune.running.executors import Executor, make_executor
-from structune.running.monitor import STOPPED, Monitor
-from structune.structure import FloatArray, Groups, Shard, Structure, split_evenly
+from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder
+    from structune.learning.risk import Risk
+    from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
+    from structune.running.monitor import Monitor
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
-# between a fit and the one that goes on from its checkpoint
-_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
-_ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
-LOSSES: dict[str, Callable[[], Loss]] = {
-    "log": LogLoss,
-    "margin": MarginLoss,
-    "ramp": RampLoss,
-    "equivalent": EquivalentMarginLoss,
-}
 
 
 class Learner(Protocol):
@@ -60,81 +46,127 @@ class Learner(Protocol):
         """As `StructuredEstimator._learn`, with the groups of weights."""
 
 
-class FitsOnExecutor(BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameters `n_jobs` and `executor`."""
+@parameters
+class FitsOnExecutor(Parameters):
+    """An estimator whose `fit` can work on a cluster, and go on where it was stopped.
 
-    n_jobs: int | None
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads; -1 takes all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
+        from it; when the work is done it is removed.
+    """
+
+    n_jobs: int | None = -1
     executor: Any = None
     checkpoint: Any = None
 
     def __sklearn_clone__(self) -> Self:
         """Clones share the executor: a connection to a cluster cannot be copied."""
-        other = copy(self)
-        other.executor = None
-        other = super(FitsOnExecutor, other).__sklearn_clone__()
-        other.executor = self.executor
+        shared, self.executor = self.executor, None
+        try:
+            other = super().__sklearn_clone__()
+        finally:
+            self.executor = shared
+        other.executor = shared
         return other
 
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)
 
-    def _begin_checkpoint(self, monitor: Monitor, risk: Risk, groups: Groups) -> Checkpoint | None:
-        """Let the monitor have the checkpoint, with what it has of the same work."""
-        if self.checkpoint is None:
-            return None
-        given = self.checkpoint
-        checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
-        settings = {
-            name: _as_told(value)
-            for name, value in self.get_params().items()
-            if name.rpartition("__")[2] not in _MAY_CHANGE
-        }
-        at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
-        sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
-        checkpoint.begin({"class": type(self).__name__, **settings, **sizes, **at_zero})
-        monitor.checkpoint = checkpoint  # not before: a file of other work is not to be written over
-        return checkpoint
 
-
-def _as_told(value: Any) -> Any:
-    """A setting as every process would tell it."""
-    if isinstance(value, str | int | float | None):
-        return value
-    if isinstance(value, BaseEstimator):
-        return type(value).__name__  # its parameters are told beside it
-    text = repr(value)
-    if _ADDRESS.search(text):
-        text = _ADDRESS.sub("", f"{text} {getattr(value, '__dict__', '')}")
-    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}... {digest(text)}"
-
-
+@parameters
 class StructuredEstimator(FitsOnExecutor, ABC):
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
-    A subclass documents and sets the parameters below in its own constructor, as scikit-learn wants it.
+    A subclass is the estimator of a kind (`structune.kinds`). It is declared with the decorator `parameters`;
+    parameters that it does not have are fields with ``init=False``. Its method ``fit`` builds the structure,
+    encodes the examples and calls `_learn`; it has the property `_structure` and, for its files, `_pack` and
+    the class method ``_from_file``.
+
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        What is minimised; objects of `structune.learning` can be given too.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions; None fits with `penalty`.
+    groups : "kind", "single", "separate", or callable
+        Which weights share a precision: those of a kind; all; none; or by a function from a weight's name to
+        its group's.
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of folds that it holds out in turn instead.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How tuning makes the products with a Hessian that it needs.
+    tolerance : float
+        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
+        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
+        when a round gains less. A tuner object has its own.
+    max_iterations : int
+        Of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit`; it returns the best it has.
+    warm_start : bool
+        Start at the weights of the fit before. Without `tuning`: tuners start anew.
+    random_state : int
+        Of held-out splits.
+    verbose : int
+        1 shows progress bars on a terminal, 2 keeps a line per iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_weights,)
+    penalty_ : ndarray, shape (n_groups,)
+        Empty, as `group_names_` and `group_sizes_` are, for weights that were not fitted here.
+    group_names_ : tuple of str
+    group_sizes_ : ndarray of int, shape (n_groups,)
+        Weights in each group.
+    history_ : list of dict
+        What happened, step by step.
+    status_ : str
+        "converged", "iterations", "stalled", "budget" or "interrupted"; "imported" for weights that were not
+        fitted here.
+    passes_ : float
+        Passes over the training data that the fit took.
+    extra_ : dict
+        What was saved with a loaded model.
     """
 
-    loss: str | Loss
-    penalty: float | Mapping[str, float] | None
-    tuning: str | Tuner | None
-    groups: Any
-    holdout: float
-    folds: int | None
-    hessian: str
-    constraints: str | None = None
-    validation_sets: int = 3
-    gamma: float = 0.01
-    tolerance: float
-    max_iterations: int
-    max_seconds: float | None
-    warm_start: bool
-    random_state: int
-    verbose: int
-    extra_: dict[str, Any]
+    loss: str | Loss = "log"
+    penalty: float | Mapping[str, float] | None = 1.0
+    tuning: str | Tuner | None = None
+    groups: Any = "kind"
+    holdout: float = 0.2
+    folds: int | None = None
+    hessian: str = "exact"
+    tolerance: float = TOLERANCE
+    max_iterations: int = 1000
+    max_seconds: float | None = None
+    warm_start: bool = False
+    random_state: int = 0
+    verbose: int = 0
 
-    _learner: Learner | None = None  # learns in place of the estimator, as for a tree of tasks
-    _learns_tasks = False  # whether a learner may: its weights are all that a fit changes
-    _natural_groups: str  # what `groups` calls those of the structure itself
+    coef_: Any = field(init=False)
+    penalty_: FloatArray = field(init=False)
+    group_names_: tuple[str, ...] = field(init=False)
+    group_sizes_: IntArray = field(init=False)
+    history_: list[dict[str, Any]] = field(init=False)
+    status_: str = field(init=False)
+    passes_: float = field(init=False)
+    extra_: dict[str, Any] = field(init=False)
+
+    _learner: Learner | None = field(default=None, init=False)  # in place of the estimator, as for a tree
+    _learns_tasks: ClassVar[bool] = False  # whether a learner may: its weights are all that a fit changes
+    _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
 
     @property
     @abstractmethod
@@ -164,6 +196,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             A folder that is damaged, or that was written for another estimator; labels that are not known,
             where the loss needs them.
         """
+        from structune.files.shards import open_shards
+
         data = open_shards(folder)
         if type(data.model) is not type(self):
             raise DataError(
@@ -186,16 +220,20 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard, Any]:
         """A model of training examples and weights of zero; the examples encoded, and their groups."""
+        from structune.learning.tuning.problem import TuningResult
+
         taken: list[tuple[Shard, Any]] = []
 
-        def take(structure: Structure, loss: Loss, shard: Shard, groups: Groups, of: Any) -> TuningResult:
-            taken.append((shard, of))
+        def take(
+            structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
+        ) -> TuningResult:
+            taken.append((shard, example_groups))
             return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
 
-        model = clone(self)
+        model: Any = self.__sklearn_clone__()
         model._learner = take
         model.fit(X, y, **options)
-        del model._learner
+        model._learner = None
         return model, *taken[0]
 
     def _learn(
@@ -217,44 +255,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             result = self._learner(structure, loss, shard, groups, example_groups)
             self._keep(groups, result.precision, result)
             return result
-        origin = self._origin(structure)
-        if origin is not None and start is not None:
-            start = start - origin
+        from structune.learning.fitting import fit_weights
 
-        def problem(**options: Any) -> TuningProblem:
-            options |= {"executor": self._executor(), "hessian": self.hessian, "origin": origin}
-            if isinstance(shard, ShardFolder):
-                built = TuningProblem.of_files(structure, loss, shard, groups, **options)
-            else:
-                options |= {
-                    "example_groups": example_groups,
-                    "strata": strata,
-                    "random_state": self.random_state,
-                }
-                built = TuningProblem.build(structure, loss, shard, groups, **options)
-            return self._prepared(built, start if self.tuning is None else None)
-
-        if example_groups is not None and len(example_groups) != len(shard):
-            raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
-        constraints = self._constraints(structure, loss, shard)
-        with Monitor(self.verbose, self.max_seconds) as monitor, one_thread():
-            if self.tuning is None:
-                built = problem(splits=False)
-                checkpoint = self._begin_checkpoint(monitor, built.full, groups)
-                result = self._fit_fixed(built, start, monitor)
-            else:
-                tuner = self._tuner(self.tuning)
-                built = problem(splits=tuner.needs_splits, holdout=self.holdout, folds=self.folds)
-                checkpoint = self._begin_checkpoint(monitor, built.full, groups)
-                result = tuner.tune(built, monitor)
-            if constraints:
-                result = self._fit_constrained(built, constraints, result, monitor)
-            if checkpoint is not None:
-                checkpoint.end(result.status not in STOPPED)
-        penalty = self._precisions(groups) if self.tuning is None else result.precision
-        if origin is not None:
-            result.w = result.w + origin
-        self._keep(groups, penalty, result)
+        result = fit_weights(self, structure, loss, shard, groups, start, example_groups, strata)
+        self._keep(groups, self._precisions(groups) if self.tuning is None else result.precision, result)
         return result
 
     def _origin(self, structure: Structure) -> FloatArray | None:
@@ -265,18 +269,35 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
         return problem
 
+    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
+        """What the fit is held to, beside what it minimises."""
+        return []
+
+    def _fit_constrained(
+        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
+    ) -> TuningResult:
+        """Go on from a fit to one that meets the constraints."""
+        raise NotImplementedError
+
     def _check_known(self, shards: Sequence[Any], loss: Loss) -> None:
         """Refuse outputs that are known in part where the loss needs them whole."""
 
     def _make_loss(self) -> Loss:
         """The loss that was asked for by name, or given."""
-        if isinstance(self.loss, str):
-            if self.loss not in LOSSES:
-                raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
-            return LOSSES[self.loss]()
-        if isinstance(self.loss, type) or not hasattr(self.loss, "nonlinear"):
-            raise DataError(f"loss={self.loss!r}: expected one of {list(LOSSES)}, or a loss")
-        return self.loss
+        from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+
+        named: dict[str, Callable[[], Loss]] = {
+            "log": LogLoss,
+            "margin": MarginLoss,
+            "ramp": RampLoss,
+            "equivalent": EquivalentMarginLoss,
+        }
+        if isinstance(self.loss, str) and self.loss in named:
+            return named[self.loss]()
+        if isinstance(self.loss, str | type) or not hasattr(self.loss, "nonlinear"):
+            raise DataError(f"loss={self.loss!r}: expected one of {list(named)}, or a loss")
+        given: Loss = self.loss
+        return given
 
     @property
     def has_probabilities(self) -> bool:
@@ -289,94 +310,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 f"a model fitted with loss={self.loss!r} has scores, no probabilities: fit with loss='log'"
             )
 
-    def _fit_fixed(self, problem: TuningProblem, start: FloatArray | None, monitor: Monitor) -> TuningResult:
-        risk = problem.full
-        penalty = GroupedL2(problem.groups, np.log(self._precisions(problem.groups)))
-        # the rounds of a loss that is not convex are records, and bound it by other functions
-        followed = monitor.recording(lambda: risk.passes) if risk.convex else nullcontext()
-        with followed:
-            fit = fit_l2(
-                risk,
-                penalty.precision,
-                start,
-                tolerance=self.tolerance,
-                max_iterations=self.max_iterations,
-                monitor=monitor,
-            )
-        end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
-        if np.isfinite(fit.lower_bound):
-            end["lower_bound"] = fit.lower_bound
-        monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
-        return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
-
-    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
-        """What `constraints` asks for, one function a validation set."""
-        if self.constraints is None:
-            return []
-        if isinstance(shard, ShardFolder):
-            raise DataError(
-                f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
-            )
-        if self.constraints != "validation":
-            raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
-        if not isinstance(loss, LogLoss):
-            raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
-        check_positive("gamma", self.gamma)
-        return validation_constraints(
-            structure, shard, self.validation_sets, self.random_state, self._executor()
-        )
-
-    def _fit_constrained(
-        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
-    ) -> TuningResult:
-        """Go on from a fit to one that meets the constraints, with the same precisions."""
-        stopped, risk = result.status in STOPPED, problem.full
-        before = risk.passes
-        fit = fit_constrained(
-            risk,
-            GroupedL2(problem.groups, result.log_precision).precision,
-            constraints,
-            result.w,
-            gamma=self.gamma,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
-        )
-        validation = sum(h.passes * h.n_parts for h in constraints) / risk.n_parts
-        monitor.record(
-            "constrained fit",
-            objective=fit.objective,
-            passes=risk.passes - before + validation,
-            constraint_values=fit.constraint_values.tolist(),
-            multipliers=fit.multipliers.tolist(),
-        )
-        return replace(
-            result,
-            w=fit.w,
-            status=result.status if stopped else fit.status,
-            passes=result.passes + risk.passes - before + validation,
-            history=monitor.history,
-        )
-
-    @property
-    def constraint_values_(self) -> FloatArray:
-        """How far each validation set's annotation scores below the best output, at the fitted weights."""
-        return np.array(self._constrained_record["constraint_values"])
-
-    @property
-    def multipliers_(self) -> FloatArray:
-        """Of each validation set's constraint; 0 where it never had to pull."""
-        return np.array(self._constrained_record["multipliers"])
-
-    @property
-    def _constrained_record(self) -> dict[str, Any]:
-        check_is_fitted(self, "history_")
-        for record in self.history_[-1:]:
-            if record["stage"] == "constrained fit":
-                return record
-        raise AttributeError("the model was fitted without constraints")
-
     def _tuner(self, tuning: str | Tuner) -> Tuner:
+        from structune.learning.tuning.problem import make_tuner
+
         tuner = make_tuner(tuning)
         if isinstance(tuning, str):
             tuner.fit_tolerance = self.tolerance
@@ -424,20 +360,20 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._set_weights(result.w)
         self.penalty_ = penalty
         self.group_names_, self.group_sizes_ = groups.names, groups.sizes
-        self.history_ = result.history
-        self.status_ = result.status
-        self.passes_ = result.passes
+        self.history_, self.status_, self.passes_ = result.history, result.status, result.passes
         self.extra_ = {}
 
     def _import(self, w: FloatArray) -> None:
         """Keep weights that were not fitted here."""
-        none = np.empty(0)
-        self._keep(Groups(none.astype(np.int64), ()), none, TuningResult(none, w, "imported"))
+        self._set_weights(w)
+        self.penalty_, self.group_names_, self.group_sizes_ = np.empty(0), (), np.empty(0, np.int64)
+        self.history_, self.status_, self.passes_, self.extra_ = [], "imported", 0.0, {}
 
     @property
     def _weights(self) -> FloatArray:
         """The fitted weights, shape (n_weights,)."""
-        return self.coef_
+        w: FloatArray = self.coef_
+        return w
 
     def _set_weights(self, w: FloatArray) -> None:
         self.coef_ = w
@@ -464,7 +400,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         extra : mapping, optional
             More to keep in the header, as JSON; back in ``extra_`` after loading.
         """
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         header, arrays = self._pack_whole(dict(extra or self.extra_))
         save_model(path, kind_of(self).word, header, arrays)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +14,8 @@ from structune.flat.feature_estimator import FeatureEstimator
 from structune.flat.regressor import Regressor
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
+from structune.learning.parameters import parameters
 from structune.learning.risk import Risk
-from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.grid import GridTuner
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import Tuner, TuningProblem
@@ -35,6 +34,7 @@ class ZeroWeightsWarning(UserWarning):
     """The weights are all zero: the model ranks documents as they are given."""
 
 
+@parameters
 class Ranker(FeatureEstimator):
     """Documents of a query ranked by a linear score, learned from the NDCG@k of the training queries.
 
@@ -49,13 +49,6 @@ class Ranker(FeatureEstimator):
         How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 8^-3 .. 8^3, and
         keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing out; it may drive
         the weights to 0.
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
-    groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
-        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
-        feature's name to its group's; or one group name a feature.
     k : int, optional
         Of the NDCG: only the first k positions count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -70,37 +63,10 @@ class Ranker(FeatureEstimator):
         round gains less than that. A tuner object has its own.
     max_iterations : int
         Of a fit without tuning: passes over the data, of each round of a convex-concave procedure.
-    max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
-    warm_start : bool
-        Start at the weights of the fit before. Without `tuning`: tuners start anew.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of the held-out split.
-    verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_ : tuple of str
-    group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
-    history_ : list of dict
-    status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted".
-    passes_ : float
-        Passes over the training data that the fit took.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----
@@ -124,46 +90,12 @@ class Ranker(FeatureEstimator):
     [1, 2, 3, 1, 2, 3]
     """
 
-    hessian = "exact"  # no loss of rankings has one
-
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "ramp",
-        tuning: str | Tuner | None = "grid",
-        penalty: float | Mapping[str, float] = 1.0,
-        groups: Any = "single",
-        k: int | None = 10,
-        convention: str = "letor",
-        folds: int | None = 5,
-        holdout: float = 0.2,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.tuning = tuning
-        self.penalty = penalty
-        self.groups = groups
-        self.k = k
-        self.convention = convention
-        self.folds = folds
-        self.holdout = holdout
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str | Loss = "ramp"
+    tuning: str | Tuner | None = "grid"
+    k: int | None = 10
+    convention: str = "letor"
+    folds: int | None = 5
+    hessian: str = field(default="exact", init=False)  # no loss of rankings has one
 
     # --- fitting ------------------------------------------------------------------------------------------
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
 from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
-from structune.learning.losses import Loss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.metrics import base_pair_scores
@@ -30,16 +27,12 @@ from structune.running.executors import make_executor
 from structune.structure import FloatArray, IntArray, check_weights
 
 
+@parameters
 class RNAFolder(StructuredEstimator):
     """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
     ----------
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`.
     groups : "kind", "single", "separate", or callable
         Which weights share a precision: those of one kind of feature, the 15 groups of Do, Foo & Ng 2007
         (helix stacking, hairpin lengths, dangles, ...); all; none; or by a function from a weight's name to
@@ -62,55 +55,14 @@ class RNAFolder(StructuredEstimator):
         those with pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
         30 unpaired bases. They are left out, or only their offending pairs are, with a warning; or they are
         an error. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
-    holdout : float
-        Share of the sequences to hold out for tuning.
-    folds : int, optional
-        Number of folds to hold out in turn instead.
-    hessian : {"exact", "complex-step", "finite-difference"}
-        How tuning makes the products with a Hessian that it needs.
-    tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
-        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
-        when a round gains less. A tuner object has its own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
-    warm_start : bool
-        Start at the weights of the fit before. Without `tuning`: tuners start anew.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it. A sequence is the work of one thread.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of the held-out split.
-    verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_weights,)
         Named by ``rna_.weight_names()``.
-    penalty_ : ndarray, shape (n_groups,)
-        Empty, as `group_names_` and `group_sizes_` are, for weights that were not fitted here.
-    group_names_ : tuple of str
-    group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
-    history_ : list of dict
-    status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted"; "imported" for weights that were not
-        fitted here.
-    passes_ : float
-        Passes over the training data that the fit took.
     skipped_ : list of (int, str)
         Training examples that were left out, and why.
     rna_ : RNA
-    extra_ : dict
-        What was saved with a loaded model.
 
     Examples
     --------
@@ -124,52 +76,11 @@ class RNAFolder(StructuredEstimator):
     _learns_tasks = True
     _natural_groups = "kind"
 
-    def __init__(
-        self,
-        *,
-        penalty: float | Mapping[str, float] = 1.0,
-        tuning: str | Tuner | None = None,
-        groups: Any = "kind",
-        loss: str | Loss = "log",
-        gamma: float = 4.0,
-        min_hairpin: int = 3,
-        noncanonical: bool = False,
-        features: str = "contrafold",
-        outside: str = "skip",
-        holdout: float = 0.2,
-        folds: int | None = None,
-        hessian: str = "exact",
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.tuning = tuning
-        self.groups = groups
-        self.loss = loss
-        self.gamma = gamma
-        self.min_hairpin = min_hairpin
-        self.noncanonical = noncanonical
-        self.features = features
-        self.outside = outside
-        self.holdout = holdout
-        self.folds = folds
-        self.hessian = hessian
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    gamma: float = 4.0
+    min_hairpin: int = 3
+    noncanonical: bool = False
+    features: str = "contrafold"
+    outside: str = "skip"
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -363,7 +274,7 @@ class RNAFolder(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         rna, w, sequences = self.rna_, self.coef_, _strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence
         examples = fit_into_space(rna, sequences, _strings(y, "structure"), "skip")
@@ -388,7 +299,7 @@ class RNAFolder(StructuredEstimator):
         return float(base_pair_scores(_strings(y, "structure"), self.predict(X)).pooled.f1)
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         if isinstance(constraints, str | Constraints):
             raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
         given = None if constraints is None else list(constraints)
@@ -441,7 +352,7 @@ class RNAFolder(StructuredEstimator):
         DataError
             The model has other features than CONTRAfold.
         """
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         if self.rna_.feature_set != "contrafold":
             raise DataError(f"found a model with features={self.rna_.feature_set!r}, expected 'contrafold'")
         write_contrafold(path, dict(zip(self.rna_.weight_names(), self.coef_, strict=True)))

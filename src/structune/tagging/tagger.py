@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
-from structune.learning.estimator import StructuredEstimator
+from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.structure import check_weights
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
@@ -26,7 +24,8 @@ from structune.tagging.structure.shard import ChainShard
 from structune.tagging.tagger_file import pack_chain, unpack_chain
 
 
-class SequenceTagger(StructuredEstimator):
+@parameters
+class SequenceTagger(ConstrainedEstimator):
     """Linear-chain CRF for labelled sequences, with regularisation that it can learn.
 
     Parameters
@@ -35,12 +34,6 @@ class SequenceTagger(StructuredEstimator):
         The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
         (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
         off. Others are objects of `structune.learning.margin_losses`.
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
-        Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`. "implicit" and "direct" need the log loss.
     groups : "template", "single", "separate", or callable
         Which weights share a precision: those of one feature template (the text before ``=`` in an
         attribute's name) and the transitions; all; none; or by a function from a weight's name to its
@@ -51,12 +44,6 @@ class SequenceTagger(StructuredEstimator):
         Whether starts and ends of sequences have weights.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Transitions that cannot happen, in training and in prediction; None stands for the start or end.
-    holdout : float
-        Share of the sequences to hold out for tuning.
-    folds : int, optional
-        Number of folds to hold out in turn instead.
-    hessian : {"exact", "complex-step", "finite-difference"}
-        How tuning makes the products with a Hessian that it needs.
     constraints : None or "validation"
         "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
         all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
@@ -67,51 +54,15 @@ class SequenceTagger(StructuredEstimator):
     validation_sets : int
         Parts that the sequences are shared out to at random. All are training data too, and sequences stay
         whole: cut a single long one into several.
-    gamma : float
-    tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
-        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
-        when a round gains less. A tuner object has its own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
-    warm_start : bool
-        Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
-        start anew.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
     random_state : int
         Of the held-out split, and of the validation sets.
-    verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
 
     Attributes
     ----------
     classes_ : list of str
     coef_ : ndarray, shape (n_weights,)
         Named by ``chain_.weight_names()``.
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_ : tuple of str
-    group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
-    history_ : list of dict
-    status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
-        be met.
-    passes_ : float
-        Passes over the training data that the fit took.
-    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
-        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
     chain_ : Chain
-    extra_ : dict
-        What was saved with a loaded model.
 
     Examples
     --------
@@ -125,56 +76,11 @@ class SequenceTagger(StructuredEstimator):
     _learns_tasks = True
     _natural_groups = "template"
 
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "log",
-        penalty: float | Mapping[str, float] = 1.0,
-        tuning: str | Tuner | None = None,
-        groups: Any = "template",
-        states: str = "seen",
-        transitions: str = "all",
-        boundary: bool = True,
-        forbidden: Rules = None,
-        holdout: float = 0.2,
-        folds: int | None = None,
-        hessian: str = "exact",
-        constraints: str | None = None,
-        validation_sets: int = 3,
-        gamma: float = 0.01,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.tuning = tuning
-        self.groups = groups
-        self.states = states
-        self.transitions = transitions
-        self.boundary = boundary
-        self.forbidden = forbidden
-        self.holdout = holdout
-        self.folds = folds
-        self.hessian = hessian
-        self.constraints = constraints
-        self.validation_sets = validation_sets
-        self.gamma = gamma
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    groups: Any = "template"
+    states: str = "seen"
+    transitions: str = "all"
+    boundary: bool = True
+    forbidden: Rules = None
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -232,7 +138,7 @@ class SequenceTagger(StructuredEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def _encode(self, X: Any) -> ChainShard:
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         return self.chain_.encode(as_table(X))
 
     def _names(self, labels: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import field
 from itertools import chain
 from typing import Any, Self
 
@@ -12,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import save_model, unpack_model
 from structune.kinds import kind_of
 from structune.learning.estimator import FitsOnExecutor, StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
+from structune.learning.fitting import begin_checkpoint
 from structune.learning.losses import Loss
+from structune.learning.parameters import parameters
 from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
@@ -37,6 +39,7 @@ _PREFIX = "estimator."  # of its arrays in a model file
 _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
 
+@parameters
 class MultitaskEstimator(FitsOnExecutor):
     """An estimator trained for every node of a tree of tasks, around the weights of its parent.
 
@@ -60,12 +63,6 @@ class MultitaskEstimator(FitsOnExecutor):
         Hold out each of so many folds once instead: slower, and better where tasks have few examples.
     n_jobs : int, optional
         Nodes that are worked on side by side; -1 takes all cores.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
     random_state : int
         Of held-out examples.
     verbose : int
@@ -93,34 +90,15 @@ class MultitaskEstimator(FitsOnExecutor):
     [['x', 'y']]
     """
 
-    def __init__(
-        self,
-        estimator: StructuredEstimator,
-        tree: Any,
-        *,
-        gammas: Sequence[float] = _GAMMAS,
-        factors: Sequence[float] = _FACTORS,
-        tuning: str | ImplicitTuner | None = None,
-        holdout: float = 0.25,
-        folds: int | None = None,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.tree = tree
-        self.gammas = gammas
-        self.factors = factors
-        self.tuning = tuning
-        self.holdout = holdout
-        self.folds = folds
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: StructuredEstimator = field(kw_only=False)
+    tree: Any = field(kw_only=False)
+    gammas: Sequence[float] = _GAMMAS
+    factors: Sequence[float] = _FACTORS
+    tuning: str | ImplicitTuner | None = None
+    holdout: float = 0.25
+    folds: int | None = None
+    random_state: int = 0
+    verbose: int = 0
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -139,7 +117,7 @@ class MultitaskEstimator(FitsOnExecutor):
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
-        model = self._checked_estimator()
+        model: Any = self._checked_estimator()
         self._check_splits()
         tasks = list(data)
         sizes = [_n_sequences(task, *data[task]) for task in tasks]
@@ -149,7 +127,7 @@ class MultitaskEstimator(FitsOnExecutor):
         try:
             model.fit(X, y, groups=np.arange(len(X)))
         finally:
-            del model._learner
+            model._learner = None
         self.tree_, self.model_ = tree, model
         self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
         self.nodes_, self.history_ = learner.nodes, learner.history
@@ -183,7 +161,7 @@ class MultitaskEstimator(FitsOnExecutor):
         DataError
             No node of the tree.
         """
-        check_is_fitted(self, "model_")
+        self._check_fitted("model_")
         node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
         model = copy(self.model_)
         model._set_weights(self.weights_[node])
@@ -201,7 +179,7 @@ class MultitaskEstimator(FitsOnExecutor):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the models of all nodes to one file, to be read by `structune.load`."""
-        check_is_fitted(self, "model_")
+        self._check_fitted("model_")
         header, arrays = self.model_._pack_whole({})
         names = list(self.weights_)
         whole = {
@@ -281,7 +259,7 @@ class _TreeLearner:
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full = risks(every)
-            checkpoint = self.settings._begin_checkpoint(monitor, full[self.tree.root], groups)
+            checkpoint = begin_checkpoint(self.settings, monitor, full[self.tree.root], groups)
             heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             if tuner:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from structune.errors import DataError
+from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
 from structune.learning.risk import Risk, cut_shard
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.solution import TOLERANCE, Solution
+from structune.learning.solvers.solution import Solution
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor

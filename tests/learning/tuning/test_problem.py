@@ -218,6 +218,6 @@ def test_tuners_by_name():
 
 def test_the_package_has_what_it_lists():
     assert all(hasattr(tuning, name) for name in tuning.__all__)
-    with pytest.raises(AttributeError, match="'Bayes'"):
+    with pytest.raises(AttributeError, match="Bayes"):
         _ = tuning.Bayes
     assert Split is tuning.problem.Split

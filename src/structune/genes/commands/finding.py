@@ -70,7 +70,7 @@ def run(request: Request) -> int:
         finder = open_finder(request.model, request.n_jobs, request.task, nearest)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
-            finder = adapt(finder, whole(), request.adapt)
+            finder = adapt(finder, whole(), request.adapt)  # type: ignore[arg-type] # refuses others
         _write(request, finder, held or _sequences(request.source))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError, ModelFileError
 from structune.files.shards import ShardFolder, ShardWriter
@@ -18,10 +18,9 @@ from structune.genes.eukaryotes.structure.weights import gene_weights, intron_le
 from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
 from structune.genes.formats.record import AnnotatedSequence, Exons, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
-from structune.learning.estimator import StructuredEstimator
+from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
-from structune.learning.losses import Loss
-from structune.learning.solvers.solution import TOLERANCE
+from structune.learning.parameters import parameters
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import Tuner
 from structune.structure import FloatArray
@@ -30,16 +29,12 @@ _MOST_INTRON = 10**4  # in model files
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 
 
-class GeneFinder(StructuredEstimator):
+@parameters
+class GeneFinder(ConstrainedEstimator):
     """Eukaryotic genes by a conditional random field, with regularisation that it can learn.
 
     Parameters
     ----------
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a precision: those of a kind (words of each length in coding, intron and
         intergenic sequence, each signal, lengths of introns, ...), all, none, or by a function from a
@@ -59,39 +54,11 @@ class GeneFinder(StructuredEstimator):
         only. Where no weights find all genes of a part, the weights shrink until their scores differ by so
         little, and probabilities say nothing then. With `tuning`, precisions are tuned first, without the
         constraints.
-    validation_sets : int
-    gamma : float
     flank : int
         How much of what is around a gene is learned from, in bases.
-    holdout, folds
-        Share of the genes that tuning holds out, or number of folds.
-    tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
-        own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Stop after this time with the best model so far.
-    warm_start : bool
-        Start a fit without tuning at the weights of the fit before.
-    n_jobs : int, optional
-        Threads; -1 takes all cores. A sequence is the work of one thread.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of held-out splits.
-    verbose : int
-        1 shows progress, 2 a line an iteration.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (n_weights,)
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_, group_sizes_ : of the groups
     introns_ : (int, int)
         The shortest intron, and the longest whose length has a weight, as learned from the training genes.
     skipped_ : list of Skipped
@@ -100,11 +67,6 @@ class GeneFinder(StructuredEstimator):
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
-    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
-        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
-    history_ : list of dict
-    status_ : str
-    passes_ : float
 
     Notes
     -----
@@ -126,56 +88,12 @@ class GeneFinder(StructuredEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
-    hessian = "complex-step"
 
-    def __init__(
-        self,
-        *,
-        penalty: float | Mapping[str, float] = 1.0,
-        tuning: str | Tuner | None = None,
-        groups: Any = "kind",
-        loss: str | Loss = "log",
-        features: str = "full",
-        strands: str = "both",
-        donors: Sequence[str] = ("GT",),
-        constraints: str | None = None,
-        validation_sets: int = 3,
-        gamma: float = 0.01,
-        flank: int = 1000,
-        holdout: float = 0.2,
-        folds: int | None = None,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.tuning = tuning
-        self.groups = groups
-        self.loss = loss
-        self.features = features
-        self.strands = strands
-        self.donors = donors
-        self.constraints = constraints
-        self.validation_sets = validation_sets
-        self.gamma = gamma
-        self.flank = flank
-        self.holdout = holdout
-        self.folds = folds
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    features: str = "full"
+    strands: str = "both"
+    donors: Sequence[str] = ("GT",)
+    flank: int = 1000
+    hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -303,7 +221,7 @@ class GeneFinder(StructuredEstimator):
             By start; the score of each is the mean probability of its bases being coding on its strand, None
             with losses other than "log".
         """
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = _checked_tracks(tracks, sequences)
         shard = self.machine_.encode(_inputs([s.sequence for s in sequences], values))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import ModelFileError
 from structune.files.models import load_shipped
@@ -20,9 +20,7 @@ from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
-from structune.learning.losses import Loss
-from structune.learning.solvers.solution import TOLERANCE
-from structune.learning.tuning.problem import Tuner
+from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups
 
@@ -38,6 +36,7 @@ _PRECISIONS = {
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
+@parameters
 class ProkaryoticGeneFinder(StructuredEstimator):
     """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
 
@@ -47,8 +46,6 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). By default about what tuning finds on a thousand genes, which serves ten genes too, ten times
         that for losses of costs, and 1 for groups that are no kinds. Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a precision: those of a kind (codons, words of two codons, start codons,
         ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
@@ -60,40 +57,13 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     holdout, folds
         Share of the examples that tuning holds out, or number of folds; an example is about five genes.
-    tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. A tuner object has its
-        own.
-    max_iterations : int
-        Of a fit without tuning.
-    max_seconds : float, optional
-        Stop after this time with the best model so far.
-    warm_start : bool
-        Start a fit without tuning at the weights of the fit before.
-    n_jobs : int, optional
-        Threads; -1 takes all cores.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    random_state : int
-        Of held-out splits.
-    verbose : int
-        1 shows progress, 2 a line an iteration.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (n_weights,)
-    penalty_ : ndarray, shape (n_groups,)
-    group_names_, group_sizes_ : of the groups
     skipped_ : list of Skipped
         Training genes that were left out, and why.
     graph_ : OrfGraph
         The structure.
-    history_ : list of dict
-    status_ : str
-    passes_ : float
 
     Notes
     -----
@@ -106,44 +76,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
-    hessian = "complex-step"
 
-    def __init__(
-        self,
-        *,
-        penalty: float | Mapping[str, float] | None = None,
-        tuning: str | Tuner | None = None,
-        groups: Any = "kind",
-        loss: str | Loss = "log",
-        code: int = 11,
-        holdout: float = 0.2,
-        folds: int | None = None,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = -1,
-        executor: Any = None,
-        checkpoint: Any = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.tuning = tuning
-        self.groups = groups
-        self.loss = loss
-        self.code = code
-        self.holdout = holdout
-        self.folds = folds
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: float | Mapping[str, float] | None = None
+    code: int = 11
+    hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -240,7 +176,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             By start; the score of each is its probability, None with losses other than "log". A gene that
             begins before or ends behind its sequence has no start or no stop codon.
         """
-        check_is_fitted(self, "coef_")
+        self._check_fitted()
         return list(make_executor(self.n_jobs).map(self._genes, annotated_sequences(X, None)))
 
     def _genes(self, sequence: AnnotatedSequence) -> tuple[Transcript, ...]:
@@ -288,7 +224,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
         tree = load_shipped("structune.genes.prokaryotes")
         finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
-        return finder.set_params(n_jobs=-1)  # type: ignore[no-any-return]
+        return finder.set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())

@@ -11,10 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from structune.errors import CapabilityError, DataError
+from structune.learning.defaults import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.learning.solvers.solution import TOLERANCE, Objective, Solution
+from structune.learning.solvers.solution import Objective, Solution
 from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray

@@ -11,7 +11,6 @@ from structune.running.monitor import STOPPED, FitStopped
 from structune.structure import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import IntegratedL2
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.monitor import Monitor

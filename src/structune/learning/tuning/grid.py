@@ -9,11 +9,11 @@ from itertools import islice, product
 import numpy as np
 
 from structune.errors import DataError
+from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status

@@ -10,13 +10,14 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from structune.errors import DataError
+from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.cholesky import system_at
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import LinearSolution
-from structune.learning.solvers.solution import TOLERANCE, Solution
+from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, FitStopped, Monitor, stop_status

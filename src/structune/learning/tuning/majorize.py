@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from structune.errors import DataError
+from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import GroupedL2, IntegratedL2
 from structune.learning.solvers.cholesky import FactoredSystem
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import HessianSystem
-from structune.learning.solvers.solution import TOLERANCE
 from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State

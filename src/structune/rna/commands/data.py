@@ -58,7 +58,7 @@ def open_folder(model: str, contrafold: Path | None = None) -> RNAFolder:
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
     if not isinstance(folder, RNAFolder):
         raise ModelFileError(f"{model}: found a model of class {type(folder).__name__}, expected one for RNA")
-    return folder.set_params(n_jobs=1)  # type: ignore[no-any-return]
+    return folder.set_params(n_jobs=1)
 
 
 def read_with_structures(paths: Iterable[Path]) -> list[Example]:
