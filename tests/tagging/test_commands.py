@@ -20,6 +20,7 @@ from structune.running.monitor import BudgetExhausted, Monitor
 from structune.tagging import conll2000_templates, parse_templates
 from structune.tagging.commands import sharding
 from structune.tagging.commands.columns import default_templates, open_training
+from structune.tagging.commands.options import Features
 from structune.tagging.conll import read_conll
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
@@ -194,7 +195,7 @@ def test_resume(files, tmp_path):
     assert "converged" in succeed(*arguments, "--resume")
     assert not rest.exists()
     one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())
-    reader, data = open_training(files / "train.txt", None, SMALL[1])
+    reader, data = open_training(files / "train.txt", Features(templates=SMALL[1]))
     other.fit(reader.attributes(data), reader.labels(data))
     assert one.penalty_ == pytest.approx(other.penalty_, rel=0.05)
     with out_of_time(20):

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
+from structune.cli.settings import Results
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import StructuneError
 from structune.learning.constrained import ConstrainedEstimator
@@ -19,17 +20,6 @@ from structune.running.monitor import STOPPED
 
 if TYPE_CHECKING:
     from structune.trees.multitask import MultitaskEstimator
-
-
-class Targets(Protocol):
-    """Where a training puts its results."""
-
-    @property
-    def model(self) -> Path: ...
-    @property
-    def plot(self) -> Path | None: ...
-    @property
-    def report(self) -> Path | None: ...
 
 
 @dataclass(frozen=True)
@@ -57,24 +47,29 @@ class Lesson:
     told: tuple[type[Warning], ...] = ()
 
 
-def learn(model: StructuredEstimator, targets: Targets, read: Callable[[], Lesson]) -> int:
+def learn(
+    model: StructuredEstimator, results: Results, read: Callable[[], Lesson], plot: Path | None = None
+) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C.
 
     Parameters
     ----------
     model : StructuredEstimator
         What the lesson fits.
+    results : Results
     read : function without arguments
         Reads the data: after the check of what is to be written, and before the clock starts.
+    plot : path, optional
+        Where the course of tuning is drawn.
     """
-    check_targets([targets.model], [targets.plot], targets.report)
+    check_targets([results.model], [plot], results.report)
     lesson, start = read(), time.perf_counter()
     with short_warnings(*lesson.told):
         lesson.fit()
     seconds = time.perf_counter() - start
     check_begun(model)
-    save(model, targets.model, lesson.extra)
-    _tell(model, lesson, seconds, targets)
+    save(model, results.model, lesson.extra)
+    _tell(model, lesson, seconds, results, plot)
     return INTERRUPTED if model.status_ == "interrupted" else 0
 
 
@@ -101,18 +96,20 @@ def save(
         model.checkpoint.remove()
 
 
-def _tell(model: StructuredEstimator, lesson: Lesson, seconds: float, targets: Targets) -> None:
+def _tell(
+    model: StructuredEstimator, lesson: Lesson, seconds: float, results: Results, plot: Path | None
+) -> None:
     """What was learned and how good it is, as tables, drawings and a page."""
-    record = record_table("Training", [*lesson.data, *_record(model, seconds, targets.model)])
+    record = record_table("Training", [*lesson.data, *_record(model, seconds, results.model)])
     sizes = model.group_sizes_
     print_tables(precisions_table(model.group_names_, sizes.tolist(), model.penalty_.tolist()), record)
     evaluation = None if lesson.evaluate is None else lesson.evaluate()
     if evaluation is not None:
         print_tables(*evaluation.tables())
-    if targets.plot is not None:
-        _draw(model, targets.plot)
-    if targets.report is not None:
-        write_training_page(targets.report, model, record, evaluation)
+    if plot is not None:
+        _draw(model, plot)
+    if results.report is not None:
+        write_training_page(results.report, model, record, evaluation)
 
 
 def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from structune.cli.checks import short_warnings
 from structune.cli.dispatch import asked
+from structune.cli.settings import Telling
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ class Evaluation(Protocol):
     def sections(self) -> Iterable[Section]: ...
 
 
-def tell(evaluation: Evaluation, as_json: bool, page: Path | None) -> None:
+def tell(evaluation: Evaluation, telling: Telling) -> None:
     """Print an evaluation, and write its page if there is to be one."""
-    if as_json:
+    if telling.json:
         typer.echo(json.dumps(evaluation.as_dict(), indent=2))
     else:
         print_tables(*evaluation.tables())
-    if page is not None:
-        _write_page(page, _evaluation_sections(evaluation))
+    if telling.report is not None:
+        _write_page(telling.report, _evaluation_sections(evaluation))
 
 
 def write_training_page(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from structune.alignment.commands import options as align_opt
+from structune.alignment.commands import options as own
 from structune.cli import options as opt
+from structune.cli.settings import Results, Running, Sharding, Telling, Tuning, spread
 
 
+@spread
 def train(
-    train: align_opt.TrainFiles,
-    model: opt.ModelOption,
+    train: own.TrainFiles,
+    results: Results,
+    *,
     penalty: Annotated[
         float,
         typer.Option(
@@ -21,20 +24,13 @@ def train(
             "about the number of pairs."
         ),
     ] = 1.0,
-    loss: align_opt.LossOption = align_opt.Loss.log,
-    features: align_opt.Features = align_opt.FeatureSet.full,
-    center: align_opt.Center = None,
-    band: align_opt.Band = None,
-    most_pairs: align_opt.MostPairs = None,
-    test: align_opt.TestFile = None,
-    report: opt.Report = None,
+    loss: own.LossOption = own.Loss.log,
+    space: own.Space,
+    center: own.Center = None,
+    most_pairs: own.MostPairs = None,
+    test: own.TestFile = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    running: Running,
 ) -> None:
     """Learn to align proteins, with a regularisation that you give.
 
@@ -44,40 +40,26 @@ def train(
     Example:
       structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3
     """
-    from structune.alignment.commands.training import Request, run
+    from structune.alignment.commands.training import run
 
-    settings = {
-        "tuning": None,
-        "penalty": penalty,
-        "random_state": seed,
-        **_space(loss, features, center, band),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, most_pairs, test, report=report), settings))
+    settings = {"penalty": penalty, "loss": loss.value, "center": center, "random_state": seed}
+    settings |= space.parameters() | running.parameters(results)
+    raise typer.Exit(run(train, most_pairs, test, settings, results))
 
 
+@spread
 def tune(
-    train: align_opt.TrainFiles,
-    model: opt.ModelOption,
-    method: opt.MethodOption = opt.Method.implicit,
-    loss: align_opt.LossOption = align_opt.Loss.log,
-    features: align_opt.Features = align_opt.FeatureSet.full,
-    center: align_opt.Center = None,
-    band: align_opt.Band = None,
-    groups: align_opt.GroupsOption = opt.KindGroups.kind,
-    most_pairs: align_opt.MostPairs = None,
-    holdout: opt.Holdout = 0.2,
-    folds: opt.Folds = None,
-    test: align_opt.TestFile = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    train: own.TrainFiles,
+    results: Results,
+    tuning: Tuning,
+    *,
+    loss: own.LossOption = own.Loss.log,
+    space: own.Space,
+    center: own.Center = None,
+    groups: own.GroupsOption = opt.KindGroups.kind,
+    most_pairs: own.MostPairs = None,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn to align proteins, and the regularisation with it.
 
@@ -89,28 +71,16 @@ def tune(
     Example:
       structune tune alignment families/ --model aligner.structune --most-pairs 3 --plot tuning.png
     """
-    from structune.alignment.commands.training import Request, run
+    from structune.alignment.commands.training import run
 
-    settings = {
-        "tuning": method.value,
-        "groups": groups.value,
-        "holdout": holdout,
-        "folds": folds,
-        "random_state": seed,
-        **_space(loss, features, center, band),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, most_pairs, test, plot, report=report), settings))
+    settings = {"loss": loss.value, "center": center, "groups": groups.value, **space.parameters()}
+    settings |= tuning.parameters() | running.parameters(results)
+    raise typer.Exit(run(train, most_pairs, test, settings, results, tuning.plot))
 
 
+@spread
 def shard(
-    train: align_opt.TrainFiles,
-    folder: opt.ShardFolder,
-    features: align_opt.Features = align_opt.FeatureSet.full,
-    band: align_opt.Band = None,
-    most_pairs: align_opt.MostPairs = None,
-    folds: opt.ShardFolds = 5,
-    seed: opt.ShardSeed = 0,
+    train: own.TrainFiles, sharding: Sharding, space: own.Space, most_pairs: own.MostPairs = None
 ) -> None:
     """Encode alignments as a folder that train and tune can read.
 
@@ -124,19 +94,18 @@ def shard(
     """
     from structune.alignment.aligner import SequenceAligner
     from structune.alignment.commands.sharding import run
-    from structune.cli.shard_data import Target
 
-    aligner = SequenceAligner(**_space(align_opt.Loss.log, features, None, band))
-    run(train, most_pairs, aligner, Target(folder, folds, seed))
+    run(train, most_pairs, SequenceAligner(**space.parameters()), sharding)
 
 
+@spread
 def evaluate(
-    model: align_opt.ModelArgument,
-    files: align_opt.TestFiles,
-    gamma: align_opt.Gamma = None,
+    model: own.ModelArgument,
+    files: own.TestFiles,
+    *,
+    gamma: own.Gamma = None,
     jobs: opt.Jobs = -1,
-    report: opt.EvaluationReport = None,
-    json: opt.Json = False,
+    telling: Telling,
 ) -> None:
     """Compare alignments with known ones.
 
@@ -150,7 +119,7 @@ def evaluate(
     """
     from structune.alignment.commands.evaluation import run
 
-    run(model, files, gamma, jobs, json, report)
+    run(model, files, gamma, jobs, telling)
 
 
 def align(
@@ -160,29 +129,29 @@ def align(
             metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
         ),
     ] = "-",
-    model: align_opt.ModelOption = "pretrained",
+    model: own.ModelOption = "pretrained",
     which: Annotated[
-        align_opt.Which,
+        own.Which,
         typer.Option(
             help="pairs: the first with the second, the third with the fourth, ... all: each with each."
         ),
-    ] = align_opt.Which.pairs,
+    ] = own.Which.pairs,
     method: Annotated[
-        align_opt.Decoding,
+        own.Decoding,
         typer.Option(
             help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
             "are that of the highest score for models without probabilities."
         ),
-    ] = align_opt.Decoding.mea,
-    gamma: align_opt.Gamma = None,
-    band: align_opt.Band = None,
+    ] = own.Decoding.mea,
+    gamma: own.Gamma = None,
+    band: own.Band = None,
     format: Annotated[
-        align_opt.Format,
+        own.Format,
         typer.Option(
             help="fasta, clustal: alignments one after the other. json: an object a line, with the "
             "probability of each column's match."
         ),
-    ] = align_opt.Format.fasta,
+    ] = own.Format.fasta,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -218,10 +187,3 @@ def align(
         model, file, which.value, method.value, gamma, band, format.value, target, plot, jobs, quiet
     )
     raise typer.Exit(run(request))
-
-
-def _space(
-    loss: align_opt.Loss, features: align_opt.FeatureSet, center: str | None, band: int | None
-) -> dict[str, Any]:
-    """Settings of `SequenceAligner` that train and tune share."""
-    return {"loss": loss.value, "features": features.value, "center": center, "band": band}

@@ -17,6 +17,7 @@ from structune.alignment.metrics import AlignmentScores, alignment_scores
 from structune.alignment.structure.rows import identity
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
+from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 
 if TYPE_CHECKING:
@@ -81,15 +82,13 @@ class Evaluation:
         )
 
 
-def run(
-    model: str, files: list[Path], gamma: float | None, n_jobs: int, as_json: bool, report: Path | None
-) -> None:
+def run(model: str, files: list[Path], gamma: float | None, n_jobs: int, telling: Telling) -> None:
     """Show how well a model aligns the sequences of alignments."""
-    check_targets([], [], report)
-    check_apart([model, *files], [report])
+    check_targets([], [], telling.report)
+    check_apart([model, *files], [telling.report])
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
-    tell(evaluate(aligner, read_aligned(files), gamma), as_json, report)
+    tell(evaluate(aligner, read_aligned(files), gamma), telling)
 
 
 def evaluate(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> Evaluation:

@@ -1,8 +1,9 @@
 """Options of the alignment commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -120,3 +121,15 @@ Band = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which alignments there are, and what is looked at."""
+
+    features: Features = FeatureSet.full
+    band: Band = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `SequenceAligner`."""
+        return {"features": self.features.value, "band": self.band}

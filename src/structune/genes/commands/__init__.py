@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from structune.cli import options as opt
-from structune.genes.commands import options as gene_opt
+from structune.cli.settings import HeldTo, Results, Running, Sharding, Telling, Tuning, spread
+from structune.genes.commands import options as own
 
 
+@spread
 def train(
-    train: gene_opt.TrainFiles,
-    model: opt.ModelOption,
-    sequences: gene_opt.Sequences = None,
+    source: own.Source,
+    results: Results,
+    *,
     penalty: Annotated[
         float,
         typer.Option(
@@ -22,22 +24,10 @@ def train(
         ),
     ] = 1.0,
     loss: opt.LossOption = opt.Loss.log,
-    features: gene_opt.Features = gene_opt.FeatureSet.full,
-    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
-    donors: gene_opt.Donors = ["GT"],  # noqa: B006
-    flank: gene_opt.Flank = 1000,
-    constraints: opt.ConstraintsOption = None,
-    validation_sets: opt.ValidationSets = 3,
-    gamma: opt.Gamma = 0.01,
-    test: gene_opt.TestFiles = None,
-    test_sequences: gene_opt.TestSequences = None,
-    report: opt.Report = None,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    space: own.Space,
+    held_to: HeldTo,
+    test: own.Test,
+    running: Running,
 ) -> None:
     """Learn to find genes, with a regularisation that you give.
 
@@ -51,50 +41,26 @@ def train(
       structune train genes genes.gb --model genes.structune --penalty 5
       structune train genes genes.gff3.gz --sequences genome.fa.gz --model genes.structune
     """
-    from structune.genes.commands.training import Request, run
+    from structune.genes.commands.training import run
     from structune.genes.eukaryotes.gene_finder import GeneFinder
 
-    settings = {
-        "tuning": None,
-        "penalty": penalty,
-        **_model(loss, features, strands, donors, flank),
-        **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(
-        run(Request(train, sequences, model, test, test_sequences, report=report), GeneFinder(**settings))
-    )
+    settings = {"penalty": penalty, "loss": loss.value, **space.parameters(), **held_to.parameters()}
+    finder = GeneFinder(**settings, **running.parameters(results))
+    raise typer.Exit(run(source, test, finder, results))
 
 
+@spread
 def tune(
-    train: gene_opt.TrainFiles,
-    model: opt.ModelOption,
-    sequences: gene_opt.Sequences = None,
-    method: opt.MethodOption = opt.Method.implicit,
+    source: own.Source,
+    results: Results,
+    tuning: Tuning,
+    *,
     loss: opt.TunedLoss = opt.Loss.log,
-    features: gene_opt.Features = gene_opt.FeatureSet.full,
-    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
-    donors: gene_opt.Donors = ["GT"],  # noqa: B006
-    flank: gene_opt.Flank = 1000,
-    constraints: opt.ConstraintsOption = None,
-    validation_sets: opt.ValidationSets = 3,
-    gamma: opt.Gamma = 0.01,
-    groups: Annotated[
-        opt.KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
-    ] = opt.KindGroups.kind,
-    holdout: opt.Holdout = 0.2,
-    folds: opt.Folds = None,
-    test: gene_opt.TestFiles = None,
-    test_sequences: gene_opt.TestSequences = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    groups: own.GroupsOption = opt.KindGroups.kind,
+    space: own.Space,
+    held_to: HeldTo,
+    test: own.Test,
+    running: Running,
 ) -> None:
     """Learn to find genes, and the regularisation with it.
 
@@ -107,35 +73,16 @@ def tune(
     Example:
       structune tune genes genes.gb --model genes.structune --plot tuning.png
     """
-    from structune.genes.commands.training import Request, run
+    from structune.genes.commands.training import run
     from structune.genes.eukaryotes.gene_finder import GeneFinder
 
-    settings = {
-        "tuning": method.value,
-        "groups": groups.value,
-        "holdout": holdout,
-        "folds": folds,
-        "random_state": seed,
-        **_model(loss, features, strands, donors, flank),
-        **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    request = Request(train, sequences, model, test, test_sequences, plot, report=report)
-    raise typer.Exit(run(request, GeneFinder(**settings)))
+    settings = {"loss": loss.value, "groups": groups.value, **space.parameters(), **held_to.parameters()}
+    finder = GeneFinder(**settings, **tuning.parameters(), **running.parameters(results))
+    raise typer.Exit(run(source, test, finder, results, tuning.plot))
 
 
-def shard(
-    train: gene_opt.TrainFiles,
-    folder: opt.ShardFolder,
-    sequences: gene_opt.Sequences = None,
-    features: gene_opt.Features = gene_opt.FeatureSet.full,
-    strands: gene_opt.StrandsOption = gene_opt.Strands.both,
-    donors: gene_opt.Donors = ["GT"],  # noqa: B006
-    flank: gene_opt.Flank = 1000,
-    folds: opt.ShardFolds = 5,
-    seed: opt.ShardSeed = 0,
-    quiet: opt.Quiet = False,
-) -> None:
+@spread
+def shard(source: own.Source, sharding: Sharding, space: own.Space, quiet: opt.Quiet = False) -> None:
     """Encode annotated sequences that are larger than memory as a folder that train and tune can read.
 
     The files are read twice, some sequences at a time: for the lengths of introns, and to encode the genes.
@@ -147,23 +94,22 @@ def shard(
       structune shard genes genes.gff3 shards/ --sequences genome.fa
       structune tune genes shards/ --model genes.structune
     """
-    from structune.cli.shard_data import Target
     from structune.genes.commands.sharding import run
     from structune.genes.eukaryotes.gene_finder import GeneFinder
 
-    finder = GeneFinder(**_model(opt.Loss.log, features, strands, donors, flank))
-    run(train, sequences, finder, Target(folder, folds, seed), quiet)
+    run(source, GeneFinder(**space.parameters()), sharding, quiet)
 
 
+@spread
 def evaluate(
-    model: gene_opt.ModelOrPrediction,
-    annotations: gene_opt.Annotations,
-    sequences: gene_opt.Sequences = None,
-    task: gene_opt.Task = None,
-    margin: gene_opt.Margin = None,
+    model: own.ModelOrPrediction,
+    annotations: own.Annotations,
+    *,
+    sequences: own.Sequences = None,
+    task: own.Task = None,
+    margin: own.Margin = None,
     jobs: opt.Jobs = -1,
-    report: opt.EvaluationReport = None,
-    json: opt.Json = False,
+    telling: Telling,
 ) -> None:
     """Compare predicted genes with annotated ones.
 
@@ -179,14 +125,14 @@ def evaluate(
     """
     from structune.genes.commands.evaluation import run
 
-    run(model, task, annotations, sequences, margin, jobs, json, report)
+    run(model, task, annotations, sequences, margin, jobs, telling)
 
 
 def genes(
     file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")],
-    model: gene_opt.ModelOption,
-    task: gene_opt.Task = None,
-    adapt: gene_opt.Adapt = 0,
+    model: own.ModelOption,
+    task: own.Task = None,
+    adapt: own.Adapt = 0,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -223,20 +169,3 @@ def genes(
     from structune.genes.commands.finding import Request, run
 
     raise typer.Exit(run(Request(model, task, adapt, file, output, proteins, jobs, quiet)))
-
-
-def _model(
-    loss: opt.Loss,
-    features: gene_opt.FeatureSet,
-    strands: gene_opt.Strands,
-    donors: list[str],
-    flank: int,
-) -> dict[str, Any]:
-    """Settings of `GeneFinder` that train and tune share."""
-    return {
-        "loss": loss.value,
-        "features": features.value,
-        "strands": strands.value,
-        "donors": tuple(donor for some in donors for donor in some.split(",")),
-        "flank": flank,
-    }

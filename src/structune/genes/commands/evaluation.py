@@ -13,6 +13,7 @@ from rich.table import Table
 
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
+from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
@@ -84,12 +85,11 @@ def run(
     sequences: list[Path] | None,
     margin: int | None,
     n_jobs: int,
-    as_json: bool,
-    report: Path | None,
+    telling: Telling,
 ) -> None:
     """Show how well a model, or another program, finds annotated genes."""
-    check_targets([], [], report)
-    check_apart([model, *annotations, *(sequences or [])], [report])
+    check_targets([], [], telling.report)
+    check_apart([model, *annotations, *(sequences or [])], [telling.report])
     if _is_gff3(Path(model)):
         if task is not None:
             raise DataError(f"{model}: found predicted genes, expected a model with --task")
@@ -98,7 +98,7 @@ def run(
         evaluation = evaluate(
             open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin
         )
-    tell(evaluation, as_json, report)
+    tell(evaluation, telling)
 
 
 def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:

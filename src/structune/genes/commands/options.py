@@ -1,10 +1,13 @@
 """Options of the gene commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from structune.cli.options import KindGroups
 
 
 class FeatureSet(StrEnum):
@@ -114,3 +117,41 @@ Margin = Annotated[
         show_default=False,
     ),
 ]
+GroupsOption = Annotated[
+    KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is learned from."""
+
+    train: TrainFiles
+    sequences: Sequences = None
+
+
+@dataclass(frozen=True)
+class Test:
+    """What the model is evaluated on."""
+
+    test: TestFiles = None
+    test_sequences: TestSequences = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which genes there are, and what is looked at."""
+
+    features: Features = FeatureSet.full
+    strands: StrandsOption = Strands.both
+    donors: Donors = field(default_factory=lambda: ["GT"])
+    flank: Flank = 1000
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `GeneFinder`."""
+        return {
+            "features": self.features.value,
+            "strands": self.strands.value,
+            "donors": tuple(donor for some in self.donors for donor in some.split(",")),
+            "flank": self.flank,
+        }

@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from structune.cli import shard_data
 from structune.cli.learning import Lesson, learn
+from structune.cli.settings import Results
 from structune.genes.commands.data import Finder, read_annotated
 from structune.genes.commands.evaluation import evaluate
+from structune.genes.commands.options import Source, Test
 from structune.genes.formats.record import AnnotatedSequence
 
 _DECIDED = ("--sequences", "--features", "--strands", "--donors", "--flank", "--code")  # by shard
 
 
-@dataclass(frozen=True)
-class Request:
-    """The files of one training."""
-
-    train: list[Path]
-    sequences: list[Path] | None
-    model: Path
-    test: list[Path] | None = None
-    test_sequences: list[Path] | None = None
-    plot: Path | None = None
-    report: Path | None = None
-
-
-def run(request: Request, finder: Finder) -> int:
+def run(source: Source, test: Test, finder: Finder, results: Results, plot: Path | None = None) -> int:
     """Fit, save, report; returns the exit code."""
-    return learn(finder, request, partial(_read, finder, request))
 
+    def read() -> Lesson:
+        shards = shard_data.sharded(source.train, *_DECIDED)
+        data = [] if shards else list(read_annotated(source.train, source.sequences))
+        told = shard_data.described(shards, "bases") if shards else described(data)
+        known = list(read_annotated(test.test or [], test.test_sequences))
+        fit = partial(finder.fit_shards, shards) if shards else partial(finder.fit, data)
+        return Lesson(fit, [("data", told)], partial(evaluate, finder, known) if known else None)
 
-def _read(finder: Finder, request: Request) -> Lesson:
-    shards = shard_data.sharded(request.train, *_DECIDED)
-    data = [] if shards else list(read_annotated(request.train, request.sequences))
-    told = shard_data.described(shards, "bases") if shards else described(data)
-    test = list(read_annotated(request.test or [], request.test_sequences))
-    fit = partial(finder.fit_shards, shards) if shards else partial(finder.fit, data)
-    return Lesson(fit, [("data", told)], partial(evaluate, finder, test) if test else None)
+    return learn(finder, results, read, plot)
 
 
 def described(data: Sequence[AnnotatedSequence]) -> str:

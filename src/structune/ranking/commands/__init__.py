@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from structune.cli import options as opt
-from structune.ranking.commands import options as rank_opt
+from structune.cli.settings import Results, Running, Telling, spread
+from structune.ranking.commands import options as own
 
 
+@spread
 def train(
-    train: rank_opt.TrainFiles,
-    model: opt.ModelOption,
+    train: own.TrainFiles,
+    results: Results,
+    *,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
-    loss: rank_opt.LossOption = rank_opt.Loss.ramp,
-    k: rank_opt.K = 10,
-    convention: rank_opt.ConventionOption = rank_opt.Convention.letor,
-    missing: rank_opt.Missing = None,
-    test: rank_opt.TestFile = None,
-    report: opt.Report = None,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    measure: own.Measure,
+    missing: own.Missing = None,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn to rank the documents of queries, with a regularisation that you give.
 
@@ -37,42 +31,22 @@ def train(
     Example:
       structune train ranking train.txt --model ranker.structune --penalty 2 --test test.txt
     """
-    from structune.ranking.commands.training import Request, run
+    from structune.ranking.commands.training import run
 
-    settings = {
-        "tuning": None,
-        "penalty": penalty,
-        **_measure(loss, k, convention),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, missing, test, report=report), settings))
+    settings = {"tuning": None, "penalty": penalty, **measure.parameters(), **running.parameters(results)}
+    raise typer.Exit(run(train, missing, test, settings, results))
 
 
+@spread
 def tune(
-    train: rank_opt.TrainFiles,
-    model: opt.ModelOption,
-    method: Annotated[
-        rank_opt.Method,
-        typer.Option(
-            help="grid: try 8^-3 .. 8^3, and keep the one of the highest NDCG@k on held-out queries. "
-            "majorize: no held-out data, the precision is integrated out; weights may come out as 0."
-        ),
-    ] = rank_opt.Method.grid,
-    loss: rank_opt.LossOption = rank_opt.Loss.ramp,
-    k: rank_opt.K = 10,
-    convention: rank_opt.ConventionOption = rank_opt.Convention.letor,
-    missing: rank_opt.Missing = None,
-    folds: rank_opt.Folds = 5,
-    test: rank_opt.TestFile = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    train: own.TrainFiles,
+    results: Results,
+    tuning: own.Tuning,
+    measure: own.Measure,
+    *,
+    missing: own.Missing = None,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn to rank the documents of queries, and the regularisation with it.
 
@@ -84,24 +58,14 @@ def tune(
     Example:
       structune tune ranking train.txt --model ranker.structune --test test.txt
     """
-    from structune.ranking.commands.training import Request, run
+    from structune.ranking.commands.training import run
 
-    settings = {
-        "tuning": method.value,
-        "folds": folds,
-        "random_state": seed,
-        **_measure(loss, k, convention),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, missing, test, plot, report=report), settings))
+    settings = tuning.parameters() | measure.parameters() | running.parameters(results)
+    raise typer.Exit(run(train, missing, test, settings, results, tuning.plot))
 
 
-def evaluate(
-    model: rank_opt.ModelArgument,
-    files: rank_opt.TestFiles,
-    report: opt.EvaluationReport = None,
-    json: opt.Json = False,
-) -> None:
+@spread
+def evaluate(model: own.ModelArgument, files: own.TestFiles, telling: Telling) -> None:
     """Compare rankings with known relevances.
 
     Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model was
@@ -113,11 +77,11 @@ def evaluate(
     """
     from structune.ranking.commands.evaluation import run
 
-    run(model, files, json, report)
+    run(model, files, telling)
 
 
 def rank(
-    model: rank_opt.ModelArgument,
+    model: own.ModelArgument,
     file: Annotated[
         str,
         typer.Argument(
@@ -145,8 +109,3 @@ def rank(
     from structune.ranking.commands.ranking import run
 
     run(model, file, output)
-
-
-def _measure(loss: rank_opt.Loss, k: int, convention: rank_opt.Convention) -> dict[str, Any]:
-    """Settings of `Ranker` that train and tune share."""
-    return {"loss": loss.value, "k": k or None, "convention": convention.value}

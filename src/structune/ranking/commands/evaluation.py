@@ -14,6 +14,7 @@ from rich.table import Table
 
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
+from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
@@ -83,12 +84,12 @@ class Evaluation:
         return ranking_sections(self.ndcg, queries)
 
 
-def run(model_path: Path, files: list[Path], as_json: bool, report: Path | None) -> None:
+def run(model_path: Path, files: list[Path], telling: Telling) -> None:
     """Show how well a model ranks the documents of files."""
-    check_targets([], [], report)
-    check_apart([model_path, *files], [report])
+    check_targets([], [], telling.report)
+    check_apart([model_path, *files], [telling.report])
     model, reader = open_ranker(model_path)
-    tell(evaluate(model, [reader.read(file) for file in files]), as_json, report)
+    tell(evaluate(model, [reader.read(file) for file in files]), telling)
 
 
 def evaluate(model: Ranker, found: Sequence[LetorData]) -> Evaluation:

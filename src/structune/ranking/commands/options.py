@@ -1,10 +1,13 @@
 """Options of the ranking commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from structune.cli import options as opt
 
 
 class Loss(StrEnum):
@@ -65,3 +68,37 @@ Missing = Annotated[
     float | None,
     typer.Option(help="The value of NULL, here and where the model is used.", show_default=False),
 ]
+MethodOption = Annotated[
+    Method,
+    typer.Option(
+        help="grid: try 8^-3 .. 8^3, and keep the one of the highest NDCG@k on held-out queries. "
+        "majorize: no held-out data, the precision is integrated out; weights may come out as 0."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is minimised: a bound of which NDCG."""
+
+    loss: LossOption = Loss.ramp
+    k: K = 10
+    convention: ConventionOption = Convention.letor
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `Ranker`."""
+        return {"loss": self.loss.value, "k": self.k or None, "convention": self.convention.value}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the precision is chosen."""
+
+    method: MethodOption = Method.grid
+    folds: Folds = 5
+    plot: opt.TuningPlot = None
+    seed: opt.Seed = 0
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `Ranker`."""
+        return {"tuning": self.method.value, "folds": self.folds, "random_state": self.seed}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,38 +10,36 @@ from typing import Any
 import numpy as np
 
 from structune.cli.learning import Lesson, learn
+from structune.cli.settings import Results
 from structune.ranking.commands.data import open_training
 from structune.ranking.commands.evaluation import evaluate
 from structune.ranking.letor import LetorData
 from structune.ranking.ranker import Ranker
 
 
-@dataclass(frozen=True)
-class Request:
-    """The files of one training, and how to read them."""
-
-    train: list[Path]
-    model: Path
-    missing: float | None
-    test: Path | None = None
-    plot: Path | None = None
-    report: Path | None = None
-
-
-def run(request: Request, settings: Mapping[str, Any]) -> int:
+def run(
+    train: list[Path],
+    missing: float | None,
+    test: Path | None,
+    settings: Mapping[str, Any],
+    results: Results,
+    plot: Path | None = None,
+) -> int:
     """Fit, save, report; returns the exit code."""
     ranker = Ranker(**settings)
-    return learn(ranker, request, partial(_read, ranker, request))
 
+    def read() -> Lesson:
+        reader, found = open_training(train, missing)
+        known = None if test is None else reader.read(test)
+        X, relevance = (
+            np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance")
+        )
+        queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
+        told = [("data", _described(found, len(set(queries))))]
+        evaluated = None if known is None else partial(evaluate, ranker, [known])
+        return Lesson(lambda: ranker.fit(X, relevance, queries), told, evaluated, reader.header())
 
-def _read(ranker: Ranker, request: Request) -> Lesson:
-    reader, found = open_training(request.train, request.missing)
-    test = None if request.test is None else reader.read(request.test)
-    X, relevance = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
-    queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
-    told = [("data", _described(found, len(set(queries))))]
-    evaluated = None if test is None else partial(evaluate, ranker, [test])
-    return Lesson(lambda: ranker.fit(X, relevance, queries), told, evaluated, reader.header())
+    return learn(ranker, results, read, plot)
 
 
 def _described(found: Sequence[LetorData], n_queries: int) -> str:

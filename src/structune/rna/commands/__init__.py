@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from structune.cli import options as opt
-from structune.rna.commands import options as rna
+from structune.cli.settings import Results, Running, Sharding, Telling, Tuning, spread
+from structune.rna.commands import options as own
 
 
+@spread
 def train(
-    train: rna.TrainFiles,
-    model: opt.ModelOption,
+    train: own.TrainFiles,
+    results: Results,
+    *,
     penalty: Annotated[
         list[str] | None,
         typer.Option(
@@ -24,19 +27,10 @@ def train(
         ),
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
-    features: rna.Features = rna.FeatureSet.contrafold,
-    groups: rna.GroupsOption = opt.KindGroups.kind,
-    outside: rna.OutsideOption = rna.Outside.skip,
-    min_hairpin: rna.MinHairpin = 3,
-    noncanonical: rna.Noncanonical = False,
-    test: rna.TestFile = None,
-    report: opt.Report = None,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    groups: own.GroupsOption = opt.KindGroups.kind,
+    space: own.Space,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn to fold RNA, with a regularisation that you give.
 
@@ -49,39 +43,29 @@ def train(
     Example:
       structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn
     """
-    from structune.rna.commands.training import Request, run
+    from structune.rna.commands.training import run
 
     settings = {
         "loss": loss.value,
-        **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
+        "groups": groups.value,
+        **space.parameters(),
+        **running.parameters(results),
     }
-    raise typer.Exit(run(Request(train, model, test, report=report), settings, penalty or ()))
+    raise typer.Exit(run(train, None, test, settings, results, penalty=penalty or ()))
 
 
+@spread
 def tune(
-    train: rna.TrainFiles,
-    model: opt.ModelOption,
-    method: opt.MethodOption = opt.Method.implicit,
+    train: own.TrainFiles,
+    results: Results,
+    tuning: Tuning,
+    *,
+    families: own.Families = None,
     loss: opt.TunedLoss = opt.Loss.log,
-    features: rna.Features = rna.FeatureSet.contrafold,
-    groups: rna.GroupsOption = opt.KindGroups.kind,
-    outside: rna.OutsideOption = rna.Outside.skip,
-    min_hairpin: rna.MinHairpin = 3,
-    noncanonical: rna.Noncanonical = False,
-    holdout: opt.Holdout = 0.2,
-    folds: opt.Folds = None,
-    families: rna.Families = None,
-    test: rna.TestFile = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    groups: own.GroupsOption = opt.KindGroups.kind,
+    space: own.Space,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn to fold RNA, and the regularisation with it.
 
@@ -97,31 +81,15 @@ def tune(
     Example:
       structune tune rna train.dbn --model rna.structune --families families.tsv --plot tuning.png
     """
-    from structune.rna.commands.training import Request, run
+    from structune.rna.commands.training import run
 
-    settings = {
-        **_space(features, groups, outside, min_hairpin, noncanonical),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-        "tuning": method.value,
-        "loss": loss.value,
-        "holdout": holdout,
-        "folds": folds,
-        "random_state": seed,
-    }
-    raise typer.Exit(run(Request(train, model, test, plot, families, report=report), settings))
+    settings = {"loss": loss.value, "groups": groups.value, **space.parameters()}
+    settings |= tuning.parameters() | running.parameters(results)
+    raise typer.Exit(run(train, families, test, settings, results, tuning.plot))
 
 
-def shard(
-    train: rna.TrainFiles,
-    folder: opt.ShardFolder,
-    features: rna.Features = rna.FeatureSet.contrafold,
-    outside: rna.OutsideOption = rna.Outside.skip,
-    min_hairpin: rna.MinHairpin = 3,
-    noncanonical: rna.Noncanonical = False,
-    families: rna.Families = None,
-    folds: opt.ShardFolds = 5,
-    seed: opt.ShardSeed = 0,
-) -> None:
+@spread
+def shard(train: own.TrainFiles, sharding: Sharding, space: own.Space, families: own.Families = None) -> None:
     """Encode RNA sequences with structures as a folder that train and tune can read.
 
     What lies in the folder is mapped into memory when it is needed. Features and the space of structures
@@ -132,18 +100,18 @@ def shard(
       structune shard rna train.dbn more/ shards/ --families families.tsv
       structune tune rna shards/ --model rna.structune
     """
-    from structune.cli.shard_data import Target
     from structune.rna.commands.sharding import run
     from structune.rna.folder import RNAFolder
 
-    settings = _space(features, opt.KindGroups.kind, outside, min_hairpin, noncanonical)
-    run(train, families, RNAFolder(**settings), Target(folder, folds, seed))
+    run(train, families, RNAFolder(**space.parameters()), sharding)
 
 
+@spread
 def evaluate(
-    model: rna.ModelArgument,
-    files: rna.TestFiles,
-    gamma: rna.Gamma = None,
+    model: own.ModelArgument,
+    files: own.TestFiles,
+    *,
+    gamma: own.Gamma = None,
     curve: Annotated[
         bool,
         typer.Option("--curve", help="Also for gamma = 2^-5 .. 2^10, and the area below that curve."),
@@ -151,10 +119,9 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw that curve to this file.", show_default=False)
     ] = None,
-    report: opt.EvaluationReport = None,
-    json: opt.Json = False,
     jobs: opt.Jobs = -1,
     quiet: opt.Quiet = False,
+    telling: Telling,
 ) -> None:
     """Compare predicted base pairs with those of known structures.
 
@@ -171,7 +138,7 @@ def evaluate(
     """
     from structune.rna.commands.evaluation import run
 
-    run(model, files, gamma, curve, plot, json, jobs, quiet, report)
+    run(model, files, gamma, curve, plot, jobs, quiet, telling)
 
 
 def fold(
@@ -195,13 +162,13 @@ def fold(
         ),
     ] = None,
     method: Annotated[
-        rna.Decoding,
+        own.Decoding,
         typer.Option(
             help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
             "the pairs of a probability above --threshold."
         ),
-    ] = rna.Decoding.mea,
-    gamma: rna.Gamma = None,
+    ] = own.Decoding.mea,
+    gamma: own.Gamma = None,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
@@ -227,13 +194,13 @@ def fold(
         ),
     ] = False,
     format: Annotated[
-        rna.Format,
+        own.Format,
         typer.Option(
             help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
             "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
             "pairs, separated by tabs."
         ),
-    ] = rna.Format.dbn,
+    ] = own.Format.dbn,
     min_probability: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
     ] = 0.01,
@@ -302,20 +269,3 @@ def fold(
         dot_plot=dot_plot,
     )
     raise typer.Exit(run(request, recipe, jobs, quiet))
-
-
-def _space(
-    features: rna.FeatureSet,
-    groups: opt.KindGroups,
-    outside: rna.Outside,
-    min_hairpin: int,
-    noncanonical: bool,
-) -> dict[str, Any]:
-    """Settings of `RNAFolder` that train and tune share."""
-    return {
-        "features": features.value,
-        "groups": groups.value,
-        "outside": outside.value,
-        "min_hairpin": min_hairpin,
-        "noncanonical": noncanonical,
-    }

@@ -15,6 +15,7 @@ from rich.table import Table
 from structune.cli.batches import Progress
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
+from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.rna.commands.batches import in_order
@@ -136,18 +137,17 @@ def run(
     gamma: float | None,
     with_curve: bool,
     plot: Path | None,
-    as_json: bool,
     n_jobs: int | None,
     quiet: bool,
-    report: Path | None,
+    telling: Telling,
 ) -> None:
     """Show how well a model folds the sequences of files."""
-    check_targets([], [plot], report)
-    check_apart([model, *files], [report])
+    check_targets([], [plot], telling.report)
+    check_apart([model, *files], [telling.report])
     folder = open_folder(model)
     examples = read_with_structures(files)
     evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
-    tell(evaluation, as_json, report)
+    tell(evaluation, telling)
     if plot is not None and evaluation.curve is not None:
         from structune.rna.plots.accuracy import plot_sensitivity_ppv
 

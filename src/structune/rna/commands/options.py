@@ -1,8 +1,9 @@
 """Options of the RNA commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -107,3 +108,22 @@ Gamma = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which structures there are, and what is looked at."""
+
+    features: Features = FeatureSet.contrafold
+    outside: OutsideOption = Outside.skip
+    min_hairpin: MinHairpin = 3
+    noncanonical: Noncanonical = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `RNAFolder`."""
+        return {
+            "features": self.features.value,
+            "outside": self.outside.value,
+            "min_hairpin": self.min_hairpin,
+            "noncanonical": self.noncanonical,
+        }

@@ -10,6 +10,7 @@ from typing import Any
 
 from structune.cli.learning import Lesson, learn
 from structune.cli.reports import Evaluation
+from structune.cli.settings import Results
 from structune.cli.shard_data import described, sharded
 from structune.cli.tables import names_table, print_tables
 from structune.errors import DataError
@@ -23,18 +24,6 @@ from structune.rna.structure.rna import RNA
 _MOST_NAMED = 20
 _DECIDED = ("--families", "--features", "--outside", "--min-hairpin", "--noncanonical")  # by shard
 _Data = tuple[Callable[[], Any], list[tuple[str, str]]]  # how to fit it, and what it is
-
-
-@dataclass(frozen=True)
-class Request:
-    """The files of one training."""
-
-    train: list[Path]
-    model: Path
-    test: Path | None = None
-    plot: Path | None = None
-    families: Path | None = None
-    report: Path | None = None
 
 
 @dataclass
@@ -59,20 +48,29 @@ class _LeftOut:
                 yield name, f"dropped {sum(dropped):,} pairs of {len(dropped):,} sequences"
 
 
-def run(request: Request, settings: Mapping[str, Any], penalty: Sequence[str] = ()) -> int:
+def run(
+    train: list[Path],
+    families: Path | None,
+    test: Path | None,
+    settings: Mapping[str, Any],
+    results: Results,
+    plot: Path | None = None,
+    *,
+    penalty: Sequence[str] = (),
+) -> int:
     """Fit, save, report; returns the exit code."""
     folder = RNAFolder(**settings)
     if penalty:
         folder.penalty = penalties(penalty, folder)
-    return learn(folder, request, partial(_read, folder, request))
 
+    def read() -> Lesson:
+        shards = sharded(train, *_DECIDED)
+        fit, data = _of_shards(folder, shards) if shards else _of_files(folder, train, families)
+        known = None if test is None else read_with_structures([test])
+        evaluated = None if known is None else partial(_evaluate, folder, known, folder.n_jobs)
+        return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,))
 
-def _read(folder: RNAFolder, request: Request) -> Lesson:
-    shards = sharded(request.train, *_DECIDED)
-    fit, data = _of_shards(folder, shards) if shards else _of_files(folder, request)
-    test = None if request.test is None else read_with_structures([request.test])
-    evaluated = None if test is None else partial(_evaluate, folder, test, folder.n_jobs)
-    return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,))
+    return learn(folder, results, read, plot)
 
 
 def _evaluate(folder: RNAFolder, test: Sequence[Example], n_jobs: int | None) -> Evaluation:
@@ -84,17 +82,17 @@ def _of_shards(folder: RNAFolder, path: Path) -> _Data:
     return lambda: folder.fit_shards(path), [("data", described(path, "bases"))]
 
 
-def _of_files(folder: RNAFolder, request: Request) -> _Data:
+def _of_files(folder: RNAFolder, paths: list[Path], families: Path | None) -> _Data:
     """Tells what is left out."""
-    examples = read_with_structures(request.train)
-    families = None if request.families is None else read_families(request.families, examples)
+    examples = read_with_structures(paths)
+    groups = None if families is None else read_families(families, examples)
     left_out = _left_out(folder, examples)
     left_out.show()
     sequences = [example.record.sequence for example in examples]
     structures = [example.structure for example in examples]
 
     def fit() -> RNAFolder:
-        return folder.fit(sequences, structures, groups=families)
+        return folder.fit(sequences, structures, groups=groups)
 
     return fit, [*_data(examples), *left_out.rows()]
 

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from structune.cli import options as opt
+from structune.cli.settings import HeldTo, Results, Running, Sharding, Telling, Tuning, spread
+from structune.tagging.commands import options as own
 
 
+@spread
 def train(
-    train: opt.TrainData,
-    model: opt.ModelOption,
-    columns: opt.Columns = None,
-    templates: opt.Templates = None,
+    train: own.TrainData,
+    results: Results,
+    features: own.Features,
+    *,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
     loss: opt.LossOption = opt.Loss.log,
-    forbidden: opt.Forbidden = None,
-    states: opt.StatesOption = opt.States.seen,
-    constraints: opt.ConstraintsOption = None,
-    validation_sets: opt.ValidationSets = 3,
-    gamma: opt.Gamma = 0.01,
-    test: opt.TestFile = None,
-    report: opt.Report = None,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    weights: own.Weights,
+    held_to: HeldTo,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn a tagger, with a regularisation that you give.
 
@@ -39,46 +33,26 @@ def train(
     Example:
       structune train train.txt --model chunker.structune --penalty 2 --test test.txt
     """
-    from structune.tagging.commands.training import Request, run
+    from structune.tagging.commands.training import run
 
-    settings = {
-        "penalty": penalty,
-        "loss": loss.value,
-        **_rules(forbidden, states),
-        **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, columns, templates, test, report=report), settings))
+    settings = {"penalty": penalty, "loss": loss.value, **weights.parameters(), **held_to.parameters()}
+    settings |= running.parameters(results)
+    raise typer.Exit(run(train, features, test, settings, results))
 
 
+@spread
 def tune(
-    train: opt.TrainData,
-    model: opt.ModelOption,
-    method: opt.MethodOption = opt.Method.implicit,
+    train: own.TrainData,
+    results: Results,
+    tuning: Tuning,
+    features: own.Features,
+    *,
     loss: opt.TunedLoss = opt.Loss.log,
-    groups: Annotated[
-        opt.TemplateGroups,
-        typer.Option(help="Weights that share a precision: those of one template, all, or none."),
-    ] = opt.TemplateGroups.template,
-    holdout: opt.Holdout = 0.2,
-    folds: opt.Folds = None,
-    columns: opt.Columns = None,
-    templates: opt.Templates = None,
-    forbidden: opt.Forbidden = None,
-    states: opt.StatesOption = opt.States.seen,
-    constraints: opt.ConstraintsOption = None,
-    validation_sets: opt.ValidationSets = 3,
-    gamma: opt.Gamma = 0.01,
-    test: opt.TestFile = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    groups: own.GroupsOption = own.Groups.template,
+    weights: own.Weights,
+    held_to: HeldTo,
+    test: own.TestFile = None,
+    running: Running,
 ) -> None:
     """Learn a tagger, and its regularisation with it.
 
@@ -90,31 +64,19 @@ def tune(
     Example:
       structune tune train.txt --model chunker.structune --test test.txt --plot tuning.png
     """
-    from structune.tagging.commands.training import Request, run
+    from structune.tagging.commands.training import run
 
-    settings = {
-        "tuning": method.value,
-        "loss": loss.value,
-        "groups": groups.value,
-        "holdout": holdout,
-        "folds": folds,
-        "random_state": seed,
-        **_rules(forbidden, states),
-        **opt.held_to(constraints, validation_sets, gamma),
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    }
-    raise typer.Exit(run(Request(train, model, columns, templates, test, plot, report=report), settings))
+    settings = {"loss": loss.value, "groups": groups.value, **weights.parameters(), **held_to.parameters()}
+    settings |= tuning.parameters() | running.parameters(results)
+    raise typer.Exit(run(train, features, test, settings, results, tuning.plot))
 
 
+@spread
 def shard(
-    train: opt.TrainFile,
-    folder: opt.ShardFolder,
-    columns: opt.Columns = None,
-    templates: opt.Templates = None,
-    forbidden: opt.Forbidden = None,
-    states: opt.StatesOption = opt.States.seen,
-    folds: opt.ShardFolds = 5,
-    seed: opt.ShardSeed = 0,
+    train: own.TrainFile,
+    sharding: Sharding,
+    features: own.Features,
+    weights: own.Weights,
     quiet: opt.Quiet = False,
 ) -> None:
     """Encode a column file that is larger than memory as a folder that train and tune can read.
@@ -127,11 +89,9 @@ def shard(
       structune shard train.txt shards/
       structune tune shards/ --model chunker.structune
     """
-    from structune.cli.shard_data import Target
-    from structune.tagging.commands.sharding import Request, run
+    from structune.tagging.commands.sharding import run
 
-    target = Target(folder, folds, seed)
-    run(Request(train, columns, templates), target, _rules(forbidden, states), quiet)
+    run(train, features, weights.parameters(), sharding, quiet)
 
 
 def predict(
@@ -170,11 +130,11 @@ def predict(
     run(model, file, output, marginals, nbest)
 
 
+@spread
 def evaluate(
     model: opt.ModelArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Column file with labels.")],
-    report: opt.EvaluationReport = None,
-    json: opt.Json = False,
+    telling: Telling,
 ) -> None:
     """Compare predictions with the labels of a column file.
 
@@ -187,9 +147,4 @@ def evaluate(
     """
     from structune.tagging.commands.evaluation import run
 
-    run(model, file, json, report)
-
-
-def _rules(forbidden: opt.Scheme | None, states: opt.States) -> dict[str, Any]:
-    """Settings of `SequenceTagger` that train and tune share."""
-    return {"forbidden": forbidden and forbidden.value, "states": states.value}
+    run(model, file, telling)

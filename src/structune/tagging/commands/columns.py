@@ -10,6 +10,7 @@ from typing import Any
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
+from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.templates import TAG_TEMPLATES, WORD_TEMPLATES, extract, parse_templates
@@ -70,22 +71,20 @@ class Reader:
         return {"columns": list(self.columns), "templates": list(self.templates)}
 
 
-def open_training(path: Path, columns: str | None, templates: str | None) -> tuple[Reader, ConllData]:
+def open_training(path: Path, features: Features) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
-    names = _given_names(columns)
+    names = _given_names(features.columns)
     data = read_conll(path, names)
-    reader = _make_reader(path, names or _default_names(len(data.columns)), templates)
+    reader = _make_reader(path, names or _default_names(len(data.columns)), features.templates)
     return reader, reader.named(data)
 
 
-def open_blocks(
-    path: Path, columns: str | None, templates: str | None, n_lines: int
-) -> tuple[Reader, Iterator[ConllData]]:
+def open_blocks(path: Path, features: Features, n_lines: int) -> tuple[Reader, Iterator[ConllData]]:
     """The same, with the data block by block."""
-    names = _given_names(columns)
+    names = _given_names(features.columns)
     blocks = read_conll_blocks(path, names, n_lines=n_lines)
     first = next(blocks)
-    reader = _make_reader(path, names or _default_names(len(first.columns)), templates)
+    reader = _make_reader(path, names or _default_names(len(first.columns)), features.templates)
     return reader, map(reader.named, chain([first], blocks))
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
+from structune.cli.settings import Telling
 from structune.cli.tables import filled, new_table
 from structune.tagging.commands.columns import Reader, open_model
 from structune.tagging.conll import ConllData
@@ -55,12 +56,12 @@ class Evaluation:
         return tagging_sections(*self.sentences)
 
 
-def run(model_path: Path, file: Path, as_json: bool, report: Path | None) -> None:
+def run(model_path: Path, file: Path, telling: Telling) -> None:
     """Show how well a model labels a file."""
-    check_targets([], [], report)
-    check_apart([model_path, file], [report])
+    check_targets([], [], telling.report)
+    check_apart([model_path, file], [telling.report])
     model, reader = open_model(model_path)
-    tell(evaluate(model, reader, reader.read_labelled(file)), as_json, report)
+    tell(evaluate(model, reader, reader.read_labelled(file)), telling)
 
 
 def evaluate(model: SequenceTagger, reader: Reader, data: ConllData) -> Evaluation:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structune.cli.batches import Progress
+from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
 from structune.tagging.commands.columns import Reader, open_blocks
+from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll_blocks
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -17,21 +18,13 @@ from structune.tagging.tagger import SequenceTagger
 _LINES = 1 << 20  # that are in memory at a time
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to read, and how."""
-
-    train: Path
-    columns: str | None
-    templates: str | None
-
-
-def run(request: Request, target: Target, settings: Mapping[str, Any], quiet: bool) -> None:
+def run(path: Path, features: Features, settings: Mapping[str, Any], sharding: Sharding, quiet: bool) -> None:
     """Read the file twice, block by block: for its features and labels, and to encode it."""
+    target = Target(sharding)
     writer = target.writer()
-    reader, blocks = open_blocks(request.train, request.columns, request.templates, _LINES)
+    reader, blocks = open_blocks(path, features, _LINES)
     chain = _vocabulary(reader, _shown(blocks, quiet, "features"), settings)
-    again = read_conll_blocks(request.train, reader.columns, n_lines=_LINES)
+    again = read_conll_blocks(path, reader.columns, n_lines=_LINES)
     for data in _shown(again, quiet, "shards"):
         writer.add(chain.encode(reader.attributes(data), reader.labels(data)))
     tagger = SequenceTagger(**settings).with_structure(chain)

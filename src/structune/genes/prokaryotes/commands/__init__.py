@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 from structune.cli import options as opt
-from structune.genes.commands import options as gene_opt
+from structune.cli.settings import Results, Running, Sharding, Tuning, spread
+from structune.genes.commands import options as own
 
 
+@spread
 def train(
-    train: gene_opt.TrainFiles,
-    model: opt.ModelOption,
-    sequences: gene_opt.Sequences = None,
+    source: own.Source,
+    results: Results,
+    *,
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -25,7 +27,7 @@ def train(
         ),
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
-    code: gene_opt.Code = 11,
+    code: own.Code = 11,
     tree: Annotated[
         Path | None,
         typer.Option(
@@ -35,15 +37,8 @@ def train(
             show_default=False,
         ),
     ] = None,
-    test: gene_opt.TestFiles = None,
-    test_sequences: gene_opt.TestSequences = None,
-    report: opt.Report = None,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    test: own.Test,
+    running: Running,
 ) -> None:
     """Learn to find the genes of bacteria or archaea, with a regularisation that you give.
 
@@ -63,42 +58,28 @@ def train(
       structune train prokaryotic-genes genome.gbff.gz --model genes.structune
       structune train prokaryotic-genes E.coli.gb new=x.gb --tree tree.nwk --model tree.structune
     """
-    from structune.genes.commands.training import Request, run
+    from structune.genes.commands.training import run
+    from structune.genes.prokaryotes.commands.tasks import run_tree
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    fitting = opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet)
-    finder = ProkaryoticGeneFinder(penalty=penalty, loss=loss.value, code=code, **fitting)
-    request = Request(train, sequences, model, test, test_sequences, report=report)
-    if tree is None:
-        raise typer.Exit(run(request, finder))
-    from structune.genes.prokaryotes.commands.tasks import run_tree
-
-    raise typer.Exit(run_tree(request, tree, finder))
+    settings = {"penalty": penalty, "loss": loss.value, "code": code, **running.parameters(results)}
+    finder = ProkaryoticGeneFinder(**settings)
+    if tree is not None:
+        raise typer.Exit(run_tree(source, test, tree, finder, results))
+    raise typer.Exit(run(source, test, finder, results))
 
 
+@spread
 def tune(
-    train: gene_opt.TrainFiles,
-    model: opt.ModelOption,
-    sequences: gene_opt.Sequences = None,
-    method: opt.MethodOption = opt.Method.implicit,
+    source: own.Source,
+    results: Results,
+    tuning: Tuning,
+    *,
     loss: opt.TunedLoss = opt.Loss.log,
-    code: gene_opt.Code = 11,
-    groups: Annotated[
-        opt.KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
-    ] = opt.KindGroups.kind,
-    holdout: opt.Holdout = 0.2,
-    folds: opt.Folds = None,
-    test: gene_opt.TestFiles = None,
-    test_sequences: gene_opt.TestSequences = None,
-    plot: opt.TuningPlot = None,
-    report: opt.Report = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = -1,
-    executor: opt.ExecutorOption = None,
-    max_seconds: opt.MaxSeconds = None,
-    resume: opt.Resume = False,
-    verbose: opt.Verbose = False,
-    quiet: opt.Quiet = False,
+    code: own.Code = 11,
+    groups: own.GroupsOption = opt.KindGroups.kind,
+    test: own.Test,
+    running: Running,
 ) -> None:
     """Learn to find the genes of bacteria or archaea, and the regularisation with it.
 
@@ -111,31 +92,16 @@ def tune(
     Example:
       structune tune prokaryotic-genes genome.gbff.gz --model genes.structune --plot tuning.png
     """
-    from structune.genes.commands.training import Request, run
+    from structune.genes.commands.training import run
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    finder = ProkaryoticGeneFinder(
-        tuning=method.value,
-        loss=loss.value,
-        code=code,
-        groups=groups.value,
-        holdout=holdout,
-        folds=folds,
-        random_state=seed,
-        **opt.fitting(model, jobs, executor, max_seconds, resume, verbose, quiet),
-    )
-    raise typer.Exit(run(Request(train, sequences, model, test, test_sequences, plot, report=report), finder))
+    settings = {"loss": loss.value, "code": code, "groups": groups.value, **tuning.parameters()}
+    finder = ProkaryoticGeneFinder(**settings, **running.parameters(results))
+    raise typer.Exit(run(source, test, finder, results, tuning.plot))
 
 
-def shard(
-    train: gene_opt.TrainFiles,
-    folder: opt.ShardFolder,
-    sequences: gene_opt.Sequences = None,
-    code: gene_opt.Code = 11,
-    folds: opt.ShardFolds = 5,
-    seed: opt.ShardSeed = 0,
-    quiet: opt.Quiet = False,
-) -> None:
+@spread
+def shard(source: own.Source, sharding: Sharding, code: own.Code = 11, quiet: opt.Quiet = False) -> None:
     """Encode genomes that are larger than memory as a folder that train and tune can read.
 
     The files are read some sequences at a time. What lies in the folder is mapped into memory when it is
@@ -146,9 +112,7 @@ def shard(
       structune shard prokaryotic-genes *.gbff.gz shards/
       structune tune prokaryotic-genes shards/ --model genes.structune
     """
-    from structune.cli.shard_data import Target
     from structune.genes.commands.sharding import run
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    target = Target(folder, folds, seed)
-    run(train, sequences, ProkaryoticGeneFinder(code=code), target, quiet)
+    run(source, ProkaryoticGeneFinder(code=code), sharding, quiet)

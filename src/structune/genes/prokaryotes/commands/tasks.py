@@ -16,10 +16,12 @@ from rich.table import Table
 from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
 from structune.cli.learning import check_begun, save
 from structune.cli.reports import write_tables_page
+from structune.cli.settings import Results
 from structune.cli.tables import new_table, print_tables, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import paired
-from structune.genes.commands.training import Request, described
+from structune.genes.commands.options import Source, Test
+from structune.genes.commands.training import described
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
@@ -30,13 +32,15 @@ _MOST_NODES = 40
 _ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3))?(\.gz)?\Z", re.IGNORECASE)
 
 
-def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -> int:
+def run_tree(
+    source: Source, test: Test, tree_file: Path, finder: ProkaryoticGeneFinder, results: Results
+) -> int:
     """Fit every node of a tree, save, report; returns the exit code."""
-    if request.test or request.test_sequences:
+    if test.test or test.test_sequences:
         raise DataError("found --test with --tree, expected evaluate genes with --task after training")
-    check_targets([request.model], [], request.report)
+    check_targets([results.model], [], results.report)
     tree = _read_tree(tree_file)
-    genomes = _read_tasks(request, tree)
+    genomes = _read_tasks(source, tree)
     model = MultitaskEstimator(
         finder,
         tree,
@@ -54,9 +58,9 @@ def run_tree(request: Request, tree_file: Path, finder: ProkaryoticGeneFinder) -
         return INTERRUPTED
     seconds = time.perf_counter() - start
     check_begun(model.model_)
-    save(model, request.model)
+    save(model, results.model)
     data = f"{len(genomes)} tasks, {described(list(chain.from_iterable(genomes.values())))}"
-    _tell(model, [("data", data)], seconds, request)
+    _tell(model, [("data", data)], seconds, results)
     return 0
 
 
@@ -69,15 +73,15 @@ def _read_tree(path: Path) -> TaskTree:
         raise DataError(f"{path}: {error}") from error
 
 
-def _read_tasks(request: Request, tree: TaskTree) -> dict[str, list[AnnotatedSequence]]:
+def _read_tasks(source: Source, tree: TaskTree) -> dict[str, list[AnnotatedSequence]]:
     """The sequences of each task; those of several files in one list."""
-    files = [_named(given) for given in request.train]
+    files = [_named(given) for given in source.train]
     for task, path in files:
         if task not in tree.leaves:
             leaves = ", ".join(tree.leaves)
             raise DataError(f"{path}: found the task {task!r}, expected a leaf of the tree: {leaves}")
     found: dict[str, list[AnnotatedSequence]] = defaultdict(list)
-    both = paired([path for _, path in files], request.sequences)
+    both = paired([path for _, path in files], source.sequences)
     for (task, _), (path, fasta) in zip(files, both, strict=True):
         found[task] += read_genomes(path, fasta)
     for task, of in found.items():
@@ -95,7 +99,7 @@ def _named(given: Path) -> tuple[str, Path]:
 
 
 def _tell(
-    model: MultitaskEstimator, data: Iterable[tuple[str, str]], seconds: float, request: Request
+    model: MultitaskEstimator, data: Iterable[tuple[str, str]], seconds: float, results: Results
 ) -> None:
     """What the training was, and the priors of the nodes."""
     root = model.model_
@@ -104,12 +108,12 @@ def _tell(
         ("weights of a node", f"{root.coef_.size:,}"),
         ("passes over the data", f"{root.passes_:.1f}"),
         ("seconds", f"{seconds:.1f}"),
-        ("saved", str(request.model)),
+        ("saved", str(results.model)),
     ]
     record = record_table("Training", rows)
     print_tables(_nodes(model, _MOST_NODES), record)
-    if request.report is not None:
-        write_tables_page(request.report, {"Training": record, "Nodes of the tree": _nodes(model)})
+    if results.report is not None:
+        write_tables_page(results.report, {"Training": record, "Nodes of the tree": _nodes(model)})
 
 
 def _nodes(model: MultitaskEstimator, most: int | None = None) -> Table:
