@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -122,53 +121,8 @@ def evaluate(
     run(model, files, gamma, jobs, telling)
 
 
-def align(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
-        ),
-    ] = "-",
-    model: own.ModelOption = "pretrained",
-    which: Annotated[
-        own.Which,
-        typer.Option(
-            help="pairs: the first with the second, the third with the fourth, ... all: each with each."
-        ),
-    ] = own.Which.pairs,
-    method: Annotated[
-        own.Decoding,
-        typer.Option(
-            help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
-            "are that of the highest score for models without probabilities."
-        ),
-    ] = own.Decoding.mea,
-    gamma: own.Gamma = None,
-    band: own.Band = None,
-    format: Annotated[
-        own.Format,
-        typer.Option(
-            help="fasta, clustal: alignments one after the other. json: an object a line, with the "
-            "probability of each column's match."
-        ),
-    ] = own.Format.fasta,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write; standard output by default.", show_default=False
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
-            "of several pairs to FILE-NAME-NAME each.",
-            show_default=False,
-        ),
-    ] = None,
-    jobs: opt.Jobs = -1,
-    quiet: opt.Quiet = False,
-) -> None:
+@spread
+def align(request: own.Request) -> None:
     """Align proteins, two by two.
 
     Alignments come in the order of FILE, and as soon as they are known. What was aligned before Ctrl-C has
@@ -180,10 +134,6 @@ def align(
       structune align two.fa --model aligner.structune --format json --plot matches.png
       structune align proteins.fa --model BLOSUM62 --format clustal
     """
-    from structune.alignment.commands.aligning import Request, run
+    from structune.alignment.commands.aligning import run
 
-    target = "-" if output is None else str(output)
-    request = Request(
-        model, file, which.value, method.value, gamma, band, format.value, target, plot, jobs, quiet
-    )
     raise typer.Exit(run(request))

@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import typer
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.data import check_gamma, open_aligner
+from structune.alignment.commands.options import Request
 from structune.alignment.formats import ProteinAlignment, alignment_text, read_proteins
 from structune.alignment.structure.rows import parse_protein
 from structune.cli.batches import Progress, batches
@@ -29,49 +29,24 @@ Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to align, and how."""
-
-    model: str
-    source: str
-    which: str
-    method: str
-    gamma: float | None
-    band: int | None
-    format: str
-    output: str
-    plot: Path | None
-    n_jobs: int
-    quiet: bool
-
-    def check(self) -> None:
-        """Find before the work, not after it, what cannot be done."""
-        if self.gamma is not None and self.method != "mea":
-            raise DataError("found --gamma, expected it with --method mea only")
-        check_targets([], [self.plot])
-
-    def check_model(self, aligner: SequenceAligner) -> None:
-        """Refuse what needs probabilities of a model that has none."""
-        check_gamma(aligner, self.gamma)
-        if self.plot is not None and not aligner.has_probabilities:
-            raise CapabilityError(
-                f"{self.model}: found a model without probabilities, expected one that has them with --plot"
-            )
-
-
 def run(request: Request) -> int:
     """Align, and write as soon as it is known; returns the exit code."""
-    request.check()
-    aligner = open_aligner(request.model, request.n_jobs)
+    if request.gamma is not None and request.method != "mea":
+        raise DataError("found --gamma, expected it with --method mea only")
+    check_targets([], [request.plot])
+    aligner = open_aligner(request.model, request.jobs)
     if request.band is not None:
         aligner.set_params(band=request.band)
-    request.check_model(aligner)
+    check_gamma(aligner, request.gamma)
+    if request.plot is not None and not aligner.has_probabilities:
+        raise CapabilityError(
+            f"{request.model}: found a model without probabilities, expected one that has them with --plot"
+        )
     pairs, total = _pairs(request)
     path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
-            open_text(request.output) as out,
+            open_text("-" if request.output is None else str(request.output)) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
         ):
             for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
@@ -90,16 +65,16 @@ def run(request: Request) -> int:
 
 def _pairs(request: Request) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
-    source: Any = sys.stdin.buffer if request.source == "-" else Path(request.source)
+    source: Any = sys.stdin.buffer if request.file == "-" else Path(request.file)
     proteins = list(read_proteins(source).items())
     n = len(proteins)
     for name, sequence in proteins:
-        parse_protein(sequence, f"{request.source}, {name}")
+        parse_protein(sequence, f"{request.file}, {name}")
         if request.plot is not None and not sequence:
-            raise DataError(f"{request.source}, {name}: found no residues, expected some with --plot")
+            raise DataError(f"{request.file}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which == "pairs" and n % 2):
         expected = "an even number" if n >= 2 else "two at least"
-        raise DataError(f"{request.source}: found {n} sequences, expected {expected} (or --which all)")
+        raise DataError(f"{request.file}: found {n} sequences, expected {expected} (or --which all)")
     both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
     if request.which == "all":
         both, total = combinations(proteins, 2), n * (n - 1) // 2

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structune.cli.options import KindGroups
+from structune.cli.options import Jobs, KindGroups, Quiet
 
 
 class Loss(StrEnum):
@@ -133,3 +133,54 @@ class Space:
     def parameters(self) -> dict[str, Any]:
         """Of `SequenceAligner`."""
         return {"features": self.features.value, "band": self.band}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is aligned, how, and where alignments go."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
+        ),
+    ] = "-"
+    model: ModelOption = "pretrained"
+    which: Annotated[
+        Which,
+        typer.Option(
+            help="pairs: the first with the second, the third with the fourth, ... all: each with each."
+        ),
+    ] = Which.pairs
+    method: Annotated[
+        Decoding,
+        typer.Option(
+            help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
+            "are that of the highest score for models without probabilities."
+        ),
+    ] = Decoding.mea
+    gamma: Gamma = None
+    band: Band = None
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="fasta, clustal: alignments one after the other. json: an object a line, with the "
+            "probability of each column's match."
+        ),
+    ] = Format.fasta
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write; standard output by default.", show_default=False
+        ),
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
+            "of several pairs to FILE-NAME-NAME each.",
+            show_default=False,
+        ),
+    ] = None
+    jobs: Jobs = -1
+    quiet: Quiet = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -128,27 +127,8 @@ def evaluate(
     run(model, task, annotations, sequences, margin, jobs, telling)
 
 
-def genes(
-    file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")],
-    model: own.ModelOption,
-    task: own.Task = None,
-    adapt: own.Adapt = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write, compressed if named .gz; standard output by default.",
-            show_default=False,
-        ),
-    ] = None,
-    proteins: Annotated[
-        Path | None,
-        typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
-    ] = None,
-    jobs: opt.Jobs = -1,
-    quiet: opt.Quiet = False,
-) -> None:
+@spread
+def genes(request: own.Request) -> None:
     """Find the genes of DNA sequences.
 
     Soft-masked bases, in lower case, count as others do. The score of a gene is the mean probability of its
@@ -166,6 +146,6 @@ def genes(
       structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3
       structune genes new.fa --model pretrained --adapt 20 > genes.gff3
     """
-    from structune.genes.commands.finding import Request, run
+    from structune.genes.commands.finding import run
 
-    raise typer.Exit(run(Request(model, task, adapt, file, output, proteins, jobs, quiet)))
+    raise typer.Exit(run(request))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from structune.cli.checks import INTERRUPTED, check_apart, check_targets
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.commands.data import Finder, open_finder, predicted
+from structune.genes.commands.options import Request
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.writers import GFF3_HEAD, gff3_text, proteins_text
@@ -25,36 +25,14 @@ from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
 
 
-@dataclass(frozen=True)
-class Request:
-    """Where to find genes, and where to write them."""
-
-    model: str
-    task: str | None
-    adapt: int
-    source: str
-    output: Path | None
-    proteins: Path | None
-    n_jobs: int
-    quiet: bool
-
-    def check(self) -> None:
-        """Find before the work, not after it, what cannot be written."""
-        files = [self.output, self.proteins]
-        check_targets(files, [])
-        check_apart([self.source, self.model], files)
-        if self.proteins is not None and self.proteins == self.output:
-            raise DataError(f"{self.proteins}: expected another file than that of the genes")
-
-
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
-    request.check()
+    _check(request)
     held: list[AnnotatedSequence] = []  # only if a model is chosen or adapted by them
 
     def whole() -> list[AnnotatedSequence]:
         if not held:
-            held.extend(_sequences(request.source))
+            held.extend(_sequences(request.file))
         return held
 
     def nearest(model: MultitaskEstimator) -> str:
@@ -63,19 +41,28 @@ def run(request: Request) -> int:
         except CapabilityError as error:
             nodes = ", ".join(model.tree_.nodes)
             raise CapabilityError(f"{request.model}: {error}; or --task with one of: {nodes}") from None
-        typer.echo(f"structune: {request.source}: found {node!r} nearest", err=True)
+        typer.echo(f"structune: {request.file}: found {node!r} nearest", err=True)
         return node
 
     try:
-        finder = open_finder(request.model, request.n_jobs, request.task, nearest)
+        finder = open_finder(request.model, request.jobs, request.task, nearest)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
             finder = adapt(finder, whole(), request.adapt)  # type: ignore[arg-type] # refuses others
-        _write(request, finder, held or _sequences(request.source))
+        _write(request, finder, held or _sequences(request.file))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
     return 0
+
+
+def _check(request: Request) -> None:
+    """Find before the work, not after it, what cannot be written."""
+    files = [request.output, request.proteins]
+    check_targets(files, [])
+    check_apart([request.file, request.model], files)
+    if request.proteins is not None and request.proteins == request.output:
+        raise DataError(f"{request.proteins}: expected another file than that of the genes")
 
 
 def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> None:

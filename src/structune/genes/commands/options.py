@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structune.cli.options import KindGroups
+from structune.cli.options import Jobs, KindGroups, Quiet
 
 
 class FeatureSet(StrEnum):
@@ -155,3 +155,28 @@ class Space:
             "donors": tuple(donor for some in self.donors for donor in some.split(",")),
             "flank": self.flank,
         }
+
+
+@dataclass(frozen=True)
+class Request:
+    """Where genes are to be found, by which model, and where they go."""
+
+    file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")]
+    model: ModelOption
+    task: Task = None
+    adapt: Adapt = 0
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write, compressed if named .gz; standard output by default.",
+            show_default=False,
+        ),
+    ] = None
+    proteins: Annotated[
+        Path | None,
+        typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
+    ] = None
+    jobs: Jobs = -1
+    quiet: Quiet = False

@@ -141,90 +141,11 @@ def evaluate(
     run(model, files, gamma, curve, plot, jobs, quiet, telling)
 
 
+@spread
 def fold(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
-            "folder of these, or - for standard input.",
-            show_default=False,
-        ),
-    ] = "-",
-    model: Annotated[
-        str,
-        typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),
-    ] = "pretrained",
-    contrafold: Annotated[
-        Path | None,
-        typer.Option(
-            help="Parameter file of CONTRAfold or EternaFold to use instead of a model.", show_default=False
-        ),
-    ] = None,
-    method: Annotated[
-        own.Decoding,
-        typer.Option(
-            help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
-            "the pairs of a probability above --threshold."
-        ),
-    ] = own.Decoding.mea,
-    gamma: own.Gamma = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Instead, this many structures drawn with their probabilities.", show_default=False
-        ),
-    ] = None,
-    nbest: Annotated[
-        int | None,
-        typer.Option(min=1, help="Instead, this many most probable structures.", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0,
-    constraints: Annotated[
-        bool,
-        typer.Option(
-            "--constraints",
-            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
-            "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
-            "( and ) paired with each other.",
-        ),
-    ] = False,
-    format: Annotated[
-        own.Format,
-        typer.Option(
-            help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
-            "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
-            "pairs, separated by tabs."
-        ),
-    ] = own.Format.dbn,
-    min_probability: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
-    ] = 0.01,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write (compressed if it ends in .gz), or - for standard output, or a folder that "
-            "exists, for a file of each sequence.",
-        ),
-    ] = "-",
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
-            "FILE-NAME each.",
-            show_default=False,
-        ),
-    ] = None,
-    dot_plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
-    ] = None,
+    reading: own.Reading,
+    wanted: own.Wanted,
+    writing: own.Writing,
     jobs: opt.Jobs = -1,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -243,29 +164,6 @@ def fold(
       structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png
       structune fold probed.fa --constraints --nbest 5
     """
-    from structune.rna.commands.decoding import Recipe
-    from structune.rna.commands.folding import Request, run
+    from structune.rna.commands.folding import run
 
-    recipe = Recipe(
-        method=method.value,
-        gamma=gamma,
-        threshold=threshold,
-        n_samples=samples,
-        n_best=nbest,
-        seed=seed,
-        with_pairs=format.value in ("json", "pairs") or plot is not None or dot_plot is not None,
-        with_structures=format.value != "pairs" or plot is not None or dot_plot is not None,
-        with_log_partition=format.value == "json",
-    )
-    request = Request(
-        source=file,
-        with_constraints=constraints,
-        model=model,
-        contrafold=contrafold,
-        output=output,
-        format=format.value,
-        min_probability=min_probability,
-        plot=plot,
-        dot_plot=dot_plot,
-    )
-    raise typer.Exit(run(request, recipe, jobs, quiet))
+    raise typer.Exit(run(reading, wanted, writing, jobs, quiet))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from structune.errors import DataError
+from structune.rna.commands.options import Wanted
 
 if TYPE_CHECKING:
     from structune.rna.commands.data import Example
@@ -57,43 +57,12 @@ class Folded:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is wanted."""
+    """What is wanted of each sequence."""
 
-    method: str = "mea"
-    gamma: float | None = None
-    threshold: float | None = None
-    n_samples: int | None = None
-    n_best: int | None = None
-    seed: int = 0
+    wanted: Wanted
     with_structures: bool = True
     with_pairs: bool = False
     with_log_partition: bool = False
-
-    @property
-    def has_many(self) -> bool:
-        """Whether a sequence has several structures."""
-        return self.n_samples is not None or self.n_best is not None
-
-    @property
-    def asked_of_probabilities(self) -> list[str]:
-        """Options that a model without probabilities cannot follow."""
-        asked = {
-            "--samples": self.n_samples is not None,
-            "--nbest": self.n_best is not None,
-            "--method centroid": self.method == "centroid",
-            "--gamma": self.gamma is not None,
-        }
-        return [option for option, is_asked in asked.items() if is_asked]
-
-    def check(self) -> None:
-        """Refuse options that do not go together."""
-        if self.n_samples is not None and self.n_best is not None:
-            raise DataError("found --samples and --nbest, expected at most one of them")
-        method = "" if self.has_many else self.method
-        if self.gamma is not None and method != "mea":
-            raise DataError("found --gamma, expected it with --method mea only")
-        if self.threshold is not None and method != "centroid":
-            raise DataError("found --threshold, expected it with --method centroid only")
 
     def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
         """Do it."""
@@ -112,22 +81,23 @@ class Recipe:
     def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[list[Choice]]:
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        if self.n_samples is not None:
-            return [self._samples(folder, example, self.n_samples) for example in batch]
-        if self.n_best is not None:
-            return [_ranked(found) for found in folder.predict_nbest(sequences, self.n_best, constraints)]
-        if self.method == "viterbi":
+        wanted = self.wanted
+        if wanted.samples is not None:
+            return [self._samples(folder, example, wanted.samples) for example in batch]
+        if wanted.nbest is not None:
+            return [_ranked(found) for found in folder.predict_nbest(sequences, wanted.nbest, constraints)]
+        if wanted.method == "viterbi":
             return _single(folder.predict_viterbi(sequences, constraints))
-        if self.method == "centroid":
-            threshold = 0.5 if self.threshold is None else self.threshold
+        if wanted.method == "centroid":
+            threshold = 0.5 if wanted.threshold is None else wanted.threshold
             return _single(folder.predict_centroid(sequences, threshold, constraints))
-        return _single(folder.predict(sequences, self.gamma, constraints))
+        return _single(folder.predict(sequences, wanted.gamma, constraints))
 
     def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
         """Drawn by the number of the example, whatever the batch that it is in."""
         import numpy as np
 
-        generator = np.random.default_rng([self.seed, example.index])
+        generator = np.random.default_rng([self.wanted.seed, example.index])
         (found,) = folder.sample([example.record.sequence], n, generator, [example.constraints])
         return [Choice(structure, "sample", number) for number, structure in enumerate(found, 1)]
 

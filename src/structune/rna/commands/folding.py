@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,67 +19,109 @@ from structune.errors import CapabilityError, DataError
 from structune.rna.commands.batches import in_order
 from structune.rna.commands.data import open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
+from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to read, and where and how to write."""
+def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> int:
+    """Fold what is read; returns the exit code."""
+    _check(reading, wanted, writing)
+    try:
+        _run(reading, wanted, writing, n_jobs, quiet)
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
 
-    source: str
-    with_constraints: bool
-    model: str
-    contrafold: Path | None
-    output: str
-    format: str
-    min_probability: float
-    plot: Path | None
-    dot_plot: Path | None
 
-    @property
-    def to_folder(self) -> bool:
-        return self.output != "-" and os.path.isdir(self.output)
+def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
+    folder = open_folder(reading.model, reading.contrafold)
+    recipe = _recipe(folder, reading, wanted, writing)
+    if reading.file == "-" and not quiet and sys.stdin.isatty():
+        typer.echo("structune: reading FASTA from standard input", err=True)
+    source = UntilError(read_sequences(reading.file, reading.constraints))
+    first = list(islice(source, 2))
+    if not first:
+        source.check()
+    several = len(first) > 1
+    if several and writing.format == "bpseq" and not _is_folder(writing.output):
+        raise DataError(
+            f"{reading.file}: found several sequences, expected one: a BPSEQ file holds one structure "
+            "(--output FOLDER writes a file of each)"
+        )
+    drawings = _Drawings(writing, several)
+    results = in_order(chain(first, source), lambda batch: recipe.fold(folder, batch), n_jobs)
+    shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
+    with (
+        open_output(writing.output, writing.format) as output,
+        closing(results),
+        Progress(shown) as progress,
+    ):
+        for batch in results:
+            for folded in batch:
+                output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
+                drawings.draw(folded)
+            output.flush()
+            progress.advance(len(batch))
+    source.check()
 
-    def check(self, recipe: Recipe) -> None:
-        """Find before the work, not after it, what cannot be done."""
-        recipe.check()
-        if recipe.has_many and self.format in ("bpseq", "pairs"):
-            raise DataError(f"found --format {self.format}, expected another with --samples or --nbest")
-        check_targets([], [self.plot, self.dot_plot])
-        if "-" not in (self.source, self.output):
-            check_apart([self.source], [Path(self.output)])
 
-    def check_model(self, folder: RNAFolder, recipe: Recipe) -> Recipe:
-        """What a model can do of a recipe: json and drawings may be without probabilities."""
-        if folder.has_probabilities:
-            return recipe
-        shown = {"--format pairs": self.format == "pairs", "--dot-plot": self.dot_plot is not None}
-        asked = [*recipe.asked_of_probabilities, *filter(shown.get, shown)]
-        if asked:
-            raise CapabilityError(
-                f"{self.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
-                f"expected one that has them with {asked[0]}"
-            )
-        return replace(recipe, with_pairs=False, with_log_partition=False)
+def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
+    """Find before the work, not after it, what cannot be done."""
+    if wanted.samples is not None and wanted.nbest is not None:
+        raise DataError("found --samples and --nbest, expected at most one of them")
+    method = "" if wanted.has_many else wanted.method
+    if wanted.gamma is not None and method != "mea":
+        raise DataError("found --gamma, expected it with --method mea only")
+    if wanted.threshold is not None and method != "centroid":
+        raise DataError("found --threshold, expected it with --method centroid only")
+    if wanted.has_many and writing.format in ("bpseq", "pairs"):
+        raise DataError(f"found --format {writing.format}, expected another with --samples or --nbest")
+    check_targets([], [writing.plot, writing.dot_plot])
+    if "-" not in (reading.file, writing.output):
+        check_apart([reading.file], [Path(writing.output)])
 
-    def check_number(self, several: bool) -> None:
-        """Refuse several structures where one can be written."""
-        if several and self.format == "bpseq" and not self.to_folder:
-            raise DataError(
-                f"{self.source}: found several sequences, expected one: a BPSEQ file holds one structure "
-                "(--output FOLDER writes a file of each)"
-            )
+
+def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:
+    """What the model is to give; json and drawings may be without probabilities."""
+    is_drawn = writing.plot is not None or writing.dot_plot is not None
+    recipe = Recipe(
+        wanted,
+        with_structures=writing.format != "pairs" or is_drawn,
+        with_pairs=writing.format in ("json", "pairs") or is_drawn,
+        with_log_partition=writing.format == "json",
+    )
+    if folder.has_probabilities:
+        return recipe
+    asked = {
+        "--samples": wanted.samples is not None,
+        "--nbest": wanted.nbest is not None,
+        "--method centroid": wanted.method == "centroid",
+        "--gamma": wanted.gamma is not None,
+        "--format pairs": writing.format == "pairs",
+        "--dot-plot": writing.dot_plot is not None,
+    }
+    for option in filter(asked.get, asked):
+        raise CapabilityError(
+            f"{reading.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
+            f"expected one that has them with {option}"
+        )
+    return replace(recipe, with_pairs=False, with_log_partition=False)
+
+
+def _is_folder(output: str) -> bool:
+    return output != "-" and os.path.isdir(output)
 
 
 class _Drawings:
     """Drawings of sequences; of several sequences, their names are in those of the files."""
 
-    def __init__(self, request: Request, several: bool) -> None:
-        self._plot = drawing_paths(request.plot, several)
-        self._dot_plot = drawing_paths(request.dot_plot, several)
+    def __init__(self, writing: Writing, several: bool) -> None:
+        self._plot = drawing_paths(writing.plot, several)
+        self._dot_plot = drawing_paths(writing.dot_plot, several)
 
     def draw(self, folded: Folded) -> None:
         if self._plot is None and self._dot_plot is None:
@@ -95,42 +137,3 @@ class _Drawings:
             assert folded.pairs is not None
             path = self._dot_plot(record.name)
             plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)
-
-
-def run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> int:
-    """Fold what is read; returns the exit code."""
-    request.check(recipe)
-    try:
-        _run(request, recipe, n_jobs, quiet)
-    except KeyboardInterrupt:
-        typer.echo("structune: interrupted", err=True)
-        return INTERRUPTED
-    return 0
-
-
-def _run(request: Request, recipe: Recipe, n_jobs: int, quiet: bool) -> None:
-    folder = open_folder(request.model, request.contrafold)
-    recipe = request.check_model(folder, recipe)
-    if request.source == "-" and not quiet and sys.stdin.isatty():
-        typer.echo("structune: reading FASTA from standard input", err=True)
-    source = UntilError(read_sequences(request.source, request.with_constraints))
-    first = list(islice(source, 2))
-    if not first:
-        source.check()
-    several = len(first) > 1
-    request.check_number(several)
-    drawings = _Drawings(request, several)
-    results = in_order(chain(first, source), lambda batch: recipe.fold(folder, batch), n_jobs)
-    shown = not quiet and not (request.output == "-" and sys.stdout.isatty())
-    with (
-        open_output(request.output, request.format) as output,
-        closing(results),
-        Progress(shown) as progress,
-    ):
-        for batch in results:
-            for folded in batch:
-                output.write(folded.record.name, as_text(folded, request.format, request.min_probability))
-                drawings.draw(folded)
-            output.flush()
-            progress.advance(len(batch))
-    source.check()

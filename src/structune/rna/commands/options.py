@@ -127,3 +127,109 @@ class Space:
             "min_hairpin": self.min_hairpin,
             "noncanonical": self.noncanonical,
         }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is folded, and by which model."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
+            "folder of these, or - for standard input.",
+            show_default=False,
+        ),
+    ] = "-"
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),
+    ] = "pretrained"
+    contrafold: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parameter file of CONTRAfold or EternaFold to use instead of a model.", show_default=False
+        ),
+    ] = None
+    constraints: Annotated[
+        bool,
+        typer.Option(
+            "--constraints",
+            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
+            "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
+            "( and ) paired with each other.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which structures."""
+
+    method: Annotated[
+        Decoding,
+        typer.Option(
+            help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
+            "the pairs of a probability above --threshold."
+        ),
+    ] = Decoding.mea
+    gamma: Gamma = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Instead, this many structures drawn with their probabilities.", show_default=False
+        ),
+    ] = None
+    nbest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Instead, this many most probable structures.", show_default=False),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
+
+    @property
+    def has_many(self) -> bool:
+        """Whether a sequence has several structures."""
+        return self.samples is not None or self.nbest is not None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where structures go, and as what."""
+
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
+            "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
+            "pairs, separated by tabs."
+        ),
+    ] = Format.dbn
+    min_probability: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
+    ] = 0.01
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write (compressed if it ends in .gz), or - for standard output, or a folder that "
+            "exists, for a file of each sequence.",
+        ),
+    ] = "-"
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
+            "FILE-NAME each.",
+            show_default=False,
+        ),
+    ] = None
+    dot_plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
+    ] = None
