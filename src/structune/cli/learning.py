@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
@@ -17,9 +17,6 @@ from structune.errors import StructuneError
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import StructuredEstimator
 from structune.running.monitor import STOPPED
-
-if TYPE_CHECKING:
-    from structune.trees.multitask import MultitaskEstimator
 
 
 @dataclass(frozen=True)
@@ -79,9 +76,7 @@ def check_begun(model: StructuredEstimator) -> None:
         raise StructuneError("stopped before there was anything to save")
 
 
-def save(
-    model: StructuredEstimator | MultitaskEstimator, path: Path, extra: Mapping[str, Any] | None = None
-) -> None:
+def save(model: Any, path: Path, extra: Mapping[str, Any] | None = None) -> None:
     """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
     more = {} if extra is None else {"extra": extra}
     try:

@@ -3,8 +3,8 @@
 Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression), which learn one penalty for
 each group of features.
 
-- ``classifier``, ``regressor``: the estimators; ``feature_estimator``: what they share, and rankings with
-  them
+- ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
+  what rankings share with them
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository
 """

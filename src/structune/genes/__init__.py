@@ -6,7 +6,7 @@ and `adapt` for genomes that nobody annotated. On the command line begin with ``
 
 - ``formats/``: GenBank, GFF3, DNA; records of genes, checks and writers
 - ``metrics``: genes found; ``plots``: tracks of genes; ``report``: pages
-- ``examples``, ``inputs``, ``nucleotides``: what both models do with sequences
+- ``examples``, ``inputs``, ``nucleotides``, ``kernels/``: what both models do with sequences
 - ``data``: genomes with known genes; ``commands/``: the command line
 """
 

@@ -20,8 +20,8 @@ from structune.kinds import kind_of
 from structune.learning.defaults import TOLERANCE
 from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import Parameters, parameters
-from structune.running.executors import Executor, make_executor
+from structune.learning.parameters import FitsOnExecutor, parameters
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
@@ -44,40 +44,6 @@ class Learner(Protocol):
         self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
     ) -> TuningResult:
         """As `StructuredEstimator._learn`, with the groups of weights."""
-
-
-@parameters
-class FitsOnExecutor(Parameters):
-    """An estimator whose `fit` can work on a cluster, and go on where it was stopped.
-
-    Parameters
-    ----------
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
-    """
-
-    n_jobs: int | None = -1
-    executor: Any = None
-    checkpoint: Any = None
-
-    def __sklearn_clone__(self) -> Self:
-        """Clones share the executor: a connection to a cluster cannot be copied."""
-        shared, self.executor = self.executor, None
-        try:
-            other = super().__sklearn_clone__()
-        finally:
-            self.executor = shared
-        other.executor = shared
-        return other
-
-    def _executor(self) -> Executor:
-        return make_executor(self.n_jobs, self.executor)
 
 
 @parameters

@@ -10,9 +10,9 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.shards import ShardFolder
-from structune.learning.estimator import FitsOnExecutor, StructuredEstimator
+from structune.learning.estimator import StructuredEstimator
 from structune.learning.losses import Loss
-from structune.learning.parameters import Parameters
+from structune.learning.parameters import FitsOnExecutor, Parameters
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
+from structune.running.executors import Executor, make_executor
 
 T = TypeVar("T")
 _HEADING = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
@@ -143,3 +144,40 @@ def _entries(doc: str, title: str) -> dict[tuple[str, ...], str]:
 def _sections(doc: str) -> dict[str, str]:
     _, *parts = _HEADING.split(doc)
     return {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+# --- of fits ----------------------------------------------------------------------------------------------
+
+
+@parameters
+class FitsOnExecutor(Parameters):
+    """An estimator whose `fit` can work on a cluster, and go on where it was stopped.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads; -1 takes all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
+        by its client or as "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
+        from it; when the work is done it is removed.
+    """
+
+    n_jobs: int | None = -1
+    executor: Any = None
+    checkpoint: Any = None
+
+    def __sklearn_clone__(self) -> Self:
+        """Clones share the executor: a connection to a cluster cannot be copied."""
+        shared, self.executor = self.executor, None
+        try:
+            other = super().__sklearn_clone__()
+        finally:
+            self.executor = shared
+        other.executor = shared
+        return other
+
+    def _executor(self) -> Executor:
+        return make_executor(self.n_jobs, self.executor)

@@ -4,7 +4,7 @@ Nested pairs of bases, scored by CONTRAfold's features or more, with exact sums 
 with ``RNAFolder.pretrained().predict(sequences)``, or `RNAFolder` to learn one of your own; on the command
 line with ``structune fold``.
 
-- ``folder``: the estimator; ``folder_space``: which training structures it can learn from
+- ``folder``: the estimator; ``inputs``: what it is given; ``folder_space``: what of it can be learned from
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, parameters of CONTRAfold
 - ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages

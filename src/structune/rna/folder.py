@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
-from itertools import pairwise
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -18,13 +15,20 @@ from structune.learning.estimator_file import Arrays, entries, pack_names, unpac
 from structune.learning.parameters import parameters
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
+from structune.rna.inputs import (
+    check_at_least_one,
+    checked_gammas,
+    checked_strings,
+    chosen_groups,
+    dot_bracket_rows,
+    dot_brackets,
+)
 from structune.rna.metrics import base_pair_scores
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
-from structune.structure import FloatArray, IntArray, check_weights
+from structune.structure import FloatArray, check_weights
 
 
 @parameters
@@ -108,7 +112,7 @@ class RNAFolder(StructuredEstimator):
             Some structures were left out or lost pairs, see `outside`.
         """
         rna, loss = self._rna(), self._make_loss()
-        sequences, structures = _strings(X, "sequence"), _strings(y, "structure")
+        sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
@@ -117,7 +121,7 @@ class RNAFolder(StructuredEstimator):
         examples.report()
         kept = examples.kept
         shard = rna.encode([sequences[s] for s in kept], examples.structures, weights[kept])
-        self._learn(rna, loss, shard, self._start(rna), _chosen(groups, kept, len(sequences)))
+        self._learn(rna, loss, shard, self._start(rna), chosen_groups(groups, kept, len(sequences)))
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
 
@@ -158,11 +162,11 @@ class RNAFolder(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard, gammas = self._encode(X, constraints), _checked_gammas(gammas)
+        shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
             found = self.rna_.best_mea(self.coef_, part, gammas)
-            return list(zip(*(_dot_brackets(partners, part.offsets) for partners in found), strict=True))
+            return list(zip(*(dot_brackets(partners, part.offsets) for partners in found), strict=True))
 
         rows = self._each(shard, fold)
         return [[row[k] for row in rows] for k in range(len(gammas))]
@@ -171,7 +175,7 @@ class RNAFolder(StructuredEstimator):
         """The most probable structure of each sequence."""
 
         def fold(part: RNAShard) -> list[str]:
-            return _dot_brackets(self.rna_.best(self.coef_, part)[0], part.offsets)
+            return dot_brackets(self.rna_.best(self.coef_, part)[0], part.offsets)
 
         return self._each(self._encode(X, constraints), fold)
 
@@ -190,7 +194,7 @@ class RNAFolder(StructuredEstimator):
             raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
 
         def fold(part: RNAShard) -> list[str]:
-            return _dot_brackets(self.rna_.best_centroid(self.coef_, part, threshold), part.offsets)
+            return dot_brackets(self.rna_.best_centroid(self.coef_, part, threshold), part.offsets)
 
         return self._each(self._encode(X, constraints), fold)
 
@@ -203,12 +207,12 @@ class RNAFolder(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        _check_at_least_one(n)
+        check_at_least_one(n)
 
         def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
             log_z = self.rna_.log_partition(self.coef_, part)
             return [
-                list(zip(_rows(partners), np.exp(scores - z).tolist(), strict=True))
+                list(zip(dot_bracket_rows(partners), np.exp(scores - z).tolist(), strict=True))
                 for (partners, scores), z in zip(self.rna_.n_best(self.coef_, part, n), log_z, strict=True)
             ]
 
@@ -231,12 +235,12 @@ class RNAFolder(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        _check_at_least_one(n)
+        check_at_least_one(n)
         shard = self._encode(X, constraints)
         generators = np.random.default_rng(random_state).spawn(len(shard))
 
         def draw(s: int) -> list[str]:
-            return _rows(self.rna_.sample(self.coef_, shard.take([s]), n, generators[s]))
+            return dot_bracket_rows(self.rna_.sample(self.coef_, shard.take([s]), n, generators[s]))
 
         return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
 
@@ -275,9 +279,9 @@ class RNAFolder(StructuredEstimator):
         """
         self._require_probabilities()
         self._check_fitted()
-        rna, w, sequences = self.rna_, self.coef_, _strings(X, "sequence")
+        rna, w, sequences = self.rna_, self.coef_, checked_strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence
-        examples = fit_into_space(rna, sequences, _strings(y, "structure"), "skip")
+        examples = fit_into_space(rna, sequences, checked_strings(y, "structure"), "skip")
         shard = rna.encode([sequences[s] for s in examples.kept], examples.structures)
 
         def loss(part: RNAShard) -> FloatArray:
@@ -296,14 +300,14 @@ class RNAFolder(StructuredEstimator):
         y : list of str
             Structures in dot-bracket notation; pseudoknots count, though none is ever predicted.
         """
-        return float(base_pair_scores(_strings(y, "structure"), self.predict(X)).pooled.f1)
+        return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         self._check_fitted()
         if isinstance(constraints, str | Constraints):
             raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
         given = None if constraints is None else list(constraints)
-        return self.rna_.encode(_strings(X, "sequence"), constraints=given)
+        return self.rna_.encode(checked_strings(X, "sequence"), constraints=given)
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -372,47 +376,3 @@ class RNAFolder(StructuredEstimator):
         folder.coef_ = rna.weights_from(dict(named))
         folder.rna_, folder.skipped_ = rna, [(int(s), str(reason)) for s, reason in header["skipped"]]
         return folder
-
-
-def _strings(X: Any, what: str) -> list[str]:
-    if isinstance(X, str):
-        raise DataError(f"found one string, expected a list of {what}s")
-    strings = list(X)
-    for s, string in enumerate(strings):
-        if not isinstance(string, str):
-            raise DataError(f"{what} {s}: found {string!r}, expected a string")
-    return strings
-
-
-def _chosen(groups: Any, kept: list[int], n: int) -> Any:
-    """Of the examples' groups, those of the examples that are kept."""
-    if groups is None:
-        return None
-    array = np.asarray(groups)
-    if array.shape != (n,):
-        raise DataError(f"found groups of shape {array.shape}, expected ({n},)")
-    return array[kept]
-
-
-def _check_at_least_one(n: int) -> None:
-    if n < 1:
-        raise DataError(f"n={n}: expected at least 1")
-
-
-def _checked_gammas(gammas: Iterable[float]) -> list[float]:
-    found = list(gammas)
-    for gamma in found:
-        if not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
-            raise DataError(f"gamma={gamma!r}: expected a finite number >= 0")
-    return found
-
-
-def _dot_brackets(partners: IntArray, offsets: IntArray) -> list[str]:
-    """Structures in dot-bracket notation, from the partners of all bases."""
-    return [dot_bracket(partners[a:b]) for a, b in pairwise(offsets.tolist())]
-
-
-def _rows(partners: IntArray) -> list[str]:
-    """Structures of one sequence in dot-bracket notation, from one row of partners each."""
-    k, n = partners.shape
-    return _dot_brackets(partners.reshape(-1), n * np.arange(k + 1))

@@ -17,11 +17,11 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import save_model, unpack_model
 from structune.kinds import kind_of
-from structune.learning.estimator import FitsOnExecutor, StructuredEstimator
+from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
 from structune.learning.fitting import begin_checkpoint
 from structune.learning.losses import Loss
-from structune.learning.parameters import parameters
+from structune.learning.parameters import FitsOnExecutor, parameters
 from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner

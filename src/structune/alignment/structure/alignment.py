@@ -20,6 +20,7 @@ from structune.alignment.structure.pair import Forced, Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein
 from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.structure.space import check_cells, check_overhangs, check_rising
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (
@@ -173,15 +174,15 @@ class Alignment(Structure):
         lengths = shard.lengths[:, 1].tolist()
         for p, ((a, b), m) in enumerate(zip(pairwise(shard.starts.tolist()), lengths, strict=True)):
             alignment = AlignedPair(shard.partners[a:b], shard.scored[a:b], bool(shard.whole[p]))
-            _check_rising(alignment, m, p)
+            check_rising(alignment, m, p)
             self._check_space(alignment, m, p)
 
     def _check_space(self, alignment: AlignedPair, m: int, p: int) -> None:
         """Refuse an alignment with the m residues of y that the structure does not have."""
         if self.feature_set.overhangs == "one":
-            _check_overhangs(alignment, m, p)
+            check_overhangs(alignment, m, p)
         if self.band is not None:
-            _check_cells(alignment, m, self.band, p)
+            check_cells(alignment, m, self.band, p)
 
     def _distinct(
         self, pairs: list[tuple[Protein, Protein]]
@@ -382,38 +383,6 @@ def _checked_band(band: int | None) -> int | None:
     if band is not None and (not isinstance(band, Integral) or band < 1):
         raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
     return None if band is None else min(int(band), _WIDEST)
-
-
-def _check_rising(alignment: AlignedPair, m: int, p: int) -> None:
-    """That matches are of residues that there are, in the order of both sequences."""
-    partner, scored = alignment.partner, alignment.scored
-    matched = partner[partner >= 0]
-    if np.any(np.diff(matched) <= 0) or np.any(matched >= m) or np.any(partner[scored] < 0):
-        raise DataError(f"pair {p}: found matches that are not those of an alignment with {m} residues")
-
-
-def _check_cells(alignment: AlignedPair, m: int, band: int, p: int) -> None:
-    """That what is known of the path of an alignment stays in the band."""
-    n = alignment.partner.size
-    i = np.flatnonzero(alignment.partner >= 0 if alignment.whole else alignment.scored)
-    j = alignment.partner[i]
-    rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
-    if alignment.whole:  # corners between two matches, too
-        rows, columns = np.concatenate((rows, i[1:])), np.concatenate((columns, j[:-1] + 1))
-    off = np.abs(columns * n - rows * m).max(initial=0) / max(1, n, m)
-    if off > band:
-        raise DataError(
-            f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"
-        )
-
-
-def _check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:
-    i = np.flatnonzero(alignment.partner >= 0)
-    if not (alignment.whole and i.size):
-        return
-    first, last = alignment.partner[i[0]], alignment.partner[i[-1]]
-    if (i[0] and first) or (i[-1] < alignment.partner.size - 1 and last < m - 1):
-        raise DataError(f"pair {p}: found residues of both beyond an end of the matches, expected of one")
 
 
 def _known(shard: AlignmentShard, p: int) -> Forced:

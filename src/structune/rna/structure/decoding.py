@@ -12,6 +12,7 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
+from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.kernels.viterbi import viterbi
 from structune.rna.structure.inference import (
     LogInference,
@@ -153,3 +154,12 @@ def _best_sum(pairs: Any, unpaired: FloatArray) -> IntArray:
     rna_mea.accuracies(pairs, unpaired, all_lanes(float), scratch, table)
     rna_mea.trace(pairs, unpaired, table, np.empty((n + 1, 2), np.int64), partner)
     return partner
+
+
+def add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatArray:
+    """Triangular scores of pairs with those of one structure raised."""
+    n = partner.size
+    out = scores.copy() if scores.size else np.zeros(n * (n + 1) // 2)
+    for i in np.flatnonzero(partner > np.arange(n)):
+        out[place_of_row(i, n) + partner[i]] += bonus
+    return out

@@ -11,9 +11,14 @@ import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.rna.kernels.loops import loop_cells
-from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.structure.constraints import FORCED, Constraints, as_constraints
-from structune.rna.structure.decoding import Viterbi, centroid_structure, mea_structure, samples
+from structune.rna.structure.decoding import (
+    Viterbi,
+    add_to_pairs,
+    centroid_structure,
+    mea_structure,
+    samples,
+)
 from structune.rna.structure.features import (
     CANONICAL,
     LETTERS,
@@ -33,7 +38,14 @@ from structune.rna.structure.inference import (
 )
 from structune.rna.structure.potentials import Potentials, Scores, with_ends
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import Offence, check_nested, offences, parse_sequence, parse_structure
+from structune.rna.structure.space import (
+    Offence,
+    check_nested,
+    checked_hairpin,
+    offences,
+    parse_sequence,
+    parse_structure,
+)
 from structune.structure import (
     Array,
     FloatArray,
@@ -49,7 +61,6 @@ from structune.structure import (
 )
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
-_MOST_HAIRPIN = 1 << 20  # kernels add it to positions, and do not look for overflows
 Inference = ScaledInference | LogInference
 
 
@@ -75,7 +86,7 @@ class RNA(Structure):
     def __init__(
         self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"
     ) -> None:
-        self.min_hairpin, self.noncanonical = _checked_hairpin(min_hairpin), bool(noncanonical)
+        self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
         self.feature_set = features
         self._names, self._matrix = feature_set(features).names, feature_set(features).matrix
         self._allowed = np.full((4, 4), noncanonical)
@@ -304,7 +315,7 @@ class RNA(Structure):
             if cost is not None and np.any(self._structures(shard, None)[a:b] >= 0):
                 # the cost of a structure is what its true pairs save of the cost of having none
                 truth, most[s] = shard.partners[a:b], cost[s]
-                extra = _add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
+                extra = add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
             _check_forced(shard, s, viterbi.score)
             partners[a:b], values[s] = viterbi.best(), viterbi.score
@@ -386,18 +397,3 @@ def _offsets(parts: Sequence[Array]) -> IntArray:
 def _check_forced(shard: RNAShard, s: int, value: float) -> None:
     if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
         raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
-
-
-def _add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatArray:
-    """Triangular scores of pairs with those of one structure raised."""
-    n = partner.size
-    out = scores.copy() if scores.size else np.zeros(n * (n + 1) // 2)
-    for i in np.flatnonzero(partner > np.arange(n)):
-        out[place_of_row(i, n) + partner[i]] += bonus
-    return out
-
-
-def _checked_hairpin(n: Any) -> int:
-    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_HAIRPIN):
-        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_HAIRPIN}")
-    return int(n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from structune.errors import DataError
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
 from structune.structure import Array, IntArray
 
+_MOST_HAIRPIN = 1 << 20  # kernels add it to positions, and do not look for overflows
 _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
 _CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
@@ -122,3 +123,10 @@ def offences(letters: Array, partner: IntArray, allowed: Array, min_hairpin: int
             reason = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
             found.append(Offence(i, j, reason, in_long_loop=True))
     return found
+
+
+def checked_hairpin(n: Any) -> int:
+    """The fewest unpaired bases of a hairpin, as a number that kernels can add to positions."""
+    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_HAIRPIN):
+        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_HAIRPIN}")
+    return int(n)
