@@ -482,7 +482,7 @@ def missing_abilities_are_refused(problem):
     }
     for ability, question in questions.items():
         if ability not in structure.capabilities:
-            with pytest.raises(CapabilityError, match=structure.kind):
+            with pytest.raises(CapabilityError, match=structure.name):
                 question()
             with pytest.raises(CapabilityError, match=f"solver needs '{ability}'"):
                 structure.require(frozenset({ability}), "solver")

@@ -148,7 +148,7 @@ class Structure(ABC):
     """
 
     capabilities: frozenset[str]
-    kind: str
+    name: str  # by which errors call it
     decoding_is_costly = False  # beside scores of outputs seen before: solvers then keep those
 
     @property
@@ -279,11 +279,11 @@ class Structure(ABC):
         """Raise `CapabilityError` if an ability in `needs` is missing."""
         for need in sorted(needs - self.capabilities):
             raise CapabilityError(
-                f"{who} needs {need!r}, which the structure {self.kind!r} cannot answer exactly"
+                f"{who} needs {need!r}, which the structure {self.name!r} cannot answer exactly"
             )
 
     def _cannot(self, ability: str) -> CapabilityError:
-        return CapabilityError(f"the structure {self.kind!r} has no exact {ability!r}")
+        return CapabilityError(f"the structure {self.name!r} has no exact {ability!r}")
 
 
 def place_of(part: int, sizes: IntArray) -> tuple[int, int]:

@@ -374,14 +374,14 @@ class SequenceAligner(StructuredEstimator):
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
         names = unpack_names("weight", arrays)
         given = {"profile": 0, "secondary": False} | header["alignment"]
-        kinds = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
+        options = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
         # or the names of all its weights may not fit in memory
-        fits = kinds["profile"] ** 2 <= 2 * len(names)
-        if not fits or (structure := Alignment(**kinds)).weight_names() != names:
+        fits = options["profile"] ** 2 <= 2 * len(names)
+        if not fits or (structure := Alignment(**options)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()
         unpack_fit(aligner, structure.n_weights, header, arrays)
-        aligner.set_params(features=kinds["features"], overhangs=kinds["overhangs"])
+        aligner.set_params(features=options["features"], overhangs=options["overhangs"])
         aligner.alignment_ = structure
         return aligner
 

@@ -81,8 +81,8 @@ def plot_genes(
 
 def _parts(t: Transcript) -> list[Part]:
     """Coding parts and introns, as they are compared."""
-    kinds = ((_EXON, t.exons), (_INTRON, t.introns))
-    return [(kind, t.strand, a, b) for kind, of in kinds for a, b in of]
+    parts = ((_EXON, t.exons), (_INTRON, t.introns))
+    return [(part, t.strand, a, b) for part, of in parts for a, b in of]
 
 
 def _rows(transcripts: Sequence[Transcript], gap: float) -> Rows:
@@ -103,9 +103,9 @@ def _draw(axes: Axes, t: Transcript, y: float, shared: set[Part], unit: float) -
 
     last = t.exons[-1] if t.strand == "+" else t.exons[0]
     for part in _parts(t):
-        kind, _, start, end = part
+        shape, _, start, end = part
         color = ACCENT if part in shared else CONTRAST
-        if kind == _INTRON:
+        if shape == _INTRON:
             axes.plot([start + 0.5, end + 0.5], [y, y], color=color, linewidth=0.9, zorder=1)
         else:
             box: Any = _box(start, end, y, t.strand, unit * _TIP if (start, end) == last else 0.0)

@@ -19,7 +19,7 @@ Genes = Mapping[str, Sequence[Transcript]]
 _MOST_ROWS, _MOST_DRAWN = 300, 12
 _FAR = 3_000  # bases between errors of two pictures
 _WIDEST = 40_000  # bases of a picture, where one gene is not longer
-_KINDS = {
+_MISTAKES = {
     "missed": "an annotated gene, where nothing is predicted on its strand",
     "not annotated": "a predicted gene, where nothing is annotated on its strand",
     "other start": "it ends at the annotated stop codon",
@@ -33,26 +33,26 @@ class Error:
 
     sequence: str
     transcript: Transcript
-    kind: str
+    mistake: str
 
 
 def gene_sections(annotated: Genes, predicted: Genes) -> Iterator[Section]:
-    """Errors by kind, and tracks of where most of them are."""
+    """Errors by what they are, and tracks of where most of them are."""
     names = dict.fromkeys([*annotated, *predicted])
     errors = [e for name in names for e in _errors(name, annotated.get(name, ()), predicted.get(name, ()))]
     if not errors:
         yield Section("Errors", [Text("All predicted genes are as annotated.")])
         return
-    number = Counter(error.kind for error in errors)
-    kinds = [(kind, _KINDS[kind], f"{n:,}") for kind, n in number.most_common()]
+    number = Counter(error.mistake for error in errors)
+    mistakes = [(mistake, _MISTAKES[mistake], f"{n:,}") for mistake, n in number.most_common()]
     rows = [
-        (e.sequence, e.kind, e.transcript.strand, f"{e.transcript.start + 1:,}", f"{e.transcript.end:,}")
+        (e.sequence, e.mistake, e.transcript.strand, f"{e.transcript.start + 1:,}", f"{e.transcript.end:,}")
         for e in errors
     ]
     texts, numbers = ["sequence", "error", "strand"], ["from", "to"]
     every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
-    of_kinds = make_table("", ["kind", "what it is"], ["transcripts"], kinds, len(kinds))
-    yield Section("Errors", [of_kinds, every])
+    of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
+    yield Section("Errors", [of_each, every])
     worst = sorted(_clusters(errors), key=len, reverse=True)[:_MOST_DRAWN]
     tracks: list[Block] = [_tracks(cluster, annotated, predicted) for cluster in worst]
     yield Section("Tracks", [Text(_TOLD), *tracks])
@@ -79,8 +79,8 @@ def _errors(name: str, annotated: Iterable[Transcript], predicted: Iterable[Tran
         found += [Error(name, t, "missed") for t, hit in zip(true, overlapped, strict=True) if not hit]
         for t, hit in zip(told, overlapping, strict=True):
             if t.exons not in shapes:
-                kind = "other ends or introns" if hit else "not annotated"
-                found.append(Error(name, t, "other start" if hit and _stop(t) in stops else kind))
+                other = "other ends or introns" if hit else "not annotated"
+                found.append(Error(name, t, "other start" if hit and _stop(t) in stops else other))
     return sorted(found, key=lambda error: error.transcript.start)
 
 

@@ -121,12 +121,12 @@ def _vector(of: Any, width: int) -> ir.VectorType:
 
 def _run(lanes: _LanesType, number: Any) -> Any:
     """The type of a run of numbers."""
-    kinds = {types.float64: _RunType, types.complex128: _ComplexRunType}
+    runs = {types.float64: _RunType, types.complex128: _ComplexRunType}
     if lanes.width == 1:
         return number
-    if number not in kinds:
+    if number not in runs:
         raise TypingError(f"runs of {lanes.width} lanes of {number}: expected doubles")
-    return kinds[number](lanes.width)
+    return runs[number](lanes.width)
 
 
 def _is_run(a: Any) -> bool:
@@ -347,9 +347,9 @@ def _exp_run(_typing, run):
             return ir.Constant(vector, [value] * run.width)
 
         def call(name, *values):
-            kind = ir.FunctionType(vector, [vector] * len(values))
+            signature = ir.FunctionType(vector, [vector] * len(values))
             name = f"llvm.{name}.v{run.width}f64"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+            return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), values)
 
         (x,) = args
         k = call("rint", builder.fmul(x, constant(1.0 / math.log(2.0))))

@@ -98,13 +98,13 @@ def _comes_back(value: Any) -> bool:
         return False
 
 
-def entries(given: dict[str, Any], **kinds: type) -> dict[str, Any]:
+def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
     """A part of a header, the entries of which must be those named here, of the types given."""
-    if given.keys() != kinds.keys():
-        raise ModelFileError(f"found the entries {list(given)}, expected {list(kinds)}")
-    for name, kind in kinds.items():
-        if type(given[name]) is not kind:  # of True, which is an int too, kernels would make another type
-            raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {kind.__name__}")
+    if given.keys() != types.keys():
+        raise ModelFileError(f"found the entries {list(given)}, expected {list(types)}")
+    for name, wanted in types.items():
+        if type(given[name]) is not wanted:  # of True, which is an int too, kernels would make another type
+            raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {wanted.__name__}")
     return dict(given)
 
 

@@ -45,7 +45,7 @@ class Restored(dict[str, Any]):
         told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
         raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
 
-    def entry(self, name: str, kind: type[V]) -> V:
+    def entry(self, name: str, wanted: type[V]) -> V:
         """A part of it that is no array; a whole number may stand for a float.
 
         Raises
@@ -54,11 +54,11 @@ class Restored(dict[str, Any]):
             It is not there, or of another type.
         """
         found: Any = self.get(name)
-        if kind is float and type(found) is int and abs(found) <= _LARGEST:
+        if wanted is float and type(found) is int and abs(found) <= _LARGEST:
             found = float(found)
-        if type(found) is kind:
+        if type(found) is wanted:
             return found
-        raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {kind.__name__}")
+        raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
 
     def count(self, name: str, most: int) -> int:
         """A number of things, of which there are at most so many.

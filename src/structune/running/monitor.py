@@ -83,9 +83,9 @@ class Monitor:
             self._bars = Bars()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._depth -= 1
-        stopped = kind is not None and issubclass(kind, Exception | KeyboardInterrupt)
+        stopped = error is not None and issubclass(error, Exception | KeyboardInterrupt)
         if stopped and not self._depth and self.checkpoint is not None:
             self.checkpoint.write()
         if self._bars is not None and not self._depth:

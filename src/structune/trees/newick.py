@@ -59,14 +59,14 @@ class _Tree:
         self._inner: set[int] = set()
         self._at, self._n_levels, self._is_whole = 0, 0, False
 
-    def add(self, kind: str, token: str) -> None:
-        if self._is_whole and kind in ("mark", "quoted", "plain"):
+    def add(self, form: str, token: str) -> None:
+        if self._is_whole and form in ("mark", "quoted", "plain"):
             raise DataError(f"Newick: found {token[:20]!r} behind a semicolon, expected one tree")
-        if kind == "mark":
+        if form == "mark":
             self._move(token)
-        elif kind == "quoted":
+        elif form == "quoted":
             self._name(token.replace("''", "'"))
-        elif kind == "plain" and not (self._at in self._inner and _is_number(token)):
+        elif form == "plain" and not (self._at in self._inner and _is_number(token)):
             self._name(token)
 
     def _name(self, token: str) -> None:

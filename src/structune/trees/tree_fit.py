@@ -185,7 +185,7 @@ def _state(fits: Mapping[str, Solution]) -> State:
 
 def _solution(node: str, state: Restored, of_node: Restored, n: int) -> Solution:
     w, gradient = (state.array(f"{node} {name}", n) for name in ("w", "gradient"))
-    rest: dict[str, Any] = {name: of_node.entry(name, kind) for name, kind in _KEPT.items()}
+    rest: dict[str, Any] = {name: of_node.entry(name, wanted) for name, wanted in _KEPT.items()}
     return Solution(w=w, gradient=gradient, **rest)
 
 

@@ -67,7 +67,7 @@ class Alignment(Structure):
         first match to its last. Without it all alignments count, and all cells of a table take their time.
     """
 
-    kind = "alignment"
+    name = "alignment"
     capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"})
     decoding_is_costly = True
 
@@ -366,10 +366,10 @@ class Alignment(Structure):
         return costs
 
 
-def _two(pair: Any, p: int, kinds: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
+def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
     is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
-    if not (is_pair and all(isinstance(row, kinds) for row in pair)):
-        expected = "two strings or Proteins" if Protein in kinds else "two strings"
+    if not (is_pair and all(isinstance(row, types) for row in pair)):
+        expected = "two strings or Proteins" if Protein in types else "two strings"
         raise DataError(f"pair {p}: found {pair!r:.60}, expected {expected}")
     return tuple(pair)
 

@@ -42,7 +42,7 @@ class Classes(Structure):
         The first class has no weights, and the score 0. With two classes this is binary logistic regression.
     """
 
-    kind = "classes"
+    name = "classes"
     capabilities = frozenset(
         {"log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled", "complex", "marginals"}
     )

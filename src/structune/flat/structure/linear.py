@@ -35,7 +35,7 @@ class Linear(Structure):
         Whether there is a bias, the last weight and a group of its own.
     """
 
-    kind = "linear"
+    name = "linear"
     capabilities = frozenset({"squared_error", "hessian", "dense_hessian", "best", "complex"})
 
     def __init__(self, features: Sequence[str], bias: bool = True) -> None:

@@ -265,17 +265,17 @@ class GeneFinder(ConstrainedEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
         names = unpack_names("weight", arrays)
-        kinds = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
-        kinds["donors"] = tuple(kinds["donors"])
-        n_tracks, introns = kinds.pop("n_tracks"), _checked_introns(kinds.pop("introns"))
-        finder = cls(**kinds)
+        options = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
+        options["donors"] = tuple(options["donors"])
+        n_tracks, introns = options.pop("n_tracks"), _checked_introns(options.pop("introns"))
+        finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
         machine = finder._machine(introns, n_tracks)
         if machine.n_weights != len(names) or machine.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
         unpack_fit(finder, machine.n_weights, header, arrays)
-        finder.set_params(**kinds)
+        finder.set_params(**options)
         finder._keep_machine(machine, introns)
         finder.skipped_ = []
         return finder

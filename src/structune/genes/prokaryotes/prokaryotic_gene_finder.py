@@ -231,12 +231,12 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
-        names, kinds = unpack_names("weight", arrays), entries(header["genes"], code=int)
-        finder = cls(**kinds)
+        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
+        finder = cls(**options)
         graph = finder._graph()
         if graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
         unpack_fit(finder, graph.n_weights, header, arrays)
-        finder.set_params(**kinds)
+        finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
         return finder

@@ -34,7 +34,7 @@ class Ranking(Structure):
         Of the NDCG, see `Ndcg`.
     """
 
-    kind = "ranking"
+    name = "ranking"
     capabilities = frozenset({"best", "cost", "equivalent"})
     decoding_is_costly = True
 

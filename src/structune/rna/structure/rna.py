@@ -79,7 +79,7 @@ class RNA(Structure):
         the spans of pairs.
     """
 
-    kind = "rna"
+    name = "rna"
     capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
     decoding_is_costly = True
 

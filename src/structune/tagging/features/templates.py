@@ -320,8 +320,8 @@ def _parse_token(text: str, whole: str) -> Token:
     column, offset, view, affix, size = match.groups()
     if affix is not None:
         return (Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size))
-    kind = {None: Token, "lower": Lower, "shape": Shape}[view]
-    return kind(column, int(offset))
+    template = {None: Token, "lower": Lower, "shape": Shape}[view]
+    return template(column, int(offset))
 
 
 def _parse_item(item: str | Template) -> list[Template]:

@@ -84,12 +84,12 @@ def _scheme(labels: Sequence[str], scheme: str) -> tuple[BoolArray, BoolArray, B
 
 
 def _split(label: str, prefixes: str, scheme: str) -> tuple[str, str]:
-    prefix, _, kind = label.partition("-")
+    prefix, _, segment = label.partition("-")
     if prefix not in tuple(prefixes):
         raise DataError(
             f"the label {label!r} does not fit the scheme {scheme!r}: expected one of {list(prefixes)} first"
         )
-    return prefix, kind
+    return prefix, segment
 
 
 def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:

@@ -59,7 +59,7 @@ class ChainSpace(Structure):
         Transitions of probability 0, in training and decoding.
     """
 
-    kind = "chain"
+    name = "chain"
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class StateMachine(Structure):
         Of the machine.
     """
 
-    kind = "state-machine"
+    name = "state-machine"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
 
     def __init__(self, weights: MachineWeights) -> None:

@@ -38,7 +38,7 @@ class OrfGraph(Structure):
     rules : OrfRules
     """
 
-    kind = "orf-graph"
+    name = "orf-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
 
     def __init__(self, rules: OrfRules) -> None:
