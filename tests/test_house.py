@@ -1,4 +1,4 @@
-"""The plan of the house, as docs/design.md draws it: which room may know of which, and how large things are."""
+"""The plan of the house, as docs/design.md has it: which room may know of which, and how large things are."""
 
 import ast
 from graphlib import TopologicalSorter
