@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]

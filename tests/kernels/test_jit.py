@@ -109,6 +109,35 @@ def test_kernels_compile_with_and_without_a_folder(monkeypatch, tmp_path):
     assert list(tmp_path.rglob("*.nbi"))
 
 
+def test_kernels_are_loaded_and_then_compile_for_other_types(tmp_path):
+    """Loading skips what numba prepares to compile with; a type that was not kept needs it all the same."""
+    script = """
+import sys
+from structune.flat.kernels import classes
+from structune.kernels.vectors import lanes_for
+import numpy as np
+
+for kind in sys.argv[1:]:
+    p, log_z = np.zeros((1, 2), kind), np.empty(1, kind)
+    classes.softmax(p, log_z, lanes_for(p.dtype.type, 2))
+    print(p[0, 0].real, sum(classes.softmax.stats.cache_hits.values()))
+"""
+    environment = {**os.environ, "STRUCTUNE_CACHE": str(tmp_path)}
+    for kinds, expected in ((["float64"], "0.5 0"), (["float64", "complex128"], "0.5 1 0.5 1")):
+        command = [sys.executable, "-c", script, *kinds]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == expected.split()
+
+
+def test_a_numba_that_loads_in_another_way(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
+    assert module.kernel(plus_one)(1) == 2
+    monkeypatch.setattr(module, "rtsys", None)
+    again = module.kernel(plus_one)
+    assert again(1) == 2
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
 SCRIPT = """
 import sys
 import numpy as np

@@ -13,12 +13,26 @@ from typing import Any
 import numba
 import numpy as np
 import platformdirs
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 # not True: that lets the compiler assume that no nan or inf exists, and range checks vanish
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
 _GROUND = Path(__file__).parent
+
+
+class _Cache(FunctionCache):
+    """Loads machine code without what numba imports to compile, which takes longer than most predictions."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            rtsys.initialize(target_context)  # counts references to arrays
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        except Exception:  # of another release of numba, perhaps
+            return super().load_overload(sig, target_context)
 
 
 def _fingerprint(sources: Path) -> str:
@@ -84,9 +98,11 @@ def _compile(function, **options):
     folder = cache_folder(Path(function.__code__.co_filename).parent)
     if folder is None:
         return numba.njit(**options)(function)
+    compiled = numba.njit(**options)(function)
     config: Any = numba.config
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read once, at decoration
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read once, here
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled._cache = _Cache(function)
     finally:
         config.CACHE_DIR = previous
+    return compiled

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.structure import Array, FloatArray, HessianProduct, Structure
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 RESCALINGS = ("margin", "slack")
 
@@ -126,6 +128,8 @@ class MaximumLoss:
 
         `own` are the features of the examples' own outputs.
         """
+        import scipy.sparse as sp
+
         rows = structure.feature_rows(shard, found.outputs) - own
         return sp.csr_array(rows.multiply(found.factor[:, None])), structure.cost(shard, found.outputs)
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import trapezoid
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
@@ -198,7 +197,7 @@ def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
         return 0.0
     order = np.lexsort((-s, p))
     s, p = s[order], p[order]
-    return float(s[0] * p[0] + trapezoid(s, p))
+    return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
 
 
 def _sensitivity(counts: FloatArray) -> FloatArray:

@@ -24,14 +24,14 @@ MODELS = {
 def answers(how, rna, w, shard):
     """Log-partition, expected features, and pair probabilities of the only sequence of a shard."""
     inference = how(
-        Potentials(rna._matrix @ w, rna._allowed), shard.letters, rna.min_hairpin, shard.pair_scores(0)
+        Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna.min_hairpin, shard.pair_scores(0)
     )
     assert isinstance(inference, how)
     counts = Counts(shard.n_parts, w.dtype)
     inference.count(counts, 0.7)
     assert counts.gather().shape == (N_CELLS,)
     pairs = inference.pairs[: shard.n_parts * (shard.n_parts + 1) // 2]
-    return inference.log_partition, rna._matrix.T @ counts.gather(), pairs
+    return inference.log_partition, rna._features.matrix.T @ counts.gather(), pairs
 
 
 def both_agree(rna, w, shard):
@@ -67,7 +67,7 @@ def scaled_problem(n, letters="ACGU", **options):
     w = rng.normal(size=rna.n_weights) * 0.3
     w[[name.startswith("helix_stacking") for name in rna.weight_names()]] += 5.0
     shard = rna.encode([random_sequence(rng, n, letters)])
-    inference = infer(Potentials(rna._matrix @ w, rna._allowed), shard.letters, rna.min_hairpin)
+    inference = infer(Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna.min_hairpin)
     assert isinstance(inference, ScaledInference)
     assert inference.log_scale != 0.0
     return rna, w, shard

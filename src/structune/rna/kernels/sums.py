@@ -106,7 +106,7 @@ def inside(
         for j in range(i, n):
             p[here + j] = zero
             b[j] = zero
-        total, found = e[i + 1] * free, 0
+        total, found = e[i + 1] * free, n - n
         for j in range(i + min_hairpin + 1, n):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
@@ -267,7 +267,7 @@ def outside(
         here, below, slot = row(i, n), row(i + 1, n), i % RING * stride + LEFT
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i - 1) % RING * stride + LEFT, (i - 2) % RING * stride + LEFT
-        found = 0
+        found = n - n
         for j in range(i, n):
             g[j] = b[j] = d_stack_next[j] = zero
             if p[here + j] != 0.0:

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.rna.kernels.loops import LOOP, SPANS
-from structune.structure import FloatArray
+from structune.structure import Array, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 LETTERS = "ACGU"
 CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
@@ -170,12 +173,27 @@ class FeatureSet:
     Attributes
     ----------
     names : tuple of str
-    matrix : csr_array, shape (N_CELLS, n_weights)
-        Which weights each table cell sums.
+    rows, columns : ndarray of int64, shape (n_entries,)
+        A cell and a weight that it sums, in the order of the cells and then of the weights.
     """
 
     names: tuple[str, ...]
-    matrix: sp.csr_array
+    rows: IntArray
+    columns: IntArray
+
+    def cells(self, w: Array) -> Array:
+        """Scores of all cells, shape (N_CELLS,): `matrix` times weights, without scipy, to start at once."""
+        parts = (w.real, w.imag) if np.iscomplexobj(w) else (w,)
+        sums = [np.bincount(self.rows, weights=part[self.columns], minlength=N_CELLS) for part in parts]
+        return sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """Which weights each table cell sums, shape (N_CELLS, n_weights)."""
+        import scipy.sparse as sp
+
+        entries = np.ones(self.rows.size), (self.rows, self.columns)
+        return sp.csr_array(entries, shape=(N_CELLS, len(self.names)))
 
 
 @cache
@@ -185,13 +203,16 @@ def feature_set(name: str) -> FeatureSet:
         raise DataError(f"features={name!r}: expected one of {list(FEATURE_SETS)}")
     names = (*_contrafold_names(), *(_further_names() if name == "extended" else ()))
     number = {weight: i for i, weight in enumerate(names)}
-    rows, columns = [], []
+    rows, columns = list[int](), list[int]()
     for table, place, weights in _cells():
+        cell = 0
+        for k, size in zip(place, SHAPES[table], strict=True):
+            cell = cell * size + k
         known = [number[weight] for weight in weights if weight in number]
-        rows += [TABLES[table].start + int(np.ravel_multi_index(place, SHAPES[table]))] * len(known)
+        rows += [TABLES[table].start + cell] * len(known)
         columns += known
-    matrix = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(N_CELLS, len(names)))
-    return FeatureSet(names, matrix)
+    order = np.lexsort((columns, rows))
+    return FeatureSet(names, np.array(rows)[order], np.array(columns)[order])
 
 
 def tables(cells: FloatArray) -> dict[str, FloatArray]:

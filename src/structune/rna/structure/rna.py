@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.rna.kernels.loops import loop_cells
@@ -60,6 +59,9 @@ from structune.structure import (
     offsets_of,
 )
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 Inference = ScaledInference | LogInference
 
@@ -88,17 +90,17 @@ class RNA(Structure):
     ) -> None:
         self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
         self.feature_set = features
-        self._names, self._matrix = feature_set(features).names, feature_set(features).matrix
+        self._features = feature_set(features)
         self._allowed = np.full((4, 4), noncanonical)
         for pair in CANONICAL:
             self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
 
     @property
     def n_weights(self) -> int:
-        return len(self._names)
+        return len(self._features.names)
 
     def weight_names(self) -> list[str]:
-        return list(self._names)
+        return list(self._features.names)
 
     def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
         """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
@@ -108,17 +110,17 @@ class RNA(Structure):
         DataError
             A parameter that is missing, or one more.
         """
-        missing = [name for name in self._names if name not in parameters]
-        unknown = sorted(set(parameters) - set(self._names))
+        missing = [name for name in self._features.names if name not in parameters]
+        unknown = sorted(set(parameters) - set(self._features.names))
         if missing or unknown:
             raise DataError(
                 f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
                 f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
             )
-        return np.array([float(parameters[name]) for name in self._names])
+        return np.array([float(parameters[name]) for name in self._features.names])
 
     def groups(self) -> Groups:
-        return Groups.by_name([group_of(name) for name in self._names])
+        return Groups.by_name([group_of(name) for name in self._features.names])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -209,6 +211,8 @@ class RNA(Structure):
 
     def _cells(self, shard: RNAShard, outputs: IntArray | None) -> sp.csr_array:
         """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+        import scipy.sparse as sp
+
         partners = self._structures(shard, outputs)
         found = []
         for a, b in pairwise(shard.offsets.tolist()):
@@ -231,10 +235,12 @@ class RNA(Structure):
         outputs: IntArray | None = None,
     ) -> None:
         weights = shard.weights if weights is None else weights
-        out += self._matrix.T @ (self._cells(shard, outputs).T @ weights)
+        out += self._features.matrix.T @ (self._cells(shard, outputs).T @ weights)
 
     def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> sp.csr_array:
-        return sp.csr_array(self._cells(shard, outputs) @ self._matrix)
+        import scipy.sparse as sp
+
+        return sp.csr_array(self._cells(shard, outputs) @ self._features.matrix)
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -251,7 +257,7 @@ class RNA(Structure):
         weights = shard.weights if weights is None else weights
         log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
         if expected is not None:
-            expected += self._matrix.T @ counts
+            expected += self._features.matrix.T @ counts
         return log_z
 
     def _inferences(self, w: Array, shard: RNAShard, log_domain: bool = False) -> Iterator[Inference]:
@@ -262,7 +268,7 @@ class RNA(Structure):
         DataError
             Constraints that no structure satisfies.
         """
-        potentials = Potentials(self._matrix @ w, self._allowed)
+        potentials = Potentials(self._features.cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             how = LogInference if log_domain else infer
             inference = how(potentials, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
@@ -293,14 +299,14 @@ class RNA(Structure):
 
         def product(v: FloatArray) -> FloatArray:
             _, counts = self._inside_outside(w + 1j * _COMPLEX_STEP * v, shard, shard.weights)
-            return np.asarray(self._matrix.T @ counts.imag / _COMPLEX_STEP)
+            return np.asarray(self._features.matrix.T @ counts.imag / _COMPLEX_STEP)
 
         return product
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""
         _, counts = self._inside_outside(w, shard, shard.weights)
-        return np.asarray(self._matrix.power(2).T @ np.maximum(counts, 0.0))
+        return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -309,7 +315,7 @@ class RNA(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
-        most, scores = np.zeros(len(shard)), Scores(self._matrix @ w, self._allowed)
+        most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             extra = shard.pair_scores(s)
             if cost is not None and np.any(self._structures(shard, None)[a:b] >= 0):
@@ -323,7 +329,7 @@ class RNA(Structure):
 
     def n_best(self, w: FloatArray, shard: RNAShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores."""
-        scores, found = Scores(self._matrix @ w, self._allowed), []
+        scores, found = Scores(self._features.cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
             _check_forced(shard, s, viterbi.score)
@@ -365,7 +371,7 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, found = Scores(self._matrix @ w, self._allowed), [np.empty((n, 0), np.int64)]
+        scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
         for s, inference in enumerate(self._inferences(w, shard)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
             model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
