@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from structune.errors import ModelFileError
@@ -163,6 +162,8 @@ def every_kind() -> Iterator[Kind]:
 @cache
 def _installed() -> tuple[Kind, ...]:
     """Those of other packages; what cannot be used is told, and does not harm the rest."""
+    from importlib.metadata import entry_points  # here, because most commands are ours
+
     found, taken = list[Kind](), {word for kind in _OURS for word in (kind.word, *kind.also)}
     for point in entry_points(group=ENTRY_POINTS):
         try:

@@ -6,15 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
@@ -184,7 +182,7 @@ class Structure(ABC):
         """Add the weighted sum over examples of F(x, y), y the shard's outputs or `outputs`, to `out`."""
 
     @abstractmethod
-    def feature_rows(self, shard: Any, outputs: Any = None) -> sp.csr_array:
+    def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
         """F(x, y) of every example, one sparse row each, shape (n_examples, n_weights)."""
 
     def score(self, w: FloatArray, shard: Any, outputs: Any = None) -> FloatArray:
@@ -323,9 +321,9 @@ def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
     n_shards = max(1, min(n_shards, sizes.size))
     ends = np.cumsum(sizes)
     targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)
-    cuts = np.unique(np.concatenate(([0], np.searchsorted(ends, targets) + 1, [sizes.size])))
-    cuts = cuts[cuts <= sizes.size]
-    return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
+    inner = np.minimum(np.searchsorted(ends, targets) + 1, sizes.size)
+    cuts = [0, *inner.tolist(), sizes.size]
+    return [slice(a, b) for a, b in pairwise(cuts) if a < b]
 
 
 def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:

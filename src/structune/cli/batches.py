@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Self, TypeVar
@@ -75,7 +76,7 @@ class Progress:
         digits: int = 0,
     ) -> None:
         self.count, self._total, self._stage, self._unit, self._digits = 0.0, total, stage, unit, digits
-        self._bars = Bars() if shown else None
+        self._bars = Bars() if shown and sys.stderr.isatty() else None
         self._start = time.perf_counter()
 
     def __enter__(self) -> Self:

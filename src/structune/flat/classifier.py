@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
+import scipy
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -142,16 +142,16 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         """Probability of each class, shape (n_examples, n_classes)."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return np.column_stack((expit(-scores), expit(scores)))
-        return np.asarray(softmax(scores, axis=1))
+            return np.column_stack((scipy.special.expit(-scores), scipy.special.expit(scores)))
+        return np.asarray(scipy.special.softmax(scores, axis=1))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`, also where that is 0."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return np.column_stack((log_expit(-scores), log_expit(scores)))
-        return np.asarray(log_softmax(scores, axis=1))
+            return np.column_stack((scipy.special.log_expit(-scores), scipy.special.log_expit(scores)))
+        return np.asarray(scipy.special.log_softmax(scores, axis=1))
 
     # --- files --------------------------------------------------------------------------------------------
 

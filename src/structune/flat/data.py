@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
@@ -47,7 +47,7 @@ UCI_SETS: dict[str, tuple[str, ...]] = {
 }
 """The names of the data sets by task."""
 
-_Examples: TypeAlias = tuple[NDArray[np.float64] | csr_array, NDArray[Any]]
+_Examples: TypeAlias = tuple[NDArray[np.float64] | scipy.sparse.csr_array, NDArray[Any]]
 _TASKS = {name: task for task, names in UCI_SETS.items() for name in names}
 _SPARSE = {"dna", "mushrooms", "w1a"}
 _STEMS = {  # where the name of the file is not that of the set
@@ -111,7 +111,7 @@ class FlatData:
     ----------
     name : str
     task : {"regression", "binary", "multiclass"}
-    X : ndarray of float64 or csr_array, shape (n, p)
+    X : ndarray of float64 or scipy.sparse.csr_array, shape (n, p)
         As in the file: nothing is scaled.
     y : ndarray, shape (n,)
         float64 for regression, otherwise the labels of the file as int64.
@@ -123,7 +123,7 @@ class FlatData:
 
     name: str
     task: str
-    X: NDArray[np.float64] | csr_array
+    X: NDArray[np.float64] | scipy.sparse.csr_array
     y: NDArray[Any]
     test: _Examples | None
     feature_names: list[str]
@@ -196,9 +196,11 @@ def _read(name: str) -> list[_Examples]:
     ]
 
 
-def _csr(X: Any) -> csr_array:
+def _csr(X: Any) -> scipy.sparse.csr_array:
     """With 32-bit indices, as some solvers take no others."""
-    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return scipy.sparse.csr_array(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+    )
 
 
 def _splice() -> list[_Examples]:

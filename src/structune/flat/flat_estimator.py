@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from sklearn.base import BaseEstimator
 
 from structune.errors import DataError
@@ -74,7 +74,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     def _centred(self, X: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
         """Features with a mean of 0, and what their mean was; as they are where that would cost zeros."""
-        if not self.fit_intercept or sp.issparse(X):
+        if not self.fit_intercept or scipy.sparse.issparse(X):
             return X, np.zeros(X.shape[1])
         mean = np.average(X, axis=0, weights=weights)
         return X - mean, mean

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy
 
 from structune.errors import DataError
 from structune.structure import Array, FloatArray, HessianProduct, Structure
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 RESCALINGS = ("margin", "slack")
 
@@ -122,16 +120,15 @@ class MaximumLoss:
             structure.features(shard, out, -weights * found.factor)
 
     def planes(
-        self, structure: Structure, shard: Any, found: Violations, own: sp.csr_array
-    ) -> tuple[sp.csr_array, FloatArray]:
+        self, structure: Structure, shard: Any, found: Violations, own: scipy.sparse.csr_array
+    ) -> tuple[scipy.sparse.csr_array, FloatArray]:
         """Rows and offsets, one an example: beta + Delta of the outputs found is ``row . v + offset`` at v.
 
         `own` are the features of the examples' own outputs.
         """
-        import scipy.sparse as sp
-
         rows = structure.feature_rows(shard, found.outputs) - own
-        return sp.csr_array(rows.multiply(found.factor[:, None])), structure.cost(shard, found.outputs)
+        factors = found.factor[:, None]
+        return scipy.sparse.csr_array(rows.multiply(factors)), structure.cost(shard, found.outputs)
 
     def maximum(
         self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self, TypeVar, dataclass_transform
@@ -82,10 +83,8 @@ class Parameters:
         return str(estimator_html_repr(self))
 
     def __sklearn_clone__(self) -> Self:
-        from sklearn.base import clone
-
         given = self.get_params(deep=False).items()
-        return type(self)(**{name: clone(value, safe=False) for name, value in given})
+        return type(self)(**{name: _cloned(value) for name, value in given})
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.base import BaseEstimator
@@ -107,6 +106,14 @@ def _names_of(constructor: Callable[..., None]) -> tuple[str, ...]:
 
 def _is(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _cloned(value: Any) -> Any:
+    if not hasattr(value, "get_params"):
+        return deepcopy(value)
+    from sklearn.base import clone
+
+    return clone(value, safe=False)
 
 
 # --- documentation ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError, StructuneError
@@ -96,11 +97,10 @@ def spread(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArra
 
     Least squares: isotonic regression of what is left when the gaps are taken out.
     """
-    from scipy.optimize import isotonic_regression
 
     order = np.argsort(wanted, kind="stable")
     offsets = gap * np.arange(wanted.size)
-    fitted = isotonic_regression(wanted[order] - offsets).x
+    fitted = scipy.optimize.isotonic_regression(wanted[order] - offsets).x
     positions = np.empty(wanted.size)
     positions[order] = np.clip(fitted, low, max(low, high - gap * (wanted.size - 1))) + offsets
     return positions

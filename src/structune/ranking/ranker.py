@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import field, replace
-from typing import Any, Self
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from structune.errors import DataError
 from structune.flat.feature_estimator import FeatureEstimator
-from structune.flat.regressor import Regressor
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
-from structune.learning.risk import Risk
-from structune.learning.tuning.grid import GridTuner
-from structune.learning.tuning.majorize import MajorizeTuner
-from structune.learning.tuning.problem import Tuner, TuningProblem
 from structune.ranking.metrics import ndcg
-from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.gain import Ndcg
 from structune.ranking.structure.queries import brought_together, check_queries, sorted_positions
 from structune.ranking.structure.ranking import Ranking
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, IntArray
 
-_MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
+if TYPE_CHECKING:
+    from structune.learning.tuning.problem import Tuner, TuningProblem
+
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
 
 
@@ -151,6 +147,8 @@ class Ranker(FeatureEstimator):
         return Ranking(self._names, self.k, self.convention)
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
+        from structune.learning.tuning.grid import GridTuner
+
         if tuning == "grid":
             return GridTuner(_GRID, fit_tolerance=self.tolerance)
         return super()._tuner(tuning)
@@ -160,15 +158,9 @@ class Ranker(FeatureEstimator):
         if problem.full.convex:
             return problem
 
-        structure = self._structure
+        from structune.ranking.first_order import begin_sorted
 
-        def ordered(risk: Risk) -> Risk:
-            w = start if start is not None and start.any() else _regression(risk.shards)
-            shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
-            return Risk(structure, risk.loss, shards, risk.executor)
-
-        splits = tuple(replace(split, train=ordered(split.train)) for split in problem.splits)
-        return replace(problem, full=ordered(problem.full), splits=splits)
+        return begin_sorted(problem, self._structure, start)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -222,26 +214,3 @@ def _uneven(shard: RankingShard) -> RankingShard:
     if not np.any(low < high):
         raise DataError("found no query with documents of different relevance, expected at least one")
     return shard.take(np.flatnonzero(low < high))
-
-
-def _regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
-    sizes = np.concatenate([shard.sizes() for shard in shards])
-    gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
-    matrices = [shard.design.matrix for shard in shards]
-    gains = _centred(gains, sizes)
-    is_sparse = sp.issparse(matrices[0])
-    X: Any = sp.vstack(matrices, format="csr") if is_sparse else np.vstack(matrices)
-    if not is_sparse or np.prod(X.shape) <= _MOST_CELLS:
-        X = _centred(X.toarray() if is_sparse else X, sizes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
-        tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
-        return np.asarray(Regressor(tuning=tuner, fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
-
-
-def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
-    """Values of documents, less the mean of their query."""
-    starts = np.cumsum(sizes) - sizes
-    means = np.add.reduceat(values, starts, axis=0).T / sizes
-    return values - np.repeat(means.T, sizes, axis=0)

@@ -7,32 +7,20 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.model_selection import KFold, ShuffleSplit
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import save_model, unpack_model
 from structune.kinds import kind_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
-from structune.learning.fitting import begin_checkpoint
-from structune.learning.losses import Loss
 from structune.learning.parameters import FitsOnExecutor, parameters
-from structune.learning.risk import Risk
-from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.implicit import ImplicitTuner
-from structune.learning.tuning.problem import TuningResult
-from structune.running.blas import one_thread
-from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Groups, IntArray, Structure
-from structune.trees.node_tuning import tune_priors
-from structune.trees.selection import NodeGrid, choose_priors
 from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import fit_tree, node_risks
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.implicit import ImplicitTuner
 
 _SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
 _PREFIX = "estimator."  # of its arrays in a model file
@@ -116,13 +104,15 @@ class MultitaskEstimator(FitsOnExecutor):
         DataError
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
+        from structune.trees.learner import TreeLearner
+
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = self._checked_estimator()
         self._check_splits()
         tasks = list(data)
         sizes = [_n_sequences(task, *data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
-        learner = _TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
+        learner = TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
         model._learner = learner
         try:
             model.fit(X, y, groups=np.arange(len(X)))
@@ -134,6 +124,8 @@ class MultitaskEstimator(FitsOnExecutor):
         return self
 
     def _checked_estimator(self) -> StructuredEstimator:
+        from sklearn.base import clone
+
         model = clone(self.estimator)
         if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
@@ -204,7 +196,7 @@ class MultitaskEstimator(FitsOnExecutor):
         if set(names) != set(header["nodes"]) or tree.root not in names or not all(n in tree for n in names):
             raise ModelFileError("the nodes with weights are not those of the tree")
         parameters = {name: header["parameters"][name] for name in _SAVED}
-        found = cls(clone(model), tree, **parameters)
+        found = cls(model.__sklearn_clone__(), tree, **parameters)
         found.tree_, found.model_ = tree, model
         found.weights_ = dict(zip(names, weights, strict=True))
         found.nodes_, found.history_ = dict(header["nodes"]), list(header["history"])
@@ -220,101 +212,3 @@ def _n_sequences(task: str, X: Any, y: Any) -> int:
     if len(X) != len(y):
         raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
     return len(X)
-
-
-class _TreeLearner:
-    """Fits the nodes of a tree in place of one estimator."""
-
-    def __init__(
-        self,
-        settings: MultitaskEstimator,
-        tree: TaskTree,
-        tasks: list[str],
-        task_of: IntArray,
-        model: StructuredEstimator,
-    ) -> None:
-        self.settings, self.tree, self.tasks, self.task_of, self.model = settings, tree, tasks, task_of, model
-        self.fits: dict[str, Solution] = {}
-        self.nodes: dict[str, dict[str, Any]] = {}
-        self.history: list[dict[str, Any]] = []
-
-    def __call__(
-        self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
-    ) -> TuningResult:
-        sequence, precisions = np.asarray(example_groups), self.model._precisions(groups)
-        tried = (np.asarray(values).tolist() for values in (self.settings.factors, self.settings.gammas))
-        grid, precision = NodeGrid(*tried), groups.spread(precisions)  # plain numbers, as for a file
-        every = np.arange(len(shard))
-        ends: dict[str, Any] = {
-            "executor": self.settings._executor(),
-            "tolerance": self.model.tolerance,
-            "max_iterations": self.model.max_iterations,
-        }
-
-        def risks(examples: IntArray) -> dict[str, Risk]:
-            task = self.task_of[sequence[examples]]
-            shards = {name: shard.take(examples[task == k]) for k, name in enumerate(self.tasks)}
-            return node_risks(self.tree, structure, loss, shards, ends["executor"], self.model.hessian)
-
-        tuner = self._tuner(precisions)
-        with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
-            full = risks(every)
-            checkpoint = begin_checkpoint(self.settings, monitor, full[self.tree.root], groups)
-            heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
-            splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
-            if tuner:
-                priors = tune_priors(self.tree, full, splits, groups, tuner, monitor)
-            elif splits:
-                priors = choose_priors(self.tree, splits, precision, grid, **ends, monitor=monitor)
-            else:
-                priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
-            self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
-            if checkpoint is not None:
-                checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
-        penalties = {
-            node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
-        }
-        for node, fit in self.fits.items():
-            self.nodes[node] = {
-                "gamma": priors[node].gamma,
-                "factor": priors[node].factor,
-                "penalty": penalties[node].tolist(),
-                "n_examples": sum(map(len, full[node].shards)),
-                "status": fit.status,
-            }
-        self.history, root = monitor.history, self.tree.root
-        passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
-        return TuningResult(
-            np.log(penalties[root]), self.fits[root].w, self.fits[root].status, None, passes, self.history
-        )
-
-    def _tuner(self, precisions: FloatArray) -> ImplicitTuner | None:
-        """What tunes, from given precisions on, if anything does."""
-        tuning = self.settings.tuning
-        if tuning is None or isinstance(tuning, ImplicitTuner):
-            return tuning
-        if tuning != "implicit":
-            raise DataError(f"tuning={tuning!r}: expected None, 'implicit' or an ImplicitTuner")
-        return ImplicitTuner(start=precisions, fit_tolerance=self.model.tolerance)
-
-    def _heldout(self, task: IntArray) -> list[NDArray[np.bool_]]:
-        """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
-        settings, fold = self.settings, np.full(task.size, -1)
-        seed = settings.random_state
-        for k in range(len(self.tasks)):
-            own = np.flatnonzero(task == k)
-            if own.size < 2:
-                continue
-            splitter = (
-                ShuffleSplit(1, test_size=_n_heldout(settings.holdout, own.size), random_state=seed)
-                if settings.folds is None
-                else KFold(min(settings.folds, own.size), shuffle=True, random_state=seed)
-            )
-            for f, (_, heldout) in enumerate(splitter.split(own)):
-                fold[own[heldout]] = f
-        return [fold == f for f in range(fold.max(initial=-1) + 1)]
-
-
-def _n_heldout(share: float, n: int) -> int:
-    """At least one example, and one is left to learn from."""
-    return min(int(np.ceil(share * n)), n - 1)

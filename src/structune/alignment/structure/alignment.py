@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.alignment.structure import inference
 from structune.alignment.structure.best import best
@@ -225,14 +225,14 @@ class Alignment(Structure):
     ) -> None:
         out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
 
-    def feature_rows(self, shard: AlignmentShard, outputs: IntArray | None = None) -> sp.csr_array:
+    def feature_rows(self, shard: AlignmentShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         described, rows = self._described(shard), np.zeros((len(shard), self.n_weights))
         for row, (x, y), partner in zip(
             rows, shard.sequences.tolist(), self._alignments(shard, outputs), strict=True
         ):
             uses = uses_of(self.feature_set, described[x], described[y], partner)
             self.feature_set.gather(uses, described[x], described[y], row, 1.0)
-        return sp.csr_array(rows)
+        return scipy.sparse.csr_array(rows)
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class Alignment(Structure):
                 # the cost of an alignment is what its right matches save of the cost of having none
                 most = cost[p]
                 saved = np.full(known[0].size, -cost[p] / known[0].size)
-                bonus = sp.csr_array((saved, known), shape=(pair.n, pair.m))
+                bonus = scipy.sparse.csr_array((saved, known), shape=(pair.n, pair.m))
             partner, score = best(pair, bonus)
             partners.append(partner)
             values[p] = score + most

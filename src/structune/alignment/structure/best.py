@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.alignment.kernels import best as kernels
 from structune.alignment.kernels.sums import Rows
@@ -13,7 +13,7 @@ from structune.alignment.structure.pair import Pair, begin_with, row_of
 from structune.structure import FloatArray, IntArray
 
 
-def best(pair: Pair, bonus: sp.csr_array | None = None) -> tuple[IntArray, float]:
+def best(pair: Pair, bonus: scipy.sparse.csr_array | None = None) -> tuple[IntArray, float]:
     """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score.
 
     Parameters

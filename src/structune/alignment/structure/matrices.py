@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from structune.alignment.structure.features import RESIDUES, STEPS, FeatureSet
 from structune.errors import DataError
@@ -80,4 +80,8 @@ def log_odds_scale(matrix: FloatArray) -> float:
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
         raise DataError("found a matrix whose scores are not log odds")
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1
-    return float(brentq(lambda scale: (shares * np.exp(scale * matrix)).sum() - 1.0, 1e-9 * high, high))
+
+    def excess(scale: float) -> float:
+        return float((shares * np.exp(scale * matrix)).sum()) - 1.0
+
+    return float(scipy.optimize.brentq(excess, 1e-9 * high, high))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.errors import DataError
 from structune.flat.kernels import classes as kernels
@@ -123,7 +123,7 @@ class Classes(Structure):
         )
         self._add_rows(out, shard, rows)
 
-    def feature_rows(self, shard: FlatShard, outputs: Any = None) -> sp.csr_array:
+    def feature_rows(self, shard: FlatShard, outputs: Any = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs) - self.reference
         scored = (labels >= 0).astype(np.float64)  # the reference class has no features
         return shard.design.outer_rows(np.maximum(labels, 0), self.shape[1], scored)

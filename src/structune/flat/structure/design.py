@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.errors import DataError
 from structune.structure import Array, FloatArray, IntArray
@@ -40,8 +40,8 @@ class Design:
             No examples, a wrong number of features, a value that is not finite.
         """
         given: Any = inputs
-        is_sparse = sp.issparse(inputs)
-        matrix: Any = sp.csr_array(given) if is_sparse else np.asarray(given)
+        is_sparse = scipy.sparse.issparse(inputs)
+        matrix: Any = scipy.sparse.csr_array(given) if is_sparse else np.asarray(given)
         matrix = matrix.astype(np.float64, copy=False)
         if is_sparse and not matrix.has_canonical_format:
             matrix = matrix.copy()
@@ -54,7 +54,7 @@ class Design:
             raise DataError(f"found {matrix.shape[1]} features, expected {len(names)}")
         design = cls(matrix, bias)
         if not np.all(np.isfinite(matrix.data if design.is_sparse else matrix)):
-            _refuse_value(sp.coo_array(matrix), names)
+            _refuse_value(scipy.sparse.coo_array(matrix), names)
         return design
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Design:
 
     @property
     def is_sparse(self) -> bool:
-        return bool(sp.issparse(self.matrix))
+        return bool(scipy.sparse.issparse(self.matrix))
 
     @property
     def n_columns(self) -> int:
@@ -150,24 +150,24 @@ class Design:
 
     def _with_ones(self) -> Any:
         """All columns, as a sparse matrix."""
-        matrix: Any = sp.csr_array(self.matrix)
+        matrix: Any = scipy.sparse.csr_array(self.matrix)
         if not self.bias:
             return matrix
-        ones: Any = sp.csr_array(np.ones((len(self), 1)))
-        return sp.hstack([matrix, ones], format="csr") if matrix.shape[1] else ones
+        ones: Any = scipy.sparse.csr_array(np.ones((len(self), 1)))
+        return scipy.sparse.hstack([matrix, ones], format="csr") if matrix.shape[1] else ones
 
-    def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> sp.csr_array:
+    def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> scipy.sparse.csr_array:
         """Each row times `values`, in the weights (feature x output) of one output each."""
         if not n_outputs:
-            return sp.csr_array((len(self), 0))
-        rows = sp.coo_array(self._with_ones())
+            return scipy.sparse.csr_array((len(self), 0))
+        rows = scipy.sparse.coo_array(self._with_ones())
         row, feature = rows.coords
         data = rows.data * values[row]
         shape = (len(self), self.n_columns * n_outputs)
-        return sp.coo_array((data, (row, feature * n_outputs + columns[row])), shape=shape).tocsr()
+        return scipy.sparse.coo_array((data, (row, feature * n_outputs + columns[row])), shape=shape).tocsr()
 
 
-def _refuse_value(matrix: sp.coo_array, names: Sequence[str]) -> None:
+def _refuse_value(matrix: scipy.sparse.coo_array, names: Sequence[str]) -> None:
     rows, columns = matrix.coords
     bad = np.flatnonzero(~np.isfinite(matrix.data))
     first = bad[np.lexsort((columns[bad], rows[bad]))[0]]

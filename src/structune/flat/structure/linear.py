@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
@@ -81,7 +81,7 @@ class Linear(Structure):
         weighted = self._values(shard, outputs) * (shard.weights if weights is None else weights)
         out += shard.design.adjoint(weighted[:, None])[:, 0]
 
-    def feature_rows(self, shard: FlatShard, outputs: Any = None) -> sp.csr_array:
+    def feature_rows(self, shard: FlatShard, outputs: Any = None) -> scipy.sparse.csr_array:
         values = self._values(shard, outputs)
         return shard.design.outer_rows(np.zeros(len(shard), np.int64), 1, values)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from structune.errors import DataError, ModelFileError
-from structune.files.shards import ShardFolder, ShardWriter
 from structune.genes.eukaryotes.machine.shard import MachineShard
 from structune.genes.eukaryotes.machine.state_machine import StateMachine
 from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
@@ -21,9 +20,11 @@ from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
-from structune.learning.tuning.implicit import ImplicitTuner
-from structune.learning.tuning.problem import Tuner
 from structune.structure import FloatArray
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.learning.tuning.problem import Tuner
 
 _MOST_INTRON = 10**4  # in model files
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
@@ -179,7 +180,7 @@ class GeneFinder(ConstrainedEstimator):
             if examples.sequences:
                 writer.add(_encode(machine, examples))
         report(writer.n_examples, skipped)
-        model = clone(self)
+        model = copy(self)
         model._import(np.zeros(machine.n_weights))
         model._keep_machine(machine, lengths)
         model.skipped_ = skipped
@@ -200,8 +201,8 @@ class GeneFinder(ConstrainedEstimator):
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
-        if tuning == "implicit" and isinstance(tuner, ImplicitTuner):
-            tuner.start = _FIRST_PRECISION
+        if tuning == "implicit":
+            tuner.start = _FIRST_PRECISION  # type: ignore[attr-defined] # an ImplicitTuner
         return tuner
 
     # --- prediction ---------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import CapabilityError, DataError
 from structune.genes.examples import SkippedGenesWarning
@@ -42,7 +41,7 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
     """
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
-    check_is_fitted(model, "model_")
+    model._check_fitted("model_")
     if not isinstance(model.model_, ProkaryoticGeneFinder) or not model.model_.has_probabilities:
         raise CapabilityError(
             "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"

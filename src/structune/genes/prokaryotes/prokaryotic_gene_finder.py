@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from structune.errors import ModelFileError
 from structune.files.models import load_shipped
-from structune.files.shards import ShardFolder, ShardWriter
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
@@ -23,6 +22,9 @@ from structune.learning.estimator_file import Arrays, entries, pack_names, unpac
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
 
 _PRECISIONS = {
     "codons": 20.0,
@@ -142,7 +144,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             if examples.sequences:
                 writer.add(graph.encode(examples.sequences, examples.genes))
         report(writer.n_examples, skipped)
-        model = clone(self)
+        model = copy(self)
         model._import(np.zeros(graph.n_weights))
         model.graph_, model.skipped_ = graph, skipped
         return writer.finish(model)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.learning.risk import Risk
 from structune.structure import FloatArray, IntArray, Structure
@@ -36,10 +36,10 @@ class SeenOutputs:
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
         self._own_there = risk.keep(_own_rows)
         own = risk.executor.map(_themselves, self._own_there)
-        self._own = sp.csr_array(sp.vstack(list(own), format="csr"))
+        self._own = scipy.sparse.csr_array(scipy.sparse.vstack(list(own), format="csr"))
         linear = self._loss.own_score_is_linear
         self.linear = self._own.T @ self.weights if linear else np.zeros(risk.n_weights)
-        self.rows: Any = sp.csr_array((0, risk.n_weights))
+        self.rows: Any = scipy.sparse.csr_array((0, risk.n_weights))
         self.offsets, self.example = np.zeros(0), np.zeros(0, np.int64)
         self._starts = np.zeros(0, np.int64)
 
@@ -62,7 +62,7 @@ class SeenOutputs:
     def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
         example = np.concatenate((self.example, *examples))
         order = np.argsort(example, kind="stable")
-        stacked: Any = sp.vstack([self.rows, *rows], format="csr")
+        stacked: Any = scipy.sparse.vstack([self.rows, *rows], format="csr")
         self.rows = stacked[order]
         self.offsets, self.example = np.concatenate((self.offsets, *offsets))[order], example[order]
         self._starts = np.flatnonzero(np.diff(self.example, prepend=-1))
@@ -106,23 +106,23 @@ class SeenOutputs:
 # --- of one shard, wherever that is -----------------------------------------------------------------------
 
 
-def _own_rows(shard: Any, structure: Structure) -> sp.csr_array:
+def _own_rows(shard: Any, structure: Structure) -> scipy.sparse.csr_array:
     return structure.feature_rows(shard)
 
 
-def _themselves(rows: sp.csr_array) -> sp.csr_array:
+def _themselves(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     return rows
 
 
 def _new_planes(
     shard: Any,
-    own: sp.csr_array,
+    own: scipy.sparse.csr_array,
     seen: FloatArray,
     scores: FloatArray,
     structure: Structure,
     loss: Any,
     w: FloatArray,
-) -> tuple[sp.csr_array, FloatArray, IntArray]:
+) -> tuple[scipy.sparse.csr_array, FloatArray, IntArray]:
     """Planes and examples of the outputs that exceed what has been seen of their example."""
     found = loss.violations(structure, shard, w)
     value = found.value - scores if loss.own_score_is_linear else found.value

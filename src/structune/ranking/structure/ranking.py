@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
@@ -113,11 +112,11 @@ class Ranking(Structure):
         shares = np.repeat(per_query, shard.sizes()) * _position_weights(self._positions_of(shard, outputs))
         out += shard.design.adjoint(shares[:, None])[:, 0]
 
-    def feature_rows(self, shard: RankingShard, outputs: Any = None) -> sp.csr_array:
+    def feature_rows(self, shard: RankingShard, outputs: Any = None) -> scipy.sparse.csr_array:
         shares = _position_weights(self._positions_of(shard, outputs))
         shape = (len(shard), shard.n_parts)
-        sums = sp.csr_array((shares, np.arange(shard.n_parts), shard.offsets), shape=shape)
-        return sp.csr_array(sums @ shard.design.matrix)
+        sums = scipy.sparse.csr_array((shares, np.arange(shard.n_parts), shard.offsets), shape=shape)
+        return scipy.sparse.csr_array(sums @ shard.design.matrix)
 
     def cost(self, shard: RankingShard, outputs: Any) -> FloatArray:
         """1 - NDCG@k; 0 for queries without relevant documents."""
@@ -179,4 +178,4 @@ def _assignment(scores: FloatArray, penalties: FloatArray, discounts: FloatArray
     steps = 0.5 * (in_order[:-1] + in_order[1:]) * np.diff(weights)
     prices = np.concatenate(([0.0], np.cumsum(steps)))
     losses = np.outer(penalties, discounts) + prices - np.outer(scores, weights)
-    return np.asarray(linear_sum_assignment(losses)[1])
+    return np.asarray(scipy.optimize.linear_sum_assignment(losses)[1])

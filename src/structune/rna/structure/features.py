@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 from structune.errors import DataError
 from structune.rna.kernels.loops import LOOP, SPANS
 from structune.structure import Array, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 LETTERS = "ACGU"
 CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
@@ -188,12 +185,10 @@ class FeatureSet:
         return sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
 
     @cached_property
-    def matrix(self) -> sp.csr_array:
+    def matrix(self) -> scipy.sparse.csr_array:
         """Which weights each table cell sums, shape (N_CELLS, n_weights)."""
-        import scipy.sparse as sp
-
         entries = np.ones(self.rows.size), (self.rows, self.columns)
-        return sp.csr_array(entries, shape=(N_CELLS, len(self.names)))
+        return scipy.sparse.csr_array(entries, shape=(N_CELLS, len(self.names)))
 
 
 @cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy
 
 from structune.errors import DataError
 from structune.rna.kernels.loops import loop_cells
@@ -58,9 +59,6 @@ from structune.structure import (
     check_weights,
     offsets_of,
 )
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 Inference = ScaledInference | LogInference
@@ -209,10 +207,8 @@ class RNA(Structure):
             raise DataError("the shard has no structures")
         return partners
 
-    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> sp.csr_array:
+    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
         """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
-        import scipy.sparse as sp
-
         partners = self._structures(shard, outputs)
         found = []
         for a, b in pairwise(shard.offsets.tolist()):
@@ -221,7 +217,7 @@ class RNA(Structure):
             found.append(out[:n])
         sizes = np.array([cells.size for cells in found], dtype=np.int64)
         columns = np.concatenate([np.empty(0, np.int64), *found])
-        counts = sp.csr_array(
+        counts = scipy.sparse.csr_array(
             (np.ones(columns.size), columns, offsets_of(sizes)), shape=(len(shard), N_CELLS)
         )
         counts.sum_duplicates()
@@ -237,10 +233,8 @@ class RNA(Structure):
         weights = shard.weights if weights is None else weights
         out += self._features.matrix.T @ (self._cells(shard, outputs).T @ weights)
 
-    def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> sp.csr_array:
-        import scipy.sparse as sp
-
-        return sp.csr_array(self._cells(shard, outputs) @ self._features.matrix)
+    def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        return scipy.sparse.csr_array(self._cells(shard, outputs) @ self._features.matrix)
 
     # --- inference ----------------------------------------------------------------------------------------
 

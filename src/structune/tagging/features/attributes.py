@@ -8,8 +8,8 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from structune.errors import DataError
 from structune.structure import offsets_of, place_of, segment_indices
@@ -111,7 +111,7 @@ class AttributeTable:
         DataError
             The lengths or the names do not fit the matrix, or a value is not finite.
         """
-        matrix = csr_array(matrix)
+        matrix = scipy.sparse.csr_array(matrix)
         names = [f"x={j}" for j in range(matrix.shape[1])] if names is None else list(names)
         if len(names) != matrix.shape[1]:
             raise DataError(f"found {len(names)} attribute names for {matrix.shape[1]} columns")

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from structune.errors import DataError
 from structune.structure import (
@@ -333,7 +333,7 @@ class ChainSpace(Structure):
         self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
         self.pairs.close_counts(tokens)
 
-    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> sp.csr_array:
+    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         token, pairs, values = self.pairs.observed(shard.rows, labels)
@@ -349,7 +349,7 @@ class ChainSpace(Structure):
             self._ends.start + labels[shard.offsets[n + 1] - 1],
         ))  # fmt: skip
         values = np.concatenate((values, np.ones(rows.size - values.size)))
-        table = sp.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
+        table = scipy.sparse.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
         return table.tocsr()
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None) -> IntArray:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
@@ -205,14 +205,14 @@ class StateMachine(Structure):
             plain.add_path(sequence, self._path(shard, s, outputs), tally, factors[s])
         tally.add_to(self.weights, out)
 
-    def feature_rows(self, shard: MachineShard, outputs: Any = None) -> sp.csr_array:
-        rows, plain = [], self._plain
+    def feature_rows(self, shard: MachineShard, outputs: Any = None) -> scipy.sparse.csr_array:
+        rows, plain = [scipy.sparse.csr_array((0, self.n_weights))], self._plain
         for s, sequence in self._sequences(shard):
             row, tally = np.zeros(self.n_weights), self._tally()
             plain.add_path(sequence, self._path(shard, s, outputs), tally, 1.0)
             tally.add_to(self.weights, row)
-            rows.append(sp.csr_array(row[None]))
-        return sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, self.n_weights))
+            rows.append(scipy.sparse.csr_array(row[None]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
     @property
     def _plain(self) -> inference.Sums:

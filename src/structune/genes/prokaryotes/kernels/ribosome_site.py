@@ -29,7 +29,9 @@ def ribosome_sites(letters, starts, out):
                 longest, at = run, spacing
         out[k] = RUNS * SPACINGS
         if at:
-            place = np.searchsorted(SPACING_STARTS, at, side="right") - 1
+            place = SPACING_STARTS.size - 1
+            while SPACING_STARTS[place] > at:
+                place -= 1
             out[k] = (min(longest, _LONGEST_RUN) - SHORTEST_RUN) * SPACINGS + place
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
@@ -118,13 +118,14 @@ class OrfGraph(Structure):
         self._add(shard, chosen * np.repeat(factors, np.diff(shard.offsets[CANDIDATES])), out)
         self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
 
-    def feature_rows(self, shard: OrfShard, outputs: Any = None) -> sp.csr_array:
-        chosen, rows = self._outputs(shard, outputs), []
+    def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
+        chosen = self._outputs(shard, outputs)
+        rows = [scipy.sparse.csr_array((0, self.n_weights))]
         for s in range(len(shard)):
             row = np.zeros(self.n_weights)
             self.features(shard.take([s]), row, np.ones(1), chosen[shard.part(s, CANDIDATES)])
-            rows.append(sp.csr_array(row[None]))
-        return sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, self.n_weights))
+            rows.append(scipy.sparse.csr_array(row[None]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
     def _outputs(self, shard: OrfShard, outputs: Any) -> Chosen:
         return shard.chosen if outputs is None else outputs
