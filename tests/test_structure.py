@@ -14,7 +14,7 @@ from structune.structure import Groups, Structure, check_weights, split_evenly
 class Mute(Structure):
     """A structure that answers nothing."""
 
-    kind, capabilities, n_weights = "mute", frozenset(), 2
+    name, capabilities, n_weights = "mute", frozenset(), 2
 
     def weight_names(self):
         return ["a", "b"]

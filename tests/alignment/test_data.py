@@ -45,12 +45,10 @@ def test_sets_that_are_not_there(monkeypatch, tmp_path):
         load_protein_alignments("prefab4")
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(("name", "n", "n_pairs"), [("sabre", 423, 8952), ("prefab4", 1681, 1681)])
 def test_the_sets(name, n, n_pairs):
-    try:
-        found = load_protein_alignments(name)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    found = load_protein_alignments(name)
     assert len(found) == n
     sizes = [len(alignment.names) for alignment in found.values()]
     assert sum(k * (k - 1) // 2 for k in sizes) == n_pairs

@@ -83,10 +83,7 @@ def test_subsets_are_checked():
 @pytest.mark.data
 @pytest.mark.parametrize(("subset", "sentences", "tokens"), [("train", 8936, 211727), ("test", 2012, 47377)])
 def test_conll2000(subset, sentences, tokens):
-    try:
-        data = load_conll2000(subset)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    data = load_conll2000(subset)
     assert (len(data), data.n_tokens) == (sentences, tokens)
     assert list(data.columns) == ["w", "pos", "y"]
     assert {label[:2] for label in data.columns["y"]} == {"B-", "I-", "O"}

@@ -68,13 +68,6 @@ def put(monkeypatch, tmp_path):
     return make
 
 
-def load(name):
-    try:
-        return load_uci(name)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
-
-
 def test_regression(put):
     put("mpg", TEXTS["mpg"])
     data = load_uci("mpg")
@@ -146,7 +139,7 @@ def test_every_set_is_expected():
 @pytest.mark.data
 @pytest.mark.parametrize("name", EXPECTED)
 def test_data_sets(name):
-    data = load(name)
+    data = load_uci(name)
     n, p, n_test, n_classes = EXPECTED[name]
     assert data.name == name
     assert name in UCI_SETS[data.task]
@@ -175,7 +168,7 @@ def check(X, y, name, shape, n_classes):
 
 @pytest.mark.data
 def test_splice():
-    data = load("splice")
+    data = load_uci("splice")
     positions = data.X.sum(axis=1)
     assert positions.max() == 60
     assert (positions == 60).sum() == 3175
@@ -187,4 +180,4 @@ def test_splice():
 
 @pytest.mark.data
 def test_mushrooms_have_a_level_of_each_attribute():
-    assert set(load("mushrooms").X.sum(axis=1)) == {22}
+    assert set(load_uci("mushrooms").X.sum(axis=1)) == {22}

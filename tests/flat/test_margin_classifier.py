@@ -15,6 +15,7 @@ import structune
 from structune import Classifier, RNAFolder, SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.tagging.data.hmm import simulate_hmm
 from tiny import press_ctrl_c
@@ -219,10 +220,28 @@ def test_weights_count_as_so_many_examples(loss):
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
 @BOTH_LOSSES
 def test_sparse_features(loss, form):
+    """The same objective as with dense ones; where the ramp loss ends is for rounding to decide."""
+    tolerance = 1e-9
     dense, sparse = (
-        classifier(loss=loss, fit_intercept=False, tolerance=1e-6).fit(x, Y3) for x in (X, form(X))
+        classifier(loss=loss, fit_intercept=False, tolerance=tolerance).fit(x, Y3) for x in (X, form(X))
     )
-    assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
+    values = [model.history_[-1]["objective"] for model in (dense, sparse)]
+    for model, value, other in ((dense, values[0], form(X)), (sparse, values[1], X)):
+        assert objective_of(model, other) == pytest.approx(value, rel=1e-9)
+        assert_allclose(model.decision_function(form(X)), model.decision_function(X), atol=1e-12)
+    if loss == "margin":  # convex: each is within the gap of a fit of the one minimum
+        gap = 10 * tolerance * values[0]
+        assert values[1] == pytest.approx(values[0], abs=gap)
+        assert np.linalg.norm(sparse.coef_ - dense.coef_) <= 2 * np.sqrt(2 * gap)
+    else:
+        assert values[1] == pytest.approx(values[0], rel=1e-3)
+
+
+def objective_of(model, x):
+    """What the fit minimised, on features that are given in another form."""
+    structure, w = model._structure, model.coef_.T.ravel()
+    risk = Risk(structure, model._make_loss(), [structure.encode(x, Y3.tolist())])
+    return risk.value(w) + 0.5 * w @ w
 
 
 def test_model_selection():

@@ -77,10 +77,7 @@ def test_sets_that_are_not_there(monkeypatch, tmp_path, load):
     ],
 )
 def test_the_sets(name, n_sequences, n_transcripts, n_genes, n_skipped):
-    try:
-        found = load_genes(name)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    found = load_genes(name)
     transcripts = [t for one in found for t in one.transcripts]
     assert len(found) == n_sequences
     assert len(transcripts) == n_transcripts
@@ -91,10 +88,7 @@ def test_the_sets(name, n_sequences, n_transcripts, n_genes, n_skipped):
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "n"), [("a_pernix", 130), ("h_salinarum", 530), ("synechocystis", 95)])
 def test_verified_genes_end_in_stops(name, n):
-    try:
-        found, genome = load_verified_genes(name), load_genes(name)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    found, genome = load_verified_genes(name), load_genes(name)
     sequences = {one.name: one.sequence for one in genome}
     ends = {t.coding_sequence(sequences[t.contig])[-3:] for t in found}
     assert len(found) == n

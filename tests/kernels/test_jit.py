@@ -165,7 +165,7 @@ def test_processes_that_start_together_on_an_empty_folder(tmp_path):
     (tmp_path / "file").write_text("")
     settings = [tmp_path / "cache", tmp_path / "cache", tmp_path / "file" / "below"]
     for process in [start(setting) for setting in settings]:
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate()
         assert (process.returncode, out) == (0, "0.5 1\n"), error
         assert error == ""
     assert len(list((tmp_path / "cache").rglob("*softmax*.nbi"))) == 1

@@ -28,13 +28,6 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setitem(ohsumed._SHA256, FOLDER, tuple(sums))
 
 
-def load(*args):
-    try:
-        return load_ohsumed(*args)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.parametrize(("fold", "parts"), [(1, "12345"), (2, "23451"), (5, "51234")])
 @pytest.mark.usefixtures("tiny")
 def test_folds_rotate(fold, parts):
@@ -63,7 +56,7 @@ def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
 @pytest.mark.data
 @pytest.mark.parametrize("normalised", [True, False])
 def test_data(normalised):
-    train, validation, test = load(1, normalised)
+    train, validation, test = load_ohsumed(1, normalised)
     assert [len(part) for part in (train, validation, test)] == [sum(SIZES[:3]), *SIZES[3:]]
     assert [len(set(part.queries)) for part in (train, validation, test)] == [63, 21, 22]
     for part in (train, validation, test):

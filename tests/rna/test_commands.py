@@ -479,8 +479,7 @@ def test_several_files_and_folders(files, tmp_path):
     (tmp_path / "more").mkdir()
     structune.rna.write_ct(tmp_path / "more" / "a.ct", TRAIN[:3])
     structune.rna.write_bpseq(tmp_path / "more" / "b.bpseq", TRAIN[3:4])
-    args = ["-m", tmp_path / "m", "--max-seconds", 20, *QUIET]
-    out = succeed("train", "rna", files / "train.dbn", tmp_path / "more", *args)
+    out = succeed("train", "rna", files / "train.dbn", tmp_path / "more", "-m", tmp_path / "m", *QUIET)
     assert "18 sequences" in out
 
 
@@ -547,7 +546,7 @@ def test_nothing_is_left(tmp_path):
 @pytest.mark.parametrize("method", ["implicit", "majorize", "direct", "grid"])
 def test_tune(files, tmp_path, method):
     path = tmp_path / "m.structune"
-    args = ["--method", method, "--plot", tmp_path / "t.png", "--max-seconds", 120, "--holdout", 0.3, *QUIET]
+    args = ["--method", method, "--plot", tmp_path / "t.png", "--holdout", 0.3, *QUIET]
     groups = ["--groups", "single", "--seed", 1]
     out = succeed("tune", "rna", files / "train.dbn", "--model", path, *groups, *args)
     assert ("held-out loss" in out) == (method in ("implicit", "grid"))
@@ -559,14 +558,18 @@ def test_tune(files, tmp_path, method):
 
 
 def test_families(files, tmp_path, monkeypatch):
-    seen = []
-    fit = RNAFolder.fit
-    monkeypatch.setattr(RNAFolder, "fit", lambda self, *args, groups: seen.append(groups) or fit(self, *args))
+    seen, fit = [], RNAFolder.fit
+
+    def fit_untuned(self, *args, groups):
+        seen.append(groups)
+        return fit(self.set_params(tuning=None), *args)
+
+    monkeypatch.setattr(RNAFolder, "fit", fit_untuned)
     families = [f"f{k % 3}" for k in range(len(TRAIN))]
     rows = zip(TRAIN, families, strict=True)
     (tmp_path / "f.tsv").write_text("".join(f"{record.name}\t{family}\n" for record, family in rows))
     data = ["tune", "rna", files / "train.dbn", "-m", tmp_path / "m"]
-    args = ["--method", "grid", "--folds", 2, "--max-seconds", 5, "--groups", "single", *QUIET]
+    args = ["--method", "grid", "--folds", 2, "--groups", "single", *QUIET]
     succeed(*data, "--families", tmp_path / "f.tsv", *args)
     assert seen == [families]
     for text, message in (

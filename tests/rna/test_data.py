@@ -78,10 +78,7 @@ def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
     ],
 )
 def test_data_sets(name, n, n_knotted):
-    try:
-        data = load_rna(name)
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    data = load_rna(name)
     assert len(data) == len(data.families) == len(data.sequences) == len(data.structures) == n
     if n_knotted is not None:
         assert sum("[" in structure for structure in data.structures) == n_knotted

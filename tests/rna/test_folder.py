@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import structune
+from real_data import in_data_folder
 from structune import RNAFolder
 from structune.errors import DataError, ModelFileError
-from structune.files.data_sets import data_folder
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner
@@ -54,10 +54,7 @@ def model():
 
 
 def contrafold(**options):
-    data = data_folder()
-    if data is None or not (data / "rna").is_dir():
-        pytest.skip("needs the data folder (STRUCTUNE_DATA)")
-    path = data / "rna" / "contrafold.params.complementary"
+    path = in_data_folder("rna/contrafold.params.complementary")
     return RNAFolder.from_contrafold(path, **{"n_jobs": 1, **options})
 
 
@@ -356,7 +353,7 @@ def test_a_warm_start_begins_at_the_weights_before(model):
 @pytest.mark.parametrize("groups", ["kind", "single"])
 @pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
 def test_tuning(tuning, groups):
-    found = folder(tuning=tuning, groups=groups, penalty=1e9, holdout=0.3, max_seconds=60.0).fit(X, Y)
+    found = folder(tuning=tuning, groups=groups, penalty=1e9, holdout=0.3).fit(X, Y)
     assert found.penalty_.shape == (len(found.group_names_),) == ((15,) if groups == "kind" else (1,))
     assert np.all(np.isfinite(found.penalty_) & (found.penalty_ > 0))
     assert found.penalty_.max() < 1e8  # `penalty` plays no part

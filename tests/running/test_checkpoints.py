@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -397,47 +396,50 @@ def test_names():
 
 # --- SIGKILL ----------------------------------------------------------------------------------------------
 
-TRAINING = """
-import sys
-from structune import SequenceTagger
-from structune.running.checkpoints import Checkpoint
-from structune.tagging import hmm_attributes, simulate_hmm
-y, x = simulate_hmm(20000, 4, 12, length=10, random_state=0)
-y = [[str(label) for label in row] for row in y]
-tagger = SequenceTagger(tuning="implicit", folds=3, checkpoint=Checkpoint(sys.argv[1], 0.05))
-tagger.fit(hmm_attributes(x), y).save(sys.argv[2])
+DOOMED = """
+import os, signal, sys
+from itertools import count
+from pathlib import Path
+import test_checkpoints
+
+writes, replace, (path, moment) = count(1), Path.replace, sys.argv[1:]
+
+def die(partial, target):
+    if next(writes) == 3:
+        if moment == "half written":
+            os.truncate(partial, partial.stat().st_size // 2)
+        else:
+            replace(partial, target)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(partial, target)
+
+Path.replace = die
+test_checkpoints.tuned(path)
 """
 
 
+def tuned(checkpoint=None):
+    """Written as often as can be."""
+    checkpoint = checkpoint and Checkpoint(checkpoint, seconds=0.0)
+    return SequenceTagger(tuning="implicit", folds=3, checkpoint=checkpoint).fit(X, Y)
+
+
 @pytest.mark.slow
-def test_sigkill_at_any_moment(tmp_path):
-    path, model = tmp_path / "c", tmp_path / "model"
-    command = [sys.executable, "-c", TRAINING, str(path), str(model)]
-    subprocess.run(command, check=True)
-    expected = load(model)
-    model.unlink()
-    n_killed = 0
-    while n_killed < 30:
-        process = subprocess.Popen(command)
-        end = time.perf_counter() + (2.5 + 0.5 * n_killed if n_killed else 0.0)
-        while process.poll() is None and (time.perf_counter() < end or not path.exists()):
-            time.sleep(0.01)
-        if process.poll() is not None:
-            break
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        n_killed += 1
-        if path.exists():
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                Checkpoint(path).begin({})  # whole
-    assert process.wait() == 0
-    assert n_killed
-    assert not path.exists()
-    assert not Path(f"{path}.partial").exists()
-    # so many sequences leave the precisions nearly free: it is the loss that has to be the same
-    losses = [
-        min(r["heldout_loss"] for r in m.history_ if "heldout_loss" in r) for m in (load(model), expected)
-    ]
+def test_sigkill_while_the_file_is_written(tmp_path):
+    """A process that dies elsewhere leaves what one write did, or the next one."""
+    path, here = tmp_path / "c", Path(__file__).parent
+    folders = os.pathsep.join((str(here), str(here.parent)))
+    for moment in ("half written", "written"):
+        command = [sys.executable, "-c", DOOMED, str(path), moment]
+        process = subprocess.run(command, env=os.environ | {"PYTHONPATH": folders})
+        assert process.returncode == -signal.SIGKILL
+        assert Path(f"{path}.partial").exists() == (moment == "half written")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Checkpoint(path).begin({})  # whole
+    found, whole = tuned(path), tuned()
+    assert not list(tmp_path.iterdir())
+    assert 0 < found.passes_ < whole.passes_
+    losses = [min(r["heldout_loss"] for r in m.history_ if "heldout_loss" in r) for m in (found, whole)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    assert_allclose(load(model).coef_, expected.coef_, atol=0.1)
+    assert_allclose(found.coef_, whole.coef_, atol=0.1)

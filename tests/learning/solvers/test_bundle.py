@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
 
 from maxima import ENUMERATED, OUTER, enumerated, huge_features, margin_values, minimum, objective, risk_of
 from structune.errors import DataError
@@ -14,6 +15,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
+from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import FitStopped, Monitor
@@ -413,7 +415,35 @@ def test_a_loss_that_is_not_convex_is_refused():
         solve(risk_of(problem, RampLoss()), uniform(problem, 1.0))
 
 
-def test_no_bound_where_rounding_spoils_it():
+@KEEP
+@pytest.mark.parametrize("precision", [1e-8, 1e-4])
+def test_huge_features_leave_no_wrong_bound(precision, keep):
+    """Whether a fit stalls there, or goes on to no avail, is for rounding to decide."""
     risk = huge_features()
-    fit = solve(risk, np.full(risk.n_weights, 1e-8))
-    assert (fit.status, fit.lower_bound) == ("stalled", -np.inf)
+    fit = solve(risk, np.full(risk.n_weights, precision), keep=keep, max_iterations=60)
+    value = least_hinge_loss(risk.shards[0])  # the prior of weights that small is nothing
+    assert fit.objective >= value * (1 - 1e-9)
+    assert fit.lower_bound <= value * (1 + 1e-6)
+    assert (fit.status == "stalled") == (fit.lower_bound == -np.inf)
+    assert fit.status != "converged" or fit.objective <= value * 1.001
+
+
+def least_hinge_loss(shard):
+    """Of two classes, without a prior, by linear programming."""
+    x = np.column_stack([shard.design.matrix / np.abs(shard.design.matrix).max(), np.ones(len(shard))])
+    margins, n = (2.0 * shard.outputs - 1.0)[:, None] * x, x.shape[1]
+    costs, bounds = np.repeat([0.0, 1.0], [n, len(x)]), [(None, None)] * n + [(0.0, None)] * len(x)
+    return linprog(costs, np.hstack([-margins, -np.eye(len(x))]), -np.ones(len(x)), bounds=bounds).fun
+
+
+@KEEP
+@pytest.mark.parametrize(("excess", "status"), [(1e-5, "stalled"), (1e-7, "converged")])
+def test_no_bound_where_rounding_puts_it_above_the_objective(excess, status, keep, monkeypatch):
+    """Above by more than a little."""
+    problem = enumerated("chain")
+    at_zero = problem.shard.weights @ margin_values(problem, 0 * problem.w)
+    minimum = CuttingPlanes.minimum
+    monkeypatch.setattr(CuttingPlanes, "minimum", lambda self: (minimum(self)[0], (1 + excess) * at_zero))
+    fit = solve(risk_of(problem), uniform(problem, 1.0), keep=keep)
+    assert (fit.status, fit.n_evaluations, fit.objective) == (status, 1, pytest.approx(at_zero))
+    assert (fit.lower_bound == -np.inf) == (status == "stalled")

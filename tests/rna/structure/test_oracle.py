@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from real_data import in_data_folder
 from rnas import accuracy, partners
-from structune.files.data_sets import data_folder
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.structure.rna import RNA
 
@@ -15,11 +15,8 @@ pytestmark = pytest.mark.data
 
 
 def oracle():
-    folder = data_folder()
-    if folder is None or not (folder / "rna").is_dir():
-        pytest.skip("needs the data folder (STRUCTUNE_DATA)")
-    found = json.loads((folder / "rna" / "contrafold_oracle.json").read_text())
-    parameters = read_contrafold(folder / "rna" / "contrafold.params.complementary")
+    found = json.loads(in_data_folder("rna/contrafold_oracle.json").read_text())
+    parameters = read_contrafold(in_data_folder("rna/contrafold.params.complementary"))
     return RNA(), RNA().weights_from(parameters), found["examples"]
 
 

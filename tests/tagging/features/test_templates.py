@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.files.data_sets import DatasetUnavailable
 from structune.tagging import (
     Boundary,
     Conjunction,
@@ -252,9 +251,6 @@ def test_conll2000_templates_are_those_of_crfsuite():
 
 @pytest.mark.data
 def test_conll2000_attributes():
-    try:
-        data = load_conll2000("train")
-    except DatasetUnavailable as error:
-        pytest.skip(str(error))
+    data = load_conll2000("train")
     table = extract(conll2000_templates(), data.columns, data.lengths)
     assert (table.n_tokens, len(table.names), table.indices.size) == (211727, 335674, 3808439)
