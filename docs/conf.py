@@ -69,7 +69,7 @@ def _without_sklearn(_app: Any, _what: str, name: str, obj: Any, _skip: bool, _o
 
 
 def _with_one_page(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """The page of a name that rooms share: it is documented as `structune` has it, or `structune.learning`."""
+    """The page of a name that rooms share: it is below `structune`, or below `structune.learning`."""
     room, _, name = node["reftarget"].rpartition(".")
     for home in (structune, structune.learning):
         if node["refdomain"] == "py" and name in home.__all__ and room.partition(".")[0] in ("", "structune"):

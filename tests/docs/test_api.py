@@ -12,7 +12,9 @@ from pages import DOCS
 import structune
 
 HOUSE = Path(structune.__file__).parent
-STUBS = sorted(".".join(("structune", *path.parent.relative_to(HOUSE).parts)) for path in HOUSE.rglob("*.pyi"))
+STUBS = sorted(
+    ".".join(("structune", *path.parent.relative_to(HOUSE).parts)) for path in HOUSE.rglob("*.pyi")
+)
 _LINE = re.compile(r"\.\. currentmodule:: (?P<module>\S+)|   (?P<name>[~\w.]+)|\.\. py:data:: (?P<data>\w+)")
 
 
