@@ -57,6 +57,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/large_tagging.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/report_picture.py
+	$(BIN)/python benchmarks/front_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:
