@@ -23,7 +23,7 @@ from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.ranking import ranker as module
+from structune.ranking import first_order
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
@@ -137,8 +137,8 @@ def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
 
 def test_regressions_see_training_parts_only(monkeypatch):
     seen = []
-    regress = module._regression
-    monkeypatch.setattr(module, "_regression", lambda shards: seen.append(shards) or regress(shards))
+    regress = first_order._regression
+    monkeypatch.setattr(first_order, "_regression", lambda shards: seen.append(shards) or regress(shards))
     Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
     assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
     seen.clear()
@@ -509,7 +509,9 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
     regress, starts = module._regression, []
-    monkeypatch.setattr(module, "_regression", lambda shards: starts.append(regress(shards)) or starts[-1])
+    monkeypatch.setattr(
+        first_order, "_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
+    )
     shifted = X + 0.5 * QUERIES[:, None]
     forms = shifted, sp.csr_array(shifted)
     dense, sparse = (quietly(ranker(loss=loss), form, Y, QUERIES) for form in forms)

@@ -131,9 +131,7 @@ def forward(match, first, f, cells, rows, ends):
         i = first + r
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, 0.0)
-        total = 0.0
-        for j in range(low[i - 1], high[i - 1] + 1):
-            total += rows.start[r - 1, j].real
+        total = np.sum(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
         if not total > 0.0:
             total = 1.0
         scale = 1.0 / total
