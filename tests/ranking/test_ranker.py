@@ -508,7 +508,7 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
-    regress, starts = module._regression, []
+    regress, starts = first_order._regression, []
     monkeypatch.setattr(
         first_order, "_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
     )
