@@ -23,10 +23,10 @@ class Target:
     def writer(self) -> ShardWriter:
         return ShardWriter(self._to.folder, self._to.folds, self._to.seed)
 
-    def write(self, estimator: Any, X: Any, y: Any, groups: Any) -> ShardFolder:
-        """Write examples that are in memory."""
+    def write(self, estimator: Any, X: Any, y: Any, **options: Any) -> ShardFolder:
+        """Write examples that are in memory, as `fit` of the estimator takes them."""
         to = self._to
-        return write_shards(estimator, to.folder, X, y, groups=groups, n_folds=to.folds, random_state=to.seed)
+        return write_shards(estimator, to.folder, X, y, n_folds=to.folds, random_state=to.seed, **options)
 
     @staticmethod
     def described(written: ShardFolder, examples: str, parts: str) -> str:

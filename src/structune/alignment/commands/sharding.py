@@ -16,5 +16,5 @@ def run(files: Sequence[Path], most_pairs: int | None, aligner: SequenceAligner,
     target = Target(sharding)
     data = read_aligned(files, most_pairs, sharding.seed)
     groups = data.families if len(set(data.families)) > 1 else None
-    written = target.write(aligner, data.pairs, data.rows, groups)
+    written = target.write(aligner, data.pairs, data.rows, groups=groups)
     target.tell(written, target.described(written, "pairs", "residues"))

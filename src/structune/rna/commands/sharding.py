@@ -18,5 +18,5 @@ def run(files: Sequence[Path], families: Path | None, folder: RNAFolder, shardin
     groups = None if families is None else read_families(families, examples)
     sequences = [example.record.sequence for example in examples]
     with short_warnings():
-        written = target.write(folder, sequences, [example.structure for example in examples], groups)
+        written = target.write(folder, sequences, [example.structure for example in examples], groups=groups)
     target.tell(written, target.described(written, "sequences", "bases"))
