@@ -18,6 +18,7 @@ _HOMES = {
     "datasets": (*_KINDS, "files"),
     "features": ("tagging", "stocks"),
     "tuning": ("learning.tuning",),
+    "tuning.majorize": ("learning",),
     "losses": ("learning",),
     "margin_losses": ("learning",),
     "risk": ("learning",),
@@ -49,6 +50,9 @@ _HOMES = {
     "structures.orf_graph": ("genes",),
     "estimators": (),
     "estimators.base": ("learning",),
+    "estimators.ranker": ("ranking",),
+    "estimators.folder_space": ("rna",),
+    "estimators.gene_examples": ("genes",),
 }
 
 
