@@ -23,7 +23,9 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 def anchors(path):
     """What headings are called in links."""
-    words = (re.sub(r"[^\w\- ]", "", text.lower()) for text in _HEADING.findall(path.read_text()))
+    words = (
+        re.sub(r"[^\w\- ]", "", text.lower()) for text in _HEADING.findall(path.read_text(encoding="utf-8"))
+    )
     return {word.strip().replace(" ", "-") for word in words}
 
 
@@ -42,7 +44,7 @@ def broken(path, text):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_to_files(path):
-    assert list(broken(path, path.read_text())) == []
+    assert list(broken(path, path.read_text(encoding="utf-8"))) == []
 
 
 def test_a_broken_link_is_found():
@@ -61,6 +63,6 @@ EXAMPLES = [path for folder in ("examples", "benchmarks") for path in sorted((RO
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_names_are_those_of_now(path):
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert _OLD_NAME.findall(text) == []
     assert _OLD_WORD.findall(text) == []
