@@ -41,7 +41,7 @@ def room_of(module):
 
 def imported(path):
     """Modules of the package that a file imports, wherever it does so."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -66,7 +66,7 @@ def test_there_is_no_circle():
 
 def test_rooms_say_what_is_in_them():
     for room in (*KINDS, "learning", "running", "files", "plots"):
-        doc = ast.get_docstring(ast.parse((HOUSE / room / "__init__.py").read_text()))
+        doc = ast.get_docstring(ast.parse((HOUSE / room / "__init__.py").read_text(encoding="utf-8")))
         assert 3 <= len(doc.splitlines()) <= 16
         for path in (HOUSE / room).iterdir():  # each file and folder is told of
             assert path.stem.startswith("_") or path.suffix not in ("", ".py") or f"{path.stem}" in doc, path
@@ -77,13 +77,16 @@ def outside_kernels():
 
 
 def test_files_are_short():
-    long = {str(path.relative_to(HOUSE)): len(path.read_text().splitlines()) for path in outside_kernels()}
+    long = {
+        str(path.relative_to(HOUSE)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in outside_kernels()
+    }
     assert {name: n for name, n in long.items() if n > 400} == {}
 
 
 def test_functions_are_short():
     for path in outside_kernels():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 has_doc = ast.get_docstring(node) is not None and len(node.body) > 1
                 first = node.body[1].lineno if has_doc else node.lineno

@@ -151,6 +151,8 @@ class Structure(ABC):
     name: str  # by which errors call it
     decoding_is_costly = False  # beside scores of outputs seen before: solvers then keep those
 
+    # --- what every structure has -------------------------------------------------------------------------
+
     @property
     @abstractmethod
     def n_weights(self) -> int:
@@ -168,13 +170,6 @@ class Structure(ABC):
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
         """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
 
-    def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
-
-        Weights of the examples have been looked at before.
-        """
-        raise self._cannot("files of shards")
-
     @abstractmethod
     def features(
         self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
@@ -188,6 +183,32 @@ class Structure(ABC):
     def score(self, w: FloatArray, shard: Any, outputs: Any = None) -> FloatArray:
         """w . F(x, y) of every example, shape (n_examples,)."""
         return np.asarray(self.feature_rows(shard, outputs) @ w)
+
+    def check_shard(self, shard: Any) -> None:
+        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
+
+        Weights of the examples have been looked at before.
+        """
+        raise self._cannot("files of shards")
+
+    # --- decoding, and the cost of what is decoded --------------------------------------------------------
+
+    def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
+        """Highest-scoring outputs, and their scores, shape (n_examples,).
+
+        Parameters
+        ----------
+        cost : ndarray, shape (n_examples,), optional
+            Loss-augmented decoding: this much times the cost of an output is added to its score, and is part
+            of the score returned (capability ``cost``).
+        """
+        raise self._cannot("best")
+
+    def cost(self, shard: Any, outputs: Any) -> FloatArray:
+        """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
+        raise self._cannot("cost")
+
+    # --- sums over all outputs ----------------------------------------------------------------------------
 
     def log_partition(
         self,
@@ -212,20 +233,24 @@ class Structure(ABC):
         """
         raise self._cannot("log_partition")
 
-    def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
-        """Highest-scoring outputs, and their scores, shape (n_examples,).
+    # --- second derivatives of these sums -----------------------------------------------------------------
 
-        Parameters
-        ----------
-        cost : ndarray, shape (n_examples,), optional
-            Loss-augmented decoding: this much times the cost of an output is added to its score, and is part
-            of the score returned (capability ``cost``).
+    def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
+        """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""
+        raise self._cannot("hessian")
+
+    def variance(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Variance of each feature if the parts of an output were independent, summed over examples.
+
+        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
         """
-        raise self._cannot("best")
+        raise self._cannot("hessian")
 
-    def cost(self, shard: Any, outputs: Any) -> FloatArray:
-        """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
-        raise self._cannot("cost")
+    def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Weighted sum of the covariances of F as a matrix, shape (n_weights, n_weights)."""
+        raise self._cannot("dense_hessian")
+
+    # --- for some losses only -----------------------------------------------------------------------------
 
     def best_rescaled(
         self, w: FloatArray, shard: Any, cost: FloatArray | None = None
@@ -242,10 +267,6 @@ class Structure(ABC):
         """
         raise self._cannot("rescaled")
 
-    def guess(self) -> FloatArray:
-        """Weights known to be of use, where a loss that is not convex may start; shape (n_weights,)."""
-        return np.zeros(self.n_weights)
-
     def best_equivalent(self, w: FloatArray, shard: Any) -> tuple[Any, FloatArray]:
         """Highest-scoring outputs among those that are as good as the shard's own, and their scores.
 
@@ -253,16 +274,9 @@ class Structure(ABC):
         """
         raise self._cannot("equivalent")
 
-    def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
-        """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""
-        raise self._cannot("hessian")
-
-    def variance(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Variance of each feature if the parts of an output were independent, summed over examples.
-
-        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
-        """
-        raise self._cannot("hessian")
+    def guess(self) -> FloatArray:
+        """Weights known to be of use, where a loss that is not convex may start; shape (n_weights,)."""
+        return np.zeros(self.n_weights)
 
     def squared_error(self, w: Array, shard: Any, gradient: Array | None = None) -> Array:
         """(y - score)^2 of every example, shape (n_examples,), for outputs that are numbers.
@@ -271,9 +285,7 @@ class Structure(ABC):
         """
         raise self._cannot("squared_error")
 
-    def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Weighted sum of the covariances of F as a matrix, shape (n_weights, n_weights)."""
-        raise self._cannot("dense_hessian")
+    # --- what a structure can do --------------------------------------------------------------------------
 
     def require(self, needs: frozenset[str], who: str) -> None:
         """Raise `CapabilityError` if an ability in `needs` is missing."""

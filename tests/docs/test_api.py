@@ -21,7 +21,7 @@ _LINE = re.compile(r"\.\. currentmodule:: (?P<module>\S+)|   (?P<name>[~\w.]+)|\
 def listed():
     """What docs/api.md lists for each module, as names that can be imported."""
     found, module = {}, ""
-    for line in (DOCS / "api.md").read_text().splitlines():
+    for line in (DOCS / "api.md").read_text(encoding="utf-8").splitlines():
         match = _LINE.fullmatch(line)
         if match and match["module"]:
             module = match["module"]

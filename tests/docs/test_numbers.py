@@ -12,7 +12,11 @@ from pages import DOCS
 ROOT = Path(__file__).parents[2]
 _NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?!\w|\.\d)")
 _SECTION = re.compile(r"^## How good it is\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-GUIDES = [path for path in sorted((DOCS / "howto").glob("*.md")) if _SECTION.search(path.read_text())]
+GUIDES = [
+    path
+    for path in sorted((DOCS / "howto").glob("*.md"))
+    if _SECTION.search(path.read_text(encoding="utf-8"))
+]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +25,7 @@ def measured():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "benchmarks")
         import tables
-    page = (DOCS / "benchmarks.md").read_text()
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     makers = [
         getattr(tables, name.replace("-", "_")) for name in re.findall(r"{benchmark-table} (\S+)", page)
     ]
@@ -32,7 +36,7 @@ def measured():
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
 def test_numbers_are_measured(path, measured):
-    (section,) = _SECTION.findall(path.read_text())
+    (section,) = _SECTION.findall(path.read_text(encoding="utf-8"))
     scripts = re.findall(r"python (benchmarks/\w+\.py)", section)
     assert scripts
     assert all((ROOT / script).is_file() for script in scripts)
@@ -41,6 +45,6 @@ def test_numbers_are_measured(path, measured):
 
 def test_all_benchmarks_are_told_of():
     """What `make bench` runs is on the page of benchmarks."""
-    page = (DOCS / "benchmarks.md").read_text()
-    run = set(re.findall(r"benchmarks/(\w+\.py)", (ROOT / "Makefile").read_text()))
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    run = set(re.findall(r"benchmarks/(\w+\.py)", (ROOT / "Makefile").read_text(encoding="utf-8")))
     assert {script for script in run - {"tables.py"} if script not in page} == set()

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import blocks, run
+from pages import NO_SHELL, blocks, run
 
 from structune.rna import RNARecord, write_fasta
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 LABELLED = "the DT B-NP\ndog NN I-NP\nruns VB B-VP\n\ndogs NN B-NP\n\n" * 5
 
 
@@ -26,13 +26,14 @@ def reader(tmp_path, monkeypatch):
         Path(f"{name}.txt").write_text(LABELLED)
 
 
+@pytest.mark.skipif(NO_SHELL[0], reason=NO_SHELL[1])
 @pytest.mark.slow
 def test_all_blocks(reader):
     for block, printed in run(README):
         assert block.shows(printed), f"line {block.line}: printed\n{printed}"
     assert Path("structure.png").stat().st_size
     assert Path("chunker.html").stat().st_size
-    assert len(Path("tagged.txt").read_text().splitlines()) == len(LABELLED.splitlines())
+    assert len(Path("tagged.txt").read_text(encoding="utf-8").splitlines()) == len(LABELLED.splitlines())
 
 
 def test_all_blocks_are_shown():

@@ -425,6 +425,7 @@ def tuned(checkpoint=None):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_sigkill_while_the_file_is_written(tmp_path):
     """A process that dies elsewhere leaves what one write did, or the next one."""
     path, here = tmp_path / "c", Path(__file__).parent

@@ -228,6 +228,8 @@ def test_passes_of_whole_fits_are_counted(executor):
 
 # --- workers that die -------------------------------------------------------------------------------------
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
+
 
 class Killer(Monitor):
     """Kills a worker process of a cluster at every `period`-th check, `n` times."""
@@ -240,7 +242,7 @@ class Killer(Monitor):
         self.checks += 1
         if self.left and self.checks % self.period == 0:
             self.left -= 1
-            os.kill(self.cluster.workers[self.left % 2].pid, signal.SIGKILL)
+            os.kill(self.cluster.workers[self.left % 2].pid, KILL)
 
 
 def undisturbed_and_disturbed(work, period=7, n=2):

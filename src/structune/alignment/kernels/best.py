@@ -1,4 +1,8 @@
-"""The alignment of the highest score, some rows at a time, and that of the highest expected accuracy."""
+"""The alignment of the highest score, some rows at a time, and that of the highest expected accuracy.
+
+The first is the recursion of `forward` in `sums`, over maxima of scores; the second, of values of matches
+alone, has a recursion of its own.
+"""
 
 import numpy as np
 

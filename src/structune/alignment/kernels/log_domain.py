@@ -1,4 +1,8 @@
-"""The same sums as in `alignment`, in the log domain, for any weights, and many times slower."""
+"""Sums over alignments in the log domain, for any weights, and many times slower.
+
+`log_forward` is the recursion of `forward` in `sums`, cell by cell, over sums of logs; `log_backward` hands
+the probability of each cell on to those that it follows.
+"""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +13,7 @@ from structune.kernels.log_sums import add_logs
 
 
 class Shares(NamedTuple):
-    """Probabilities of states, as the `Rows` of `alignment`, and of gaps in x that a gap in y follows."""
+    """Probabilities of states, as the `Rows` of `sums`, and of gaps in x that a gap in y follows."""
 
     start: Any
     match: Any

@@ -3,7 +3,8 @@
 An item is a part of a structure still to be filled in: ``(EXTERIOR, i, n - 1)``, the bases from i on;
 ``(PAIR, i, j)``, what the pair encloses; ``(MULTI, i, j)`` and ``(MULTI_2, i, j)``, a stretch of a
 multi-branch loop with at least one branch, with at least two. Every choice for an item leaves up to two
-others, and each structure comes from one sequence of choices.
+others, and each structure comes from one sequence of choices. `log_inside` and `log_outside` are the
+recursions of `structune.rna.kernels.sums`, choice by choice, over sums of logs.
 
 The functions share these parameters: ``model``, what there is to choose from; ``chart``, what all ways to
 fill in an item are worth together, or the best one; ``work``, where choices are written.

@@ -1,4 +1,7 @@
-"""The RNA structure of highest total value, given the values of all pairs and unpaired bases."""
+"""The RNA structure of highest total value, given the values of all pairs and unpaired bases.
+
+A recursion of its own, over maxima: that of `structune.rna.kernels.sums` for models without loops.
+"""
 
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width

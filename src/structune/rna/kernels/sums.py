@@ -1,4 +1,4 @@
-"""Inside recursion of the CONTRAfold model in the linear domain, one sequence a call.
+"""Inside and outside recursions of the CONTRAfold model in the linear domain, one sequence a call.
 
 Bases are numbers 0-5: ACGU, one that is none of these, and one beyond the ends, which stand at both ends of
 ``letters`` (n + 2,). Tables of potentials are flat over six letters a place, hairpins and spans over lengths

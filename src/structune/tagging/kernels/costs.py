@@ -1,8 +1,9 @@
 """First-order linear chains by Hamming cost: the best labelling with each number of wrong tokens.
 
 The row of a token, (L, number of wrong tokens so far), holds the highest scores of the labellings that end in
-each label. Rows are long, and only the last few are kept: one in `_SEGMENT` remains, from which the trace
-computes those in between again.
+each label: the recursion of `viterbi` in `linear_domain`, over maxima, once for each number. Rows are long,
+and only the last few are kept: one in `_SEGMENT` remains, from which the trace computes those in between
+again.
 """
 
 import numpy as np

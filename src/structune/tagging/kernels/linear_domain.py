@@ -3,6 +3,7 @@
 Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentials are exponentials of scores:
 ``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). All but `shift_rows`, which
 looks at real parts, is analytic: the same source serves float64 and, for the complex step, complex128.
+`viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """First-order linear chains in the log domain: slow, and safe for scores of any size.
 
-One sequence at a time; forbidden transitions and labels score -inf. The linear-domain kernels serve wherever
-their range provably suffices.
+Forward and backward are the recursions of `linear_domain`, over sums of logs. One sequence at a time;
+forbidden transitions and labels score -inf. The linear-domain kernels serve wherever their range provably
+suffices.
 """
 
 import numpy as np

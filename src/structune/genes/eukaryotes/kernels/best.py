@@ -1,4 +1,4 @@
-"""The best path of a state machine, some positions at a time."""
+"""The best path of a state machine, some positions at a time: the recursion of `sums`, over maxima."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """Forward and backward over the paths of a state machine, in the log domain: slower, for all weights.
 
-``Factors`` hold logs; ``Rows.logs`` stay 0.
+The recursions of `sums`, over sums of logs. ``Factors`` hold logs; ``Rows.logs`` stay 0.
 """
 
 import numpy as np

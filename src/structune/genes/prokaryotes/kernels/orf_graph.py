@@ -2,7 +2,7 @@
 
 A set is a walk along the sequence: each gene follows one whose right end is at most `overlap` behind its left
 end. The shortest gene is longer than the longest overlap, so that none lies within another, and left ends can
-be gone through by position.
+be gone through by position. `forward` sums by logs, and `best` is its recursion over maxima.
 """
 
 from typing import Any, NamedTuple
