@@ -577,7 +577,7 @@ _READERS = {
     "bpseq": (_texts(_BPSEQ), _all_of(read_bpseq)),
     "ct": (_texts(_CT), _all_of(read_ct)),
     "stockholm": (_texts(_STOCKHOLM), _all_of(read_stockholm)),
-    "rna": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
+    "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
     "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "prices": (_texts(_PRICES), _all_of(read_prices)),

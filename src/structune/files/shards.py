@@ -195,8 +195,9 @@ def write_shards(
 
     Parameters
     ----------
-    estimator : SequenceTagger, RNAFolder, GeneFinder, ProkaryoticGeneFinder or SequenceAligner
-        With the parameters that its structure depends on; it is not fitted.
+    estimator : StructuredEstimator
+        Of a kind whose examples files can hold, such as `SequenceTagger`, `RNAFolder` or `SequenceAligner`,
+        with the parameters that its structure depends on; it is not fitted.
     folder : path
         New, or empty.
     X, y, **options

@@ -1,8 +1,8 @@
 """First-order linear chains in the linear domain, over a block of sequences.
 
 Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentials are exponentials of scores:
-``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). All but `shift_rows`, which
-looks at real parts, is analytic: the same source serves float64 and, for the complex step, complex128.
+``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). Sums are analytic, but for
+`shift_rows`, which looks at real parts: the same source serves float64 and, for the complex step, complex128.
 `viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
 """
 

@@ -63,7 +63,7 @@ class Chain(ChainSpace):
             start = max(stop, start + 1)
 
     def _reach(self, within: bool) -> int:
-        """Steps after which every label has been reached from any other; see `kernels.fits_double`."""
+        """Steps after which every label has been reached from any other; see `fits_double`."""
         if self._mixing is None or (within and self._mixing > 1):
             return int(np.iinfo(np.int64).max)
         return self._mixing
