@@ -15,7 +15,7 @@ demo: .venv/installed
 	$(BIN)/python examples/demo.py
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -102,7 +102,7 @@ def test_comments_are_tokens_unless_asked():
         (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: found the bytes b'\xff\xfe', expected UTF-8 text"),
         (b"\xff\xfea\x00 \x00b\x00", ("w",), r":1: found the bytes b'\xff\xfea\x00', expected UTF-8 text"),
         (b"\x1f\x8b\x08damaged", ("w",), ": found a damaged gzip file"),
-        (gzip.compress(b"a b c\n" * 99)[:-20], ("w",), ": found a damaged gzip file"),
+        (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": found a damaged gzip file"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, columns, message):

@@ -39,7 +39,7 @@ def test_laws(options, data):
 
 
 @EVERY_MODEL
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(scale=50.0, **options)))

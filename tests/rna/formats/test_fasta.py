@@ -96,7 +96,7 @@ def test_nothing():
         (">a\nac\u00e9\n", ":2: position 3 (from 1): found '\u00e9', expected one of"),
         (">a\nAC-GU\n", ":2: position 3 (from 1): found '-', expected one of"),
         (b">a\nA\n>\xff\nA\n", ":3: found the name '\\udcff', expected one word of UTF-8 text"),
-        (gzip.compress(TEXT.encode())[:-20], ": found a damaged gzip file"),
+        (gzip.compress(TEXT.encode(), mtime=0)[:-20], ": found a damaged gzip file"),
         (b"\x1f\x8bdamaged", ": found a damaged gzip file"),
         ("A" * 50, f":1: found '{'A' * 37}...', expected a header"),
     ],
