@@ -19,7 +19,7 @@ GROUND = {  # each room with those that it may know of
     "learning": {"running", "files", "kinds", "structure", "errors"},
     "plots": {"_old_paths", "errors"},
     "html_reports": {"plots", "learning", "files", "structure", "errors"},
-    "cli": {"html_reports", "plots", "learning", "running", "files", "kinds", "errors"},
+    "cli": {"html_reports", "plots", "learning", "running", "files", "kinds", "kernels", "errors"},
 }
 KINDS = {  # all the ground, and of each other
     "tagging": set(),

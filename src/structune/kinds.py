@@ -34,7 +34,8 @@ class Kind:
         What is predicted, from which files: a clause of the help.
     commands : str, optional
         The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, some of which may be
-        missing, and those named in `own`.
+        missing, and those named in `own`. If it has kernels, a function ``warm`` without parameters learns
+        and predicts something small, for ``structune warm`` to compile them.
     own : tuple of str
         Commands that no other kind has, such as ``fold``.
     shard : str, optional

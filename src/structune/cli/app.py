@@ -49,6 +49,29 @@ def root(
     """
 
 
+@app.command()
+def warm(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KIND", help="What to compile for; all there is by default."),
+    ] = None,
+) -> None:
+    """Compile ahead what is compiled at first use.
+
+    This takes minutes: after an installation, in the image of a container, or once for the nodes of a cluster
+    that share a home folder. What is compiled is kept in the user's cache folder, or in that of the
+    environment variable STRUCTUNE_CACHE, and serves this version of structune on processors of this kind.
+
+    \b
+    Example:
+      structune warm
+      structune warm rna alignment
+    """
+    from structune.cli.warming import run
+
+    run(kinds)
+
+
 def _nothing() -> None:
     pass
 

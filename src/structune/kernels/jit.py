@@ -21,6 +21,7 @@ _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
 _GROUND = Path(__file__).parent
+_in_use = set[Path]()  # folders of the kernels that are imported
 
 
 class _Cache(FunctionCache):
@@ -48,24 +49,41 @@ def _fingerprint(sources: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
-def cache_folder(sources: Path) -> Path | None:
-    """Folder of the compiled kernels of one folder of sources, or None where nothing can be kept.
+def whole_cache() -> Path | None:
+    """Folder of all compiled kernels, of other versions too, or None if it is turned off.
 
-    The environment variable ``STRUCTUNE_CACHE`` moves it; ``STRUCTUNE_CACHE=off`` turns it off. A folder
-    that cannot be written turns it off too.
+    The environment variable ``STRUCTUNE_CACHE`` moves it; ``STRUCTUNE_CACHE=off`` turns it off.
     """
     setting = os.environ.get("STRUCTUNE_CACHE", "")
     if setting.lower() == "off":
         return None
     base = Path(setting) if setting else Path(platformdirs.user_cache_dir("structune", appauthor=False))
-    folder = (base / "kernels" / _fingerprint(sources)).absolute()  # the process may change its folder
+    return (base / "kernels").absolute()  # the process may change its folder
+
+
+def make_writable(folder: Path) -> None:
+    """Make a folder, unless it is there; raise `OSError` if nothing can be written to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+
+
+@cache
+def cache_folder(sources: Path) -> Path | None:
+    """Folder of the compiled kernels of one folder of sources, or None where nothing can be kept."""
+    whole = whole_cache()
+    if whole is None:
+        return None
+    folder = whole / _fingerprint(sources)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        make_writable(folder)
     except OSError:
         return None
     return folder
+
+
+def machine_code() -> set[Path]:
+    """The files that hold the compiled kernels, of one combination of types each, of what is imported."""
+    return {path for folder in _in_use for path in folder.rglob("*.nbc")}
 
 
 def kernel(function):
@@ -98,6 +116,7 @@ def _compile(function, **options):
     folder = cache_folder(Path(function.__code__.co_filename).parent)
     if folder is None:
         return numba.njit(**options)(function)
+    _in_use.add(folder)
     compiled = numba.njit(**options)(function)
     config: Any = numba.config
     previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read once, here

@@ -137,3 +137,10 @@ def align(request: own.Request) -> None:
     from structune.alignment.commands.aligning import run
 
     raise typer.Exit(run(request))
+
+
+def warm() -> None:
+    """Compile the kernels of alignments."""
+    from structune.alignment.commands.warming import run
+
+    run()

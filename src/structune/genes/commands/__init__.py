@@ -149,3 +149,10 @@ def genes(request: own.Request) -> None:
     from structune.genes.commands.finding import run
 
     raise typer.Exit(run(request))
+
+
+def warm() -> None:
+    """Compile the kernels of genes."""
+    from structune.genes.commands.warming import run
+
+    run()

@@ -167,3 +167,10 @@ def fold(
     from structune.rna.commands.folding import run
 
     raise typer.Exit(run(reading, wanted, writing, jobs, quiet))
+
+
+def warm() -> None:
+    """Compile the kernels of RNA structures."""
+    from structune.rna.commands.warming import run
+
+    run()

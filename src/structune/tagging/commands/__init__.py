@@ -148,3 +148,10 @@ def evaluate(
     from structune.tagging.commands.evaluation import run
 
     run(model, file, telling)
+
+
+def warm() -> None:
+    """Compile the kernels of sequence taggers."""
+    from structune.tagging.commands.warming import run
+
+    run()

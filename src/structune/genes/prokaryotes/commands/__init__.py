@@ -116,3 +116,10 @@ def shard(source: own.Source, sharding: Sharding, code: own.Code = 11, quiet: op
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
     run(source, ProkaryoticGeneFinder(code=code), sharding, quiet)
+
+
+def warm() -> None:
+    """Compile the kernels of genes of bacteria and archaea."""
+    from structune.genes.commands.warming import run_prokaryotic
+
+    run_prokaryotic()
