@@ -32,7 +32,7 @@ EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
 
 @EVERY_MODEL
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))
@@ -46,7 +46,7 @@ def test_laws_with_extreme_weights(options, data):
 
 
 @EVERY_MODEL
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_laws_of_losses(options, data):
     loss_laws.hold(data.draw(problems(most=4, **options)))

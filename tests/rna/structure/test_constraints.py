@@ -17,7 +17,7 @@ from structune.rna.structure.rna import RNA
 CLOSE = {"rtol": 1e-7, "atol": 1e-7}  # forced pairs cost digits
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=constrained(marks="x", paired=False))
 def test_laws_where_nothing_is_forced(problem):
     laws.hold(problem)
@@ -29,7 +29,7 @@ def test_laws_of_long_loops(problem):
     laws.hold(problem)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problem=constrained())
 def test_sums(problem):
     rna, w, shard = problem.structure, problem.w, problem.shard
@@ -66,7 +66,7 @@ def places(problem, found):
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problem=constrained())
 def test_best(problem):
     rna, w, shard = problem.structure, problem.w, problem.shard
@@ -93,7 +93,7 @@ def test_n_best(problem):
             assert_allclose(problem.scores[s][chosen], values, **CLOSE)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=constrained(), gamma=st.sampled_from([0.1, 1.0, 6.0]))
 def test_probabilities_and_what_is_decoded_from_them(problem, gamma):
     rna, w, shard = problem.structure, problem.w, problem.shard

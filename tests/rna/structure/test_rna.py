@@ -25,14 +25,14 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
