@@ -137,8 +137,10 @@ def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
 
 def test_regressions_see_training_parts_only(monkeypatch):
     seen = []
-    regress = first_order._regression
-    monkeypatch.setattr(first_order, "_regression", lambda shards: seen.append(shards) or regress(shards))
+    regress = first_order.ridge_regression
+    monkeypatch.setattr(
+        first_order, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
+    )
     Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
     assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
     seen.clear()
@@ -508,9 +510,9 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
-    regress, starts = first_order._regression, []
+    regress, starts = first_order.ridge_regression, []
     monkeypatch.setattr(
-        first_order, "_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
+        first_order, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
     )
     shifted = X + 0.5 * QUERIES[:, None]
     forms = shifted, sp.csr_array(shifted)

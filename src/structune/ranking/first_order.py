@@ -28,7 +28,7 @@ def begin_sorted(problem: TuningProblem, structure: Ranking, start: FloatArray |
     """
 
     def ordered(risk: Risk) -> Risk:
-        w = start if start is not None and start.any() else _regression(risk.shards)
+        w = start if start is not None and start.any() else ridge_regression(risk.shards)
         shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
         return Risk(structure, risk.loss, shards, risk.executor)
 
@@ -36,7 +36,7 @@ def begin_sorted(problem: TuningProblem, structure: Ranking, start: FloatArray |
     return replace(problem, full=ordered(problem.full), splits=splits)
 
 
-def _regression(shards: list[RankingShard]) -> FloatArray:
+def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
     sizes = np.concatenate([shard.sizes() for shard in shards])
     gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
