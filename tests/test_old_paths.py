@@ -72,6 +72,11 @@ def test_names_are_found(module):
         assert found is getattr(import_module(place), name)
 
 
+def test_all_names_of_a_module():
+    old = import_module("structune.losses")
+    assert {"LogLoss", "Loss", "SquaredLoss"} <= set(dir(old)) == set(old.__all__)
+
+
 def test_every_module_is_tested():
     assert set(_HOMES) - set(NAMES) == {"solvers", "structures", "estimators"}
 

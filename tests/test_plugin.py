@@ -6,10 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+
+from structune import kinds
+from structune.errors import DataError
 
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "examples" / "plugin"
@@ -75,8 +80,7 @@ def test_from_training_to_predictions(structune, files, tmp_path):
 
 def test_folders_of_shards_and_checkpoints(structune, tmp_path):
     structune("shard", "ordinal", "train.csv", tmp_path / "shards", *LEARNED[:4])
-    learn = ["tune", "ordinal", tmp_path / "shards", "-m", tmp_path / "b.structune"]
-    learn += ["--label", "answer", "--quiet", "--jobs", 1]
+    learn = ["tune", "ordinal", tmp_path / "shards", "-m", tmp_path / "b.structune", "--quiet", "--jobs", 1]
     assert "stopped before" in structune(*learn, "--max-seconds", 0, code=2)
     assert (tmp_path / "b.structune.checkpoint").exists()
     assert "converged" in structune(*learn, "--resume")
@@ -92,11 +96,52 @@ def test_help_tells_of_it(structune):
     assert "structune train ordinal answers.csv" in structune("train", "--help")
 
 
-def test_wrong_input(structune, files, tmp_path):
-    bad = files / "bad.csv"
-    bad.write_text("useful=0,answer\n1,never\nx,often\n")
-    refused = structune("train", "ordinal", bad, *LEARNED, "-m", tmp_path / "m", code=2)
-    assert refused == f"structune: {bad}, line 3: found useful=0='x', expected a number\n"
+@pytest.fixture
+def package(monkeypatch):
+    """The package, in this process."""
+    monkeypatch.syspath_prepend(PLUGIN / "src")
+    return import_module("structune_ordinal")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"a,answer\n1,never\nx,often\n", ", line 3: found a='x', expected a number"),
+        (b"a,answer\n1\n", ", line 2: found a row of another length than the heading"),
+        (b"a,a\n1,2\n", ": found columns of the same name among a, a"),
+        (b"b,answer\n1,never\n", ": found no column 'a', expected a"),
+        (b"\xff,answer\n", ": found no table of text"),
+        (b"a,answer\n", ": found no rows, expected at least one"),
+    ],
+)
+def test_wrong_files(package, tmp_path, text, told):
+    from structune_ordinal.data import read_tables
+
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=re.escape(f"{path}{told}")):
+        read_tables([path], "answer", ["a"])
+    path.write_bytes(b"\xef\xbb\xbfa,answer\n1,never\n")
+    assert read_tables([path], "answer").names == ["a"]
+
+
+def test_the_estimator(package, tmp_path, monkeypatch):
+    from structune_ordinal.estimator import OrdinalClassifier
+
+    rows = np.arange(12.0).reshape(6, 2)
+    model = OrdinalClassifier().fit(rows, [0, 0, 1, 1, 2, 2])
+    assert clone(model).fit(rows, list("aabbcc")).labels_ == ["a", "b", "c"]
+    assert model.score(rows, model.predict(rows)) == 0.0
+    for wrong in (rows[0], [[np.nan, 0.0]] * 6):
+        with pytest.raises(DataError):
+            OrdinalClassifier().fit(wrong, [0, 0, 1, 1, 2, 2])
+    with pytest.raises(DataError, match="example 1: found the label '9', expected one of"):
+        model.score(rows[:1], [9])
+    with pytest.raises(DataError, match="expected at least two different ones"):
+        OrdinalClassifier(order=["a", "a"]).fit(rows, ["a"] * 6)
+    monkeypatch.setattr(kinds, "_installed", tuple)
+    with pytest.raises(DataError, match="is the estimator of no kind"):
+        model.save(tmp_path / "m")
 
 
 def test_the_page_shows_its_code():

@@ -1,5 +1,19 @@
 __version__: str
 
+from . import alignment as alignment
+from . import files as files
+from . import flat as flat
+from . import genes as genes
+from . import kinds as kinds
+from . import learning as learning
+from . import plots as plots
+from . import ranking as ranking
+from . import rna as rna
+from . import running as running
+from . import stocks as stocks
+from . import structure as structure
+from . import tagging as tagging
+from . import trees as trees
 from .alignment.aligner import SequenceAligner as SequenceAligner
 from .alignment.structure.proteins import Protein as Protein
 from .files.models import load as load

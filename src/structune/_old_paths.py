@@ -68,6 +68,7 @@ class _OldPaths(MetaPathFinder, Loader):
         homes = _HOMES[module.__name__.partition(".")[2]]
         module.__doc__ = f"Its names are those of {', '.join(homes) or 'modules below it'} now."
         module.__getattr__ = _found_in(module.__name__, homes)  # type: ignore[method-assign]
+        module.__dir__ = lambda: _names(homes)  # type: ignore[method-assign]
 
 
 def with_old_names(module: str, own: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -85,6 +86,8 @@ def with_old_names(module: str, own: Callable[[str], Any]) -> Callable[[str], An
 
 def _found_in(module: str, homes: Sequence[str], stacklevel: int = 2) -> Callable[[str], Any]:
     def get(name: str) -> Any:
+        if name == "__all__":
+            return _names(homes)
         for home in homes if not name.startswith("_") else ():
             now = import_module(f"structune.{home}")
             if name in getattr(now, "__all__", vars(now)):
@@ -96,6 +99,11 @@ def _found_in(module: str, homes: Sequence[str], stacklevel: int = 2) -> Callabl
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     return get
+
+
+def _names(homes: Sequence[str]) -> list[str]:
+    found = [import_module(f"structune.{home}") for home in homes]
+    return sorted({name for now in found for name in getattr(now, "__all__", ())})
 
 
 def install() -> None:

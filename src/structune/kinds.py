@@ -13,9 +13,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from structune.errors import ModelFileError
+from structune.errors import DataError, ModelFileError
 
 ENTRY_POINTS = "structune.kinds"
+_COMMANDS = {"train", "tune", "evaluate", "shard", "warm"}  # that no kind may have as its own
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,45 @@ class Kind:
     shard: str | None = None
     also: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for words in (self.own, self.also):
+            if not isinstance(words, tuple):
+                raise DataError(f"kind {self.word!r}: found {words!r}, expected a tuple of words")
+        for place in (self.estimator, self.shard):
+            if place is not None and place.count(":") != 1:
+                raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
+        if self.own and self.commands is None:
+            raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected their module, too")
+
     @property
     def estimator_class(self) -> Any:
-        return _found(self.estimator)
+        return self._found(self.estimator)
 
     @property
     def shard_class(self) -> Any:
         if self.shard is None:
             raise ModelFileError(f"the kind {self.word!r} has no folders of shards")
-        return _found(self.shard)
+        return self._found(self.shard)
+
+    def _found(self, place: str) -> Any:
+        module, _, name = place.partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ModelFileError(
+                f"found no {place}, which is named by the kind {self.word!r} ({error})"
+            ) from error
 
     def command(self, name: str) -> Any:
         """One of its commands, or None."""
-        return None if self.commands is None else getattr(import_module(self.commands), name, None)
+        return None if self.commands is None else getattr(_module(self.commands), name, None)
+
+    def is_of(self, cls: type) -> bool:
+        """Whether a class is its estimator; other packages may name one by where it can be imported from."""
+        if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
+            return True
+        packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
+        return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
 
 
 _OURS = (
@@ -141,14 +168,14 @@ def kind_of(estimator: Any) -> Kind:
 
     Raises
     ------
-    ModelFileError
+    DataError
         A class that no kind names.
     """
     for cls in type(estimator).__mro__:
         for kind in every_kind():
-            if kind.estimator == f"{cls.__module__}:{cls.__qualname__}":
+            if kind.is_of(cls):
                 return kind
-    raise ModelFileError(
+    raise DataError(
         f"{type(estimator).__name__} is the estimator of no kind: expected one that an installed package "
         f"declares by an entry point of the group {ENTRY_POINTS!r}"
     )
@@ -166,6 +193,7 @@ def _installed() -> tuple[Kind, ...]:
     from importlib.metadata import entry_points  # here, because most commands are ours
 
     found, taken = list[Kind](), {word for kind in _OURS for word in (kind.word, *kind.also)}
+    commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
     for point in entry_points(group=ENTRY_POINTS):
         try:
             kind = point.load()
@@ -176,9 +204,12 @@ def _installed() -> tuple[Kind, ...]:
             _warn(point, f"found {type(kind).__name__}, expected a Kind")
         elif words := taken.intersection((kind.word, *kind.also)):
             _warn(point, f"{', '.join(sorted(words))} is another kind already")
+        elif names := commands.intersection(kind.own):
+            _warn(point, f"{', '.join(sorted(names))} is another command already")
         else:
             found.append(kind)
             taken |= {kind.word, *kind.also}
+            commands |= {*kind.own}
     return tuple(found)
 
 
@@ -186,6 +217,13 @@ def _warn(point: Any, why: str) -> None:
     warnings.warn(f"the kind {point.name!r} of {point.value} is left out: {why}", stacklevel=2)
 
 
-def _found(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+@cache
+def _module(name: str) -> Any:
+    """The module of a kind's commands; one without any if that of another package cannot be imported."""
+    try:
+        return import_module(name)
+    except Exception as error:  # whatever it is, ours can be used
+        if name.partition(".")[0] == "structune":
+            raise
+        warnings.warn(f"the commands of {name} are left out: {type(error).__name__}: {error}", stacklevel=2)
+        return None

@@ -63,6 +63,24 @@ def test_without_a_word_it_is_for_taggers(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("group", "word", "told"),
+    [
+        ("train", "rnaa", "No such kind 'rnaa'. Did you mean 'rna'?"),
+        ("evaluate", "rankin", "Did you mean 'ranking'?"),
+        ("shard", "ranking", "There is no shard for 'ranking': expected one of tagging, rna"),
+        ("train", "classifier", "There is no train for 'classifier': expected one of tagging, rna"),
+    ],
+)
+def test_words_that_are_no_kinds(group, word, told, tmp_path, monkeypatch):
+    result = run(group, word, "x.txt", "-m", "m")
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / word).write_text("")
+    assert told not in " ".join(run(group, word, "-m", "m").stderr.split())  # a file for taggers
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("fodl", "fold"), ("trian", "train"), ("evalute", "evaluate")])
 def test_typos(typed, meant):
     result = run(typed)

@@ -59,7 +59,7 @@ def test_the_first_prediction_compiles_nothing(word, tmp_path):
 
     told, compiled = run("warm", word)
     n = len([path for path in compiled if path.suffix == ".nbc"])
-    assert re.fullmatch(rf"{n} functions compiled, 0 were there already, in \d+ s: {cache}/kernels\n", told)
+    assert re.fullmatch(rf"{n} functions compiled, 0 were there already, in \d+ s: .*kernels\n", told)
     found, after = run("genes", dna, "--model", "pretrained")
     assert found.startswith("##gff-version 3")
     assert after == compiled

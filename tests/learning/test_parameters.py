@@ -3,10 +3,12 @@
 import inspect
 import pickle
 import re
+import threading
 from dataclasses import field
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -98,6 +100,33 @@ def test_parameters_are_set_by_name():
         outer.set_params(d=1)
 
 
+def test_what_is_set_together_is_set_from_the_outside_in():
+    outer = Own(b=Own(a=1)).set_params(b__a=3, b=Own(a=2), a=4)
+    assert (outer.a, outer.b.a) == (4, 3)
+    with pytest.raises(DataError):
+        outer.set_params(a=5, d=1)
+    assert outer.a == 4  # nothing has been set
+
+
+def test_long_values_are_cut():
+    assert len(repr(Own(b={str(k): k for k in range(10_000)}))) < 400
+
+
+def test_a_class_without_documentation_has_that_of_its_base():
+    @parameters
+    class Silent(Base):
+        z: int = 1
+
+    assert inspect.getdoc(Silent).startswith("Parameters\n----------\na : int")
+
+
+def test_clones_keep_what_scikit_learn_was_asked_for():
+    with config_context(enable_metadata_routing=True):
+        model = Classifier().set_fit_request(sample_weight=True)
+        assert clone(model).get_metadata_routing().fit.requests["sample_weight"] is True
+    assert clone(Classifier(executor=threading.Lock())).executor is not None  # which cannot be copied
+
+
 def test_clones_share_nothing():
     own = Own(b={"x": [1]})
     own.coef_ = 1.0
@@ -108,6 +137,20 @@ def test_clones_share_nothing():
     inner = Own(b=Own(a=4))
     assert clone(inner).b is not inner.b
     assert clone(inner).b.a == 4
+
+
+def test_other_options_of_a_constructor_are_no_parameters():
+    class Plain(Classifier):
+        def __init__(self, penalty=2.0, **options):
+            super().__init__(penalty=penalty, **options)
+
+    class Wrong(Classifier):
+        def __init__(self, *given):
+            super().__init__()
+
+    assert clone(Plain(folds=3)).get_params() == {"penalty": 2.0}
+    with pytest.raises(TypeError, match="expected parameters with names"):
+        Wrong().get_params()
 
 
 def test_subclasses_may_have_a_constructor_of_their_own():

@@ -5,7 +5,9 @@ Commands are those of the kinds (`structune.kinds`), and are imported and built 
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import cache
@@ -55,12 +57,14 @@ class Commands(TyperGroup):
         command = super().get_command(ctx, cmd_name)
         if command is None:
             kind = next((kind for kind in every_kind() if cmd_name in kind.own), None)
-            return kind and _built(kind.command(cmd_name), cmd_name, TyperCommand)
+            function = kind and kind.command(cmd_name)
+            return function and _built(function, cmd_name)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:  # typer suggests one of these
-            self.commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+            found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+            self.commands = {name: command for name, command in found.items() if command is not None}
         return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -77,12 +81,23 @@ class OfKinds(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         kind = find_kind(cmd_name)
         function = kind and kind.command(str(self.name))
-        return kind and function and _built(function, kind.word, Learning)
+        return kind and function and _built(function, kind.word)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
+            self._check_word(ctx, args[0])
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def _check_word(self, ctx: Any, word: str) -> None:
+        """Refuse what looks like a kind, and is none that has this command, if there is no such file."""
+        words = self.list_commands(ctx)
+        if os.path.exists(word) or not word.replace("-", "").isalpha():
+            return
+        if find_kind(word) is not None:
+            ctx.fail(f"There is no {self.name} for {word!r}: expected one of {', '.join(words)}")
+        if near := difflib.get_close_matches(word, words, 1):
+            ctx.fail(f"No such kind {word!r}. Did you mean {near[0]!r}?")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         pieces = super().collect_usage_pieces(ctx)
@@ -97,8 +112,8 @@ class OfKinds(TyperGroup):
                     break
 
 
-class Learning(TyperCommand):
-    """A command whose results tell what was asked for."""
+class Command(TyperCommand):
+    """A command whose results can tell what was asked for."""
 
     def invoke(self, ctx: Any) -> Any:
         _asked.set(ctx)
@@ -120,9 +135,9 @@ def asked() -> tuple[str, list[tuple[str, str]]]:
 
 
 @cache
-def _built(function: Callable[..., Any], name: str, cls: type[TyperCommand]) -> Any:
+def _built(function: Callable[..., Any], name: str) -> Any:
     app = typer.Typer(**SETTINGS)
-    app.command(name, cls=cls)(function)
+    app.command(name, cls=Command)(function)
     return typer.main.get_command(app)
 
 

@@ -14,6 +14,7 @@ from structune.cli.reports import Evaluation, write_training_page
 from structune.cli.settings import Results
 from structune.cli.tables import precisions_table, print_tables, record_table
 from structune.errors import StructuneError
+from structune.kinds import kind_of
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import StructuredEstimator
 from structune.running.monitor import STOPPED
@@ -60,6 +61,7 @@ def learn(
         Where the course of tuning is drawn.
     """
     check_targets([results.model], [plot], results.report)
+    kind_of(model)  # or nothing could be saved
     lesson, start = read(), time.perf_counter()
     with short_warnings(*lesson.told):
         lesson.fit()

@@ -171,11 +171,17 @@ class ShardWriter:
         self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
         return np.array([self._fold_of[group] for group in groups])
 
-    def finish(self, model: Any) -> ShardFolder:
-        """Write the structure, that of an estimator, and the list of shards."""
+    def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
+        """Write the structure, that of an estimator, and the list of shards.
+
+        Parameters
+        ----------
+        extra : mapping, optional
+            More to keep, as JSON; models that learn from the folder have it in ``extra_``.
+        """
         if not self._listed:
             raise DataError(f"{self.path}: found no examples, expected at least one")
-        model.save(self.path / _MODEL)
+        model.save(self.path / _MODEL, extra)
         header = {"format": FORMAT, "kind": kind_of(model).word, "shards": self._listed}
         replace_file(self.path / _HEADER, json.dumps(header).encode())
         return open_shards(self.path)
@@ -189,6 +195,7 @@ def write_shards(
     *,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
+    extra: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ShardFolder:
     """Encode labelled examples as `estimator` would, and write them to a folder.
@@ -204,6 +211,8 @@ def write_shards(
         As its `fit` takes them. Examples of one of `groups` stay in one fold.
     n_folds, random_state
         As `ShardWriter` takes them.
+    extra
+        As `ShardWriter.finish` takes it.
 
     Raises
     ------
@@ -217,7 +226,7 @@ def write_shards(
     writer = ShardWriter(folder, n_folds, random_state)
     for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
         writer.add(whole.take(piece), None if groups is None else groups[piece])
-    return writer.finish(model)
+    return writer.finish(model, extra)
 
 
 def _with_files() -> str:

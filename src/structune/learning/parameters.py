@@ -11,12 +11,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
 from structune.running.executors import Executor, make_executor
 
 T = TypeVar("T")
+_KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
+_LONGEST = 300  # letters, of a parameter that is told
 _HEADING = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?P<names>\w[^:\n]*?)(?: : .*)?$(?:\n(?:[ \t].*)?$)*", re.MULTILINE)
 
@@ -28,13 +30,16 @@ def parameters(cls: type[T]) -> type[T]:
     Fields that are no parameters are ``field(init=False)``. What its docstring says nothing of, among
     parameters and attributes, is told as a base class tells it.
     """
+    doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")  # before dataclass writes one
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    _document(made)
+    _document(made, doc)
     return made
 
 
 class Parameters:
     """An estimator by scikit-learn's protocol: it can be cloned, searched over, and put into pipelines."""
+
+    _shared: ClassVar[tuple[str, ...]] = ()  # parameters that clones have in common
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, and with `deep` those of estimators among them, as ``name__parameter``."""
@@ -53,17 +58,19 @@ class Parameters:
         DataError
             There is no such parameter.
         """
-        for given, value in params.items():
-            name, is_inner, inner = given.partition("__")
-            if name not in self._parameter_names():
-                valid = list(self._parameter_names())
+        valid = list(self._parameter_names())
+        for given in params:
+            name = given.partition("__")[0]
+            if name not in valid:
                 raise DataError(
                     f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}."
                 )
+        for given in sorted(params, key=lambda given: "__" in given):  # of new estimators, where both are
+            name, is_inner, inner = given.partition("__")
             if is_inner:
-                getattr(self, name).set_params(**{inner: value})
+                getattr(self, name).set_params(**{inner: params[given]})
             else:
-                setattr(self, name, value)
+                setattr(self, name, params[given])
         return self
 
     @classmethod
@@ -74,7 +81,7 @@ class Parameters:
         """What was asked for."""
         defaults = inspect.signature(type(self)).parameters
         given = self.get_params(deep=False).items()
-        told = [f"{name}={value!r}" for name, value in given if not _is(value, defaults[name].default)]
+        told = [f"{name}={_short(value)}" for name, value in given if not _is(value, defaults[name].default)]
         return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_html_(self) -> str:
@@ -84,7 +91,13 @@ class Parameters:
 
     def __sklearn_clone__(self) -> Self:
         given = self.get_params(deep=False).items()
-        return type(self)(**{name: _cloned(value) for name, value in given})
+        other = type(self)(**{
+            name: value if name in self._shared else _cloned(value) for name, value in given
+        })  # fmt: skip
+        for name in _KEPT_BY_CLONES:
+            if hasattr(self, name):
+                setattr(other, name, deepcopy(getattr(self, name)))
+        return other
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.base import BaseEstimator
@@ -101,7 +114,15 @@ class Parameters:
 
 @cache
 def _names_of(constructor: Callable[..., None]) -> tuple[str, ...]:
-    return tuple(sorted(list(inspect.signature(constructor).parameters)[1:]))
+    own = list(inspect.signature(constructor).parameters.values())[1:]
+    if any(each.kind == each.VAR_POSITIONAL for each in own):
+        raise TypeError("found a constructor of an estimator with *args, expected parameters with names")
+    return tuple(sorted(each.name for each in own if each.kind != each.VAR_KEYWORD))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}..."
 
 
 def _is(value: Any, default: Any) -> bool:
@@ -119,9 +140,8 @@ def _cloned(value: Any) -> Any:
 # --- documentation ----------------------------------------------------------------------------------------
 
 
-def _document(cls: Any) -> None:
-    """Complete the docstring by what base classes tell, and give the signature its order."""
-    doc = inspect.cleandoc(cls.__doc__ or "")
+def _document(cls: Any, doc: str) -> None:
+    """Complete a docstring by what base classes tell, and give the signature its order."""
     parameters = inspect.signature(cls.__init__).parameters
     told = {title: _entries(doc, title) for title in ("Parameters", "Attributes")}
     for base in cls.__mro__[1:]:
@@ -176,15 +196,7 @@ class FitsOnExecutor(Parameters):
     executor: Any = None
     checkpoint: Any = None
 
-    def __sklearn_clone__(self) -> Self:
-        """Clones share the executor: a connection to a cluster cannot be copied."""
-        shared, self.executor = self.executor, None
-        try:
-            other = super().__sklearn_clone__()
-        finally:
-            self.executor = shared
-        other.executor = shared
-        return other
+    _shared = ("executor",)  # a connection to a cluster cannot be copied
 
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)

@@ -80,24 +80,27 @@ def _learn(
 ) -> int:
     from structune.cli.learning import Lesson, learn
     from structune.cli.shard_data import described, sharded
+    from structune.files import open_shards
     from structune_ordinal.data import read_tables, require_labels
     from structune_ordinal.estimator import OrdinalClassifier
     from structune_ordinal.evaluation import evaluate
 
     model = OrdinalClassifier(order=_labels(order), **settings)
 
-    def tested() -> Any:
-        found = read_tables([test], label, model.features_) if test else None
-        return found and evaluate(model, require_labels(found, label))
-
     def read() -> Lesson:
-        shards, fit = sharded(train, "--order"), Callable[[], Any]
+        fit: Callable[[], Any]
+        shards, column = sharded(train, "--label", "--order"), label
         if shards is not None:
+            known = open_shards(shards).model
             fit, data = partial(model.fit_shards, shards), described(shards, "rows")
+            names, column = known.features_, str(known.extra_["label"])
         else:
-            table = require_labels(read_tables(train, label), label)
+            table = require_labels(read_tables(train, column), column)
             fit, data = partial(model.fit, table.rows, table.labels, table.names), _described(table)
-        return Lesson(fit, [("data", data)], tested if test else None, {"label": label})
+            names = table.names
+        tested = require_labels(read_tables([test], column, names), column) if test else None
+        told = partial(evaluate, model, tested) if tested else None
+        return Lesson(fit, [("data", data)], told, {"label": column})
 
     return learn(model, results, read, plot)
 
@@ -109,7 +112,7 @@ def shard(train: TrainFiles, sharding: Sharding, label: Label = "label", order: 
     \b
     Example:
       structune shard ordinal answers.csv shards/ --label answer --order never,often
-      structune tune ordinal shards/ --label answer -m answers.structune
+      structune tune ordinal shards/ -m answers.structune
     """
     from structune.cli.shard_data import Target
     from structune_ordinal.data import read_tables, require_labels
@@ -117,7 +120,7 @@ def shard(train: TrainFiles, sharding: Sharding, label: Label = "label", order: 
 
     target, table = Target(sharding), require_labels(read_tables(train, label), label)
     model = OrdinalClassifier(order=_labels(order))
-    written = target.write(model, table.rows, table.labels, names=table.names)
+    written = target.write(model, table.rows, table.labels, names=table.names, extra={"label": label})
     target.tell(written, _described(table))
 
 

@@ -46,17 +46,15 @@ class OrdinalClassifier(StructuredEstimator):
         DataError
             Labels that are not in the order; numbers that are not finite.
         """
-        X, y = np.asarray(X, dtype=float), list(y)
-        labels = sorted(set(y)) if self.order is None else list(self.order)
-        if len(labels) < 2:
-            raise DataError(f"found the labels {labels}, expected at least two")
-        codes = {label: k for k, label in enumerate(labels)}
-        for i, label in enumerate(y):
-            if label not in codes:
-                raise DataError(f"example {i}: found the label {label!r}, expected one of {labels}")
+        X, y = np.asarray(X, dtype=float), list(map(str, y))
+        if X.ndim != 2:
+            raise DataError(f"found features of shape {X.shape}, expected rows and columns")
+        labels = sorted(set(y)) if self.order is None else list(map(str, self.order))
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise DataError(f"found the labels {labels}, expected at least two different ones")
         features = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
         structure = Ordinal(features, len(labels))
-        shard = structure.encode(X, [codes[label] for label in y])
+        shard = structure.encode(X, codes_of(y, labels))
         self._learn(structure, self._make_loss(), shard, self._start(structure), None)
         self.labels_, self.features_ = labels, features
         return self
@@ -73,8 +71,7 @@ class OrdinalClassifier(StructuredEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Minus the mean number of steps by which labels are off."""
-        codes = np.array([self.labels_.index(label) for label in y])
-        return -float(np.abs(self._best(X) - codes).mean())
+        return -float(np.abs(self._best(X) - codes_of(list(map(str, y)), self.labels_)).mean())
 
     def _best(self, X: Any) -> Any:
         self._check_fitted()
@@ -94,3 +91,18 @@ class OrdinalClassifier(StructuredEstimator):
             raise ModelFileError(f"found the labels {model.labels_!r:.60}, expected at least two names")
         unpack_fit(model, model._structure.n_weights, header, arrays)
         return model
+
+
+def codes_of(given: list[str], labels: list[str]) -> Any:
+    """The place of each label in the order, from 0.
+
+    Raises
+    ------
+    DataError
+        One that is not there.
+    """
+    codes = {label: k for k, label in enumerate(labels)}
+    for i, label in enumerate(given):
+        if label not in codes:
+            raise DataError(f"example {i + 1}: found the label {label!r}, expected one of {labels}")
+    return np.array([codes[label] for label in given], dtype=np.int64)

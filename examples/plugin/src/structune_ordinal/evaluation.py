@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from structune.cli.tables import filled, new_table, numbers_table
-from structune.errors import DataError
 from structune.html_reports import Section
 from structune_ordinal.data import Table
-from structune_ordinal.estimator import OrdinalClassifier
+from structune_ordinal.estimator import OrdinalClassifier, codes_of
 
 
 @dataclass(frozen=True)
@@ -58,17 +57,8 @@ class Evaluation:
 
 
 def evaluate(model: OrdinalClassifier, table: Table) -> Evaluation:
-    """Compare predictions with labels.
-
-    Raises
-    ------
-    DataError
-        Labels that the model does not know.
-    """
-    codes = {label: k for k, label in enumerate(model.labels_)}
-    counts = np.zeros((len(codes), len(codes)), dtype=int)
-    for i, (right, found) in enumerate(zip(table.labels, model.predict(table.rows), strict=True)):
-        if right not in codes:
-            raise DataError(f"row {i + 1}: found the label {right!r}, expected one of {model.labels_}")
-        counts[codes[right], codes[found]] += 1
+    """Compare predictions with labels, which must be among those of the model."""
+    right, found = (codes_of(given, model.labels_) for given in (table.labels, model.predict(table.rows)))
+    counts = np.zeros((len(model.labels_), len(model.labels_)), dtype=int)
+    np.add.at(counts, (right, found), 1)
     return Evaluation(model.labels_, counts)
