@@ -20,6 +20,7 @@ from structune.plots.figure import check_path, spread
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 NAMES = ["w[0]", "$5 : B-NP", "transitions"]
 
 

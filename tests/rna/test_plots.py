@@ -15,6 +15,7 @@ from structune.rna.plots.pairs import plot_pair_probabilities
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 TRNA = "GGGCCCAUAGCUCAGCCUGGGAGAGCGCCGCCCUUGCAAGGCGGAGGCCCCGGGUUCAAAUCCCGGUGGGUCCA"
 CLOVER = "(((((((..((((.........)))).(((((.......))))).....(((((.......))))))))))))."
