@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels.jit import kernel, part_of_bare_kernel, part_of_kernel
+from structune.kernels.jit import bare_kernel, kernel, part_of_bare_kernel, part_of_kernel
 
 _LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
 
@@ -118,6 +118,15 @@ def _scaled(factor, log):
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
 
 
+@bare_kernel
+def _total(row):
+    """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
+    total = 0.0
+    for j in range(row.size):
+        total += row[j]
+    return total
+
+
 @kernel
 def forward(match, first, f, cells, rows, ends):
     """Fill rows 1..B from row 0; ``match`` are the factors of matches of the residues ``first`` on.
@@ -131,7 +140,7 @@ def forward(match, first, f, cells, rows, ends):
         i = first + r
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, 0.0)
-        total = np.sum(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
+        total = _total(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
         if not total > 0.0:
             total = 1.0
         scale = 1.0 / total
