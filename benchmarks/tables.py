@@ -698,18 +698,25 @@ def large_tagging() -> str:
 
 def startup() -> str:
     data = result("startup")
-    installation = data["installation"]
+    installation, first = data["installation"], data["first prediction"]
     rows = [
+        ["Python alone", f"{data['python']:.2f}"],
         ["`import structune`", f"{data['import structune']:.2f}"],
         ["`structune --help`", f"{data['structune --help']:.2f}"],
-        *(
-            [f"first prediction, {name}: cold / warm", f"{times['cold']:.1f} / {times['warm']:.1f}"]
-            for name, times in data["first prediction"].items()
-        ),
-        ["installation from an index near by", f"{installation['seconds']:.0f}"],
     ]
-    size = f"{installation['distributions']} distributions, {installation['bytes'] / 1e6:.0f} MB."
-    return f"{table(['', 'seconds'], rows)}\n\nInstalled: {size}"
+    header = ["first prediction", "cold, s", "warm, s", "modules"]
+    header += [f"{part}, s" for part in next(iter(first.values()))["spent on"]]
+    spent = [
+        [name, *(f"{row[key]:.1f}" for key in ("cold", "warm")), str(row["modules"])]
+        + [f"{seconds:.2f}" for seconds in row["spent on"].values()]
+        for name, row in first.items()
+    ]
+    size = f"{installation['distributions']} distributions, {installation['bytes'] / 1e6:.0f} MB"
+    return "\n\n".join([
+        table(["", "seconds of processor time"], rows),
+        table(header, spent),
+        f"Installed from an index near by: {size}, in {installation['seconds']:.0f} s.",
+    ])  # fmt: skip
 
 
 def fuzz() -> str:

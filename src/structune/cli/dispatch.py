@@ -6,6 +6,7 @@ Commands are those of the kinds (`structune.kinds`), and are imported and built 
 from __future__ import annotations
 
 import difflib
+import gc
 import inspect
 import os
 from collections.abc import Callable, Iterator
@@ -28,12 +29,14 @@ SETTINGS: dict[str, Any] = {
 }
 _FIRST = ("train", "tune")  # then the commands of one kind, then the others
 _DEFAULT = "tagging"
+_SELDOM = 50_000  # new objects between looks for garbage, which else are a tenth of a start, and find nothing
 
 
 class Commands(TyperGroup):
     """All commands; tells wrong input in one line on stderr, and ends with exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
+        gc.set_threshold(_SELDOM)
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

@@ -110,6 +110,11 @@ def part_of_bare_kernel(function):
     return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 
+def part_of_one_kernel(function):
+    """The same for what a kernel calls in one place: compiled there, and not by itself."""
+    return _compile(function, _nrt=False, inline="always", no_cpython_wrapper=True)
+
+
 def _compile(function, **options):
     # nothing calls kernels from C, and wrappers for tuples of arrays take long to compile
     options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}

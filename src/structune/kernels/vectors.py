@@ -25,7 +25,17 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
+from numba.core.typing.templates import signature
+from numba.extending import (
+    NativeValue,
+    lower_builtin,
+    models,
+    overload,
+    register_model,
+    type_callable,
+    typeof_impl,
+    unbox,
+)
 
 _MOST_LANES = 8  # one AVX-512 register; narrower units take it in pieces
 _INDEX, _LANE = ir.IntType(64), ir.IntType(32)
@@ -189,31 +199,39 @@ def cells(_typing, array):
     return _CellsType(array.dtype)(array), generate
 
 
-@intrinsic
-def _get(_typing, cells, at):
-    def generate(context, builder, signature, args):
-        return context.unpack_value(builder, cells.dtype, _cell(context, builder, cells, 1, *args))
-
-    return cells.dtype(cells, types.intp), generate
+# Typed and lowered here: `overload` would have numba compile a function for each combination of types. The
+# operators of runs stay with it, because in line the compiler would add up in another order.
 
 
-@intrinsic
-def _set(_typing, cells, at, value):
-    def generate(context, builder, signature, args):
-        context.pack_value(builder, cells.dtype, args[2], _cell(context, builder, cells, 1, *args[:2]))
-        return context.get_dummy_value()
+@type_callable(operator.getitem)
+def _type_get(_context):
+    def get(cells, at):
+        return signature(cells.dtype, cells, types.intp) if isinstance(cells, _CellsType) else None
 
-    return types.none(cells, types.intp, cells.dtype), generate
-
-
-@overload(operator.getitem)
-def _get_cell(cells, at):
-    return (lambda cells, at: _get(cells, at)) if isinstance(cells, _CellsType) else None
+    return get
 
 
-@overload(operator.setitem)
-def _set_cell(cells, at, value):
-    return (lambda cells, at, value: _set(cells, at, value)) if isinstance(cells, _CellsType) else None
+@lower_builtin(operator.getitem, _CellsType, types.intp)
+def _get(context, builder, signature, args):
+    cells = signature.args[0]
+    return context.unpack_value(builder, cells.dtype, _cell(context, builder, cells, 1, *args))
+
+
+@type_callable(operator.setitem)
+def _type_set(_context):
+    def set_(cells, at, value):
+        if isinstance(cells, _CellsType):
+            return signature(types.none, cells, types.intp, cells.dtype)
+        return None
+
+    return set_
+
+
+@lower_builtin(operator.setitem, _CellsType, types.intp, types.Any)
+def _set(context, builder, signature, args):
+    cells = signature.args[0]
+    context.pack_value(builder, cells.dtype, args[2], _cell(context, builder, cells, 1, *args[:2]))
+    return context.get_dummy_value()
 
 
 @intrinsic

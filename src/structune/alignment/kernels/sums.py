@@ -120,6 +120,7 @@ def _scaled(factor, log):
 
 @part_of_bare_kernel
 def _total(row):
+    """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
     total = 0.0
     for j in range(row.size):
         total += row[j]

@@ -3,18 +3,18 @@
 A recursion of its own, over maxima: that of `structune.rna.kernels.sums` for models without loops.
 """
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
 from structune.rna.kernels.sums import row
 
 
-@kernel
+@part_of_bare_kernel
 def _inside(table, n, i, k):
     """Best value of the bases within the pair (i, k)."""
     return table[row(i + 1, n) + k - 1] if k > i + 1 else 0.0
 
 
-@kernel
+@bare_kernel
 def accuracies(pairs, unpaired, lanes, scratch, table):
     """table[i, j] = the best value of the stretch i..j; pairs that are worth nothing are left out.
 
@@ -39,7 +39,7 @@ def accuracies(pairs, unpaired, lanes, scratch, table):
             t[here + j] = best[j]
 
 
-@kernel
+@bare_kernel
 def trace(pairs, unpaired, table, todo, partner):
     """The structure of the best value; ``todo`` is (n + 1, 2) scratch."""
     n = unpaired.size

@@ -14,7 +14,7 @@ E      suffixes of the exterior loop
 
 import numpy as np
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
 from structune.rna.kernels.loops import LOOP
 
@@ -23,18 +23,18 @@ RING = 32
 LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
 
 
-@kernel
+@bare_kernel
 def row(i, n):
     """Where cell (i, 0) would lie."""
     return i * n - i * (i - 1) // 2 - i
 
 
-@kernel
+@part_of_bare_kernel
 def quad(a, b, c, d):
     return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
 
 
-@kernel
+@part_of_one_kernel
 def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
     """What the letters of a hairpin of three or four bases add; ``one`` for any other."""
     if j - i == 4:
@@ -44,7 +44,7 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
     return one
 
 
-@kernel
+@part_of_one_kernel
 def _interior(i, n, loop, ring, lanes, out):
     """out[j] = sum over loop sizes of potential * G[i + 1 + l1, j - 1 - l2], for all j."""
     stride = LEFT + n + RIGHT
@@ -66,7 +66,7 @@ def _interior(i, n, loop, ring, lanes, out):
         store(out, j + 3 * w, d)
 
 
-@kernel
+@bare_kernel
 def inside(
     letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
     partners, extent,
@@ -137,7 +137,7 @@ def inside(
     extent[0], extent[1] = least, most
 
 
-@kernel
+@part_of_one_kernel
 def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
     """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right."""
     w = width(lanes)
@@ -158,7 +158,7 @@ def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
         m2[here + j] = m2[here + j] + unpaired * m2[below + j]
 
 
-@kernel
+@part_of_one_kernel
 def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
     """out[j] = adjoint of G[i, j], from the loops that (i, j) is the inner pair of; adds to their counts.
 
@@ -187,7 +187,7 @@ def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
         store(out, j + 3 * w, d)
 
 
-@kernel
+@part_of_one_kernel
 def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes):
     """Adjoints of the branches (i, k), and of the stretches to the right of them and below row i.
 
@@ -222,7 +222,7 @@ def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2
             j += 1
 
 
-@kernel
+@bare_kernel
 def outside(
     letters, tables, scalars, factors, weight, lanes, pairs, multi, multi_2, exterior, prefix, d_multi, ring,
     scratch, partners, counts, loop_counts, scalar_counts,
@@ -344,7 +344,7 @@ def outside(
         d_stack, d_stack_next = d_stack_next, d_stack
 
 
-@kernel
+@part_of_one_kernel
 def _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4):
     if j - i == 4:
         k = (s[i + 2] * N_LETTERS + s[i + 3]) * N_LETTERS + s[i + 4]
