@@ -22,6 +22,7 @@ def reader(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     write_fasta("sequences.fa", [RNARecord("a", "GGGAAAACCC")])
+    Path("bacterium.fa").write_text(">a\n" + "ATGGCATTAGCGTAA" * 40 + "\n")
     for name in ("train", "test", "new"):
         Path(f"{name}.txt").write_text(LABELLED)
 
@@ -33,6 +34,7 @@ def test_all_blocks(reader):
         assert block.shows(printed), f"line {block.line}: printed\n{printed}"
     assert Path("structure.png").stat().st_size
     assert Path("chunker.html").stat().st_size
+    assert Path("genes.gff3").read_text(encoding="utf-8").startswith("##gff-version 3")
     assert len(Path("tagged.txt").read_text(encoding="utf-8").splitlines()) == len(LABELLED.splitlines())
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from structune import Classifier
+from structune import Classifier, Ranker
 from structune.errors import DataError
 from structune.kinds import _OURS
 from structune.learning import GridTuner, StructuredEstimator
@@ -125,6 +125,19 @@ def test_clones_keep_what_scikit_learn_was_asked_for():
         model = Classifier().set_fit_request(sample_weight=True)
         assert clone(model).get_metadata_routing().fit.requests["sample_weight"] is True
     assert clone(Classifier(executor=threading.Lock())).executor is not None  # which cannot be copied
+
+
+def test_queries_are_passed_on_where_they_are_asked_for():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(48, 2)), np.repeat(np.arange(12), 4)
+    y = np.digitize(X[:, 0], [0.0])
+    with config_context(enable_metadata_routing=True):
+        model = Ranker(tuning=None).set_fit_request(queries=True).set_score_request(queries=True)
+        assert cross_val_score(model, X, y, params={"queries": queries}, cv=3).min() > 0.7
+        with pytest.raises(TypeError, match="Unexpected args"):
+            Ranker().set_fit_request(groups=True)
+    with pytest.raises(RuntimeError, match="only available when metadata routing is enabled"):
+        Ranker().set_fit_request(queries=True)
 
 
 def test_clones_share_nothing():

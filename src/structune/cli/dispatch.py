@@ -110,9 +110,10 @@ class OfKinds(TyperGroup):
         """The first example of each kind."""
         with formatter.section("Examples"):
             for kind in kinds().values():
-                for line in _examples(kind.command(str(self.name))):
+                examples = list(_examples(kind.command(str(self.name))))
+                own = [line for line in examples if f" {kind.word} " in line]  # of a command of several kinds
+                for line in (own or examples)[:1]:
                     formatter.write(f"  {line}\n")
-                    break
 
 
 class Command(TyperCommand):

@@ -41,12 +41,24 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). It is the inverse of scikit-learn's C. Ignored under `tuning`.
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+    fit_intercept : bool
+        Intercepts have no penalty; a hundredth of that of the others with losses other than "log".
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
+    folds : int, optional
+        Number of stratified folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
     hessian : {"auto", "exact", "dense"}
         "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
+    tolerance : float
+        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
+        step gains; with margin and ramp losses, a gap of ten times this, relative to the objective. A tuner
+        object has its own.
 
     Attributes
     ----------

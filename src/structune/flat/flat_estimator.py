@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -12,8 +12,10 @@ from sklearn.base import BaseEstimator
 from structune.errors import DataError
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.learning.parameters import parameters
-from structune.learning.tuning.problem import Tuner
 from structune.structure import FloatArray, check_weights
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.problem import Tuner
 
 
 @parameters

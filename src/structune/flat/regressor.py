@@ -36,6 +36,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Which features share a penalty: all; none (automatic relevance determination); those of one prefix,
         the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
         feature's name to its group's; or one group name a feature.
+    folds : int, optional
+        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
     holdout : float
         Share of the examples in that part.
     hessian : {"auto", "exact", "dense"}

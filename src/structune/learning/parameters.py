@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
+from structune.learning.routing import Routed
 from structune.running.executors import Executor, make_executor
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ def parameters(cls: type[T]) -> type[T]:
     return made
 
 
-class Parameters:
+class Parameters(Routed):
     """An estimator by scikit-learn's protocol: it can be cloned, searched over, and put into pipelines."""
 
     _shared: ClassVar[tuple[str, ...]] = ()  # parameters that clones have in common
@@ -109,7 +110,10 @@ class Parameters:
             from sklearn.exceptions import NotFittedError
 
             name = type(self).__name__
-            raise NotFittedError(f"This {name} instance is not fitted yet: call 'fit' before it is used")
+            raise NotFittedError(
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using "
+                "this estimator."
+            )
 
 
 @cache

@@ -34,6 +34,12 @@ class SequenceTagger(ConstrainedEstimator):
         The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
         (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
         off. Others are objects of `structune.learning.margin_losses`.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
+        Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions; None fits with `penalty`. "implicit" and "direct" need the log loss.
     groups : "template", "single", "separate", or callable
         Which weights share a precision: those of one feature template (the text before ``=`` in an
         attribute's name) and the transitions; all; none; or by a function from a weight's name to its
@@ -54,6 +60,9 @@ class SequenceTagger(ConstrainedEstimator):
     validation_sets : int
         Parts that the sequences are shared out to at random. All are training data too, and sequences stay
         whole: cut a single long one into several.
+    warm_start : bool
+        Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
+        start anew.
     random_state : int
         Of the held-out split, and of the validation sets.
 

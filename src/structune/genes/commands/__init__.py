@@ -119,7 +119,7 @@ def evaluate(
     \b
     Example:
       structune evaluate genes genes.structune test.gb --margin 500
-      structune evaluate genes tree.structune test.gb --task E.coli
+      structune evaluate prokaryotic-genes tree.structune test.gb --task E.coli
       structune evaluate genes predicted.gff3 known.gff3
     """
     from structune.genes.commands.evaluation import run

@@ -105,7 +105,7 @@ def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     if not isinstance(model, SequenceTagger):
         raise ModelFileError(
             f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
-            "(for others see structune evaluate rna, evaluate ranking, fold and rank)"
+            "(for others see structune --help)"
         )
     wanted = "expected a model that structune train or tune saved"
     return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")

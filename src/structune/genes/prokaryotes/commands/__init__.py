@@ -9,6 +9,7 @@ import typer
 
 from structune.cli import options as opt
 from structune.cli.settings import Results, Running, Sharding, Tuning, spread
+from structune.genes.commands import evaluate as evaluate  # with introns or without
 from structune.genes.commands import options as own
 
 

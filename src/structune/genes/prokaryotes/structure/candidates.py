@@ -16,7 +16,6 @@ from structune.structure import IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
-NO_WORD = 4**WORD  # one that is not fully known
 _NO_CODON = 4**CODON
 
 
