@@ -15,7 +15,7 @@ GROUND = {  # each room with those that it may know of
     "structure": {"errors"},
     "kinds": {"errors"},
     "files": {"kinds", "structure", "errors"},
-    "running": {"files", "structure", "errors"},
+    "running": {"files", "errors"},
     "learning": {"running", "files", "kinds", "structure", "errors"},
     "plots": {"_old_paths", "errors"},
     "html_reports": {"plots", "learning", "files", "structure", "errors"},
