@@ -15,7 +15,7 @@ demo: .venv/installed
 	$(BIN)/python examples/demo.py
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -57,6 +57,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/large_tagging.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/report_picture.py
+	$(BIN)/python benchmarks/front_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

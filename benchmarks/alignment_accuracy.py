@@ -37,11 +37,14 @@ from numpy.typing import NDArray
 
 from common import asked_to_be_quick, folder_for, pack, unpack, write
 from structune import SequenceAligner
-from structune.datasets import load_protein_alignments
-from structune.formats import ProteinAlignment, read_protein_alignments
-from structune.metrics import alignment_scores
-from structune.metrics.bootstrap import paired_difference
-from structune.structures.alignment_rows import identity, parse_alignment, residues_of
+from structune.alignment import (
+    ProteinAlignment,
+    alignment_scores,
+    load_protein_alignments,
+    read_protein_alignments,
+)
+from structune.alignment.structure.rows import identity, parse_alignment, residues_of
+from structune.learning import paired_difference
 
 Array = NDArray[Any]
 Rows = tuple[str, str]

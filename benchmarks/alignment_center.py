@@ -21,7 +21,7 @@ import numpy as np
 from alignment_accuracy import Pairs, half, pairs_of, recall
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import SequenceAligner
-from structune.datasets import load_protein_alignments
+from structune.alignment import load_protein_alignments
 
 NAME = "alignment_center"
 SIZES, DRAWS = (5, 10, 20, 40, 80, 160), 4

@@ -39,13 +39,11 @@ from threadpoolctl import threadpool_limits
 
 from common import alternately, peak, write
 from structune import SequenceAligner, load
-from structune.datasets import load_protein_alignments
-from structune.executors import ThreadExecutor
-from structune.losses import LogLoss
-from structune.risk import Risk
-from structune.structures.alignment import Alignment
-from structune.structures.alignment_features import RESIDUES
-from structune.structures.alignment_rows import residues_of
+from structune.alignment import Alignment, load_protein_alignments
+from structune.alignment.structure.features import RESIDUES
+from structune.alignment.structure.rows import residues_of
+from structune.learning import LogLoss, Risk
+from structune.running import ThreadExecutor
 
 LENGTHS, QUICK = (100, 300, 1000, 3000), (100, 300)
 LONG = 10_000

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structune.datasets._files import DataFile, find
-from structune.metrics.bootstrap import paired_difference
+from structune.files.data_sets import DataFile, find
+from structune.learning import paired_difference
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -32,7 +32,7 @@ QUICK = 1000
 
 
 def load(subset: str, limit: int | None) -> Any:
-    from structune.datasets import load_conll2000
+    from structune.tagging import load_conll2000
 
     data = load_conll2000(subset)
     n = len(data.lengths) if limit is None else limit
@@ -72,7 +72,7 @@ def all_string_features(data: Any) -> list[list[list[str]]]:
 
 
 def table_of(data: Any) -> Any:
-    from structune.features import conll2000_templates, extract
+    from structune.tagging import conll2000_templates, extract
 
     return extract(conll2000_templates(), data.columns, data.lengths)
 
@@ -134,11 +134,9 @@ def crfsuite_worker(limit: int | None, path: str) -> dict[str, Any]:
 
 def structune_worker(limit: int | None, target: float, path: str) -> dict[str, Any]:
     from structune import SequenceTagger
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
-    from structune.solvers.l2 import fit_l2
-    from structune.structures.chain import Chain
+    from structune.learning import LogLoss, Risk, fit_l2
+    from structune.running import ThreadExecutor
+    from structune.tagging import Chain
 
     train, test = load("train", limit), load("test", limit)
     tiny = load("train", 30)
@@ -198,9 +196,8 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
 
 def thread_speedup(chain: Any, shard: Any, w: np.ndarray) -> dict[str, Any]:
     """Seconds of a gradient with 1 and 2 threads, alternately, and whether the results are the same bits."""
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
+    from structune.learning import LogLoss, Risk
+    from structune.running import ThreadExecutor
 
     risks = [Risk.over(chain, LogLoss(), shard, ThreadExecutor(n)) for n in (1, 2)]
     times: list[list[float]] = [[], []]
@@ -309,7 +306,7 @@ def tuning(limit: int | None) -> dict[str, Any]:
 
 def compare(y: Any, a: Any, b: Any) -> dict[str, Any]:
     """Paired difference in segment F1, b - a, with a 95 % bootstrap interval over sentences."""
-    from structune.metrics import paired_bootstrap
+    from structune.tagging import paired_bootstrap
 
     difference = paired_bootstrap(y, a, b)
     return {"value": difference.value, "low": difference.low, "high": difference.high}
@@ -353,7 +350,7 @@ def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], d
     from seqeval.metrics import f1_score
 
     from structune import SequenceTagger
-    from structune.tuning import GridTuner
+    from structune.learning import GridTuner
 
     grid = GridTuner(values=[2.0**k for k in range(-6, 7)], warm=True)
     settings: dict[str, dict[str, Any]] = {

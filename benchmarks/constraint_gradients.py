@@ -26,15 +26,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
-from structune.constraints import validation_constraints
-from structune.datasets import hmm_attributes, load_conll2000, simulate_hmm
-from structune.features import conll2000_templates, extract, parse_templates
-from structune.losses import LogLoss
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
-from structune.solvers.saddle_point import fit_constrained
-from structune.solvers.solution import TOLERANCE
-from structune.structures.chain import Chain
+from structune.learning import LogLoss, Risk, fit_l2, validation_constraints
+from structune.learning.defaults import TOLERANCE
+from structune.learning.solvers.saddle_point import fit_constrained
+from structune.tagging import (
+    Chain,
+    conll2000_templates,
+    extract,
+    hmm_attributes,
+    load_conll2000,
+    parse_templates,
+    simulate_hmm,
+)
 
 NAME = "constraint_gradients"
 GAMMA = 0.01

@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Classifier
-from structune.datasets import load_uci
-from structune.tuning import GridTuner
+from structune.flat import load_uci
+from structune.learning import GridTuner
 
 NAME = "flat_groups"
 N_NOISE = {"simulated": (0, 50, 100, 200, 400), "usps": (0, 256, 1024)}

@@ -35,9 +35,9 @@ from threadpoolctl import threadpool_limits
 
 from common import RESULTS, mean_difference, write
 from structune import Classifier, Regressor
-from structune.datasets import UCI_SETS, load_uci
+from structune.flat import UCI_SETS, load_uci
+from structune.learning import GridTuner, MajorizeTuner
 from structune.plots import plot_sensitivity
-from structune.tuning import GridTuner, MajorizeTuner
 
 NAME = "flat_tables"
 SEEDS, N_LARGEST = 5, 10

@@ -3,7 +3,7 @@
     python benchmarks/fuzz.py                      # a million cases, about an hour on one core
     python benchmarks/fuzz.py --seconds 600        # as many as fit; a run goes on where the results end
     NUMBA_BOUNDSCHECK=1 python benchmarks/fuzz.py --cases 50000   # kernels that refuse wrong indices
-    python benchmarks/fuzz.py --case rna-folder:17 # one case again, in this process
+    python benchmarks/fuzz.py --case tagging:17    # one case again, in this process
     python benchmarks/fuzz.py --quick              # some cases of each loader, into a temporary folder
 
 The loaders, their mutations and what must hold are those of the test suite (tests/fuzz_targets.py). Case k of

@@ -20,7 +20,7 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-with atheris.instrument_imports(include=["structune.formats"]):
+with atheris.instrument_imports(include=["structune"]):
     from fuzz_targets import READERS, outcome
 
 

@@ -37,11 +37,18 @@ import numpy as np
 
 from common import folder_for, write
 from structune import GeneFinder
-from structune.datasets import load_genes
-from structune.estimators.gene_examples import cut_examples
-from structune.formats import AnnotatedSequence, Transcript
-from structune.metrics.genes import GENE_LEVELS, GeneScores, gene_difference, gene_regions, gene_scores
-from structune.tuning import ImplicitTuner
+from structune.genes import (
+    GENE_LEVELS,
+    AnnotatedSequence,
+    GeneScores,
+    Transcript,
+    gene_difference,
+    gene_regions,
+    gene_scores,
+    load_genes,
+)
+from structune.genes.examples import cut_examples
+from structune.learning import ImplicitTuner
 
 NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")

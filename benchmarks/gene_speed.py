@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from common import alternately, asked_to_be_quick, folder_for, write
 from structune import GeneFinder, load
-from structune.datasets import load_genes
+from structune.genes import load_genes
 
 NAME = "gene_speed"
 LONG, QUICK = 10_000_000, 1_000_000

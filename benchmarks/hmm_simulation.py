@@ -19,14 +19,10 @@ from typing import Any
 import numpy as np
 
 from common import RESULTS, write
-from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
-from structune.losses import LogLoss
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
-from structune.structures.base import Groups
-from structune.structures.chain import Chain
-from structune.tuning import GridTuner, ImplicitTuner, TuningProblem
-from structune.tuning.problem import Split
+from structune.learning import GridTuner, ImplicitTuner, LogLoss, Risk, TuningProblem, fit_l2
+from structune.learning.tuning.problem import Split
+from structune.structure import Groups
+from structune.tagging import Chain, hmm_attributes, hmm_groups, simulate_hmm
 
 METHODS = ("grid", "single", "separate", "grouped")
 LABELS = ("0", "1")

@@ -73,18 +73,19 @@ def language() -> tuple[list[str], Any, Any]:
 
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli.shard_data import Target
-    from structune.cli.sharding import Request, run
+    from structune.cli.settings import Sharding
+    from structune.tagging.commands.options import Features
+    from structune.tagging.commands.sharding import run
 
-    request, target = Request(folder / "train.txt", None, TEMPLATES), Target(folder / "shards", 5, 0)
-    run(request, target, {"states": "seen", "forbidden": None}, True)
+    settings = {"states": "seen", "forbidden": None}
+    run(folder / "train.txt", Features(templates=TEMPLATES), settings, Sharding(folder / "shards"), True)
     data = open_shards(folder / "shards")
     return {"tokens": sum(data.n_parts), "shards": len(data.fold), "bytes": data.n_bytes}
 
 
 def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
-    from structune.cli.columns import reader_of
+    from structune.tagging.commands.columns import reader_of
 
     tagger = SequenceTagger(tolerance=TOLERANCE, max_iterations=MOST_ITERATIONS)
     start = time.perf_counter()

@@ -30,11 +30,16 @@ import numpy as np
 
 from common import folder_for, mean_difference, write
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.datasets import PROKARYOTES, load_genes
-from structune.estimators.orf_examples import cut_genomes
-from structune.formats import AnnotatedSequence, Transcript
-from structune.metrics.genes import gene_scores, stop_codons
-from structune.structures.orfs import OrfRules
+from structune.genes import (
+    PROKARYOTES,
+    AnnotatedSequence,
+    OrfRules,
+    Transcript,
+    gene_scores,
+    load_genes,
+    stop_codons,
+)
+from structune.genes.prokaryotes.examples import cut_genomes
 
 NAME = "multitask_genes"
 QUICK_TREE = {"life": {"bacteria": ["e_coli", "b_subtilis"], "halobacteria": ["h_salinarum", "n_pharaonis"]}}

@@ -32,7 +32,7 @@ from prokaryotic_genes import (
     verified,
 )
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree, adapt, nearest_node
-from structune.datasets import PROKARYOTES
+from structune.genes import PROKARYOTES
 
 NAME = "new_genomes"
 SIZE, GAMMA = 250, 0.9

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from common import folder_for, mean_difference, write
 from structune import Classifier
-from structune.datasets import load_uci
+from structune.flat import load_uci
 
 NAME = "noisy_classes"
 SETS = ("segment", "satimage", "letter", "shuttle", "dna", "usps")

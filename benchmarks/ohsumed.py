@@ -42,13 +42,10 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Ranker
-from structune.datasets import load_ohsumed
-from structune.estimators.ranker import _regression
-from structune.formats import LetorData
-from structune.metrics import ndcg
-from structune.structures.ranking import Ranking
-from structune.structures.ranking_gain import Ndcg, ratio
-from structune.structures.ranking_queries import check_queries
+from structune.ranking import LetorData, Ranking, load_ohsumed, ndcg
+from structune.ranking.first_order import ridge_regression
+from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.queries import check_queries
 
 NAME = "ohsumed"
 N_FOLDS = 5
@@ -99,7 +96,7 @@ def cross_validated(fold: int, quick: bool) -> Iterator[Candidate]:
 def regression(fold: int, quick: bool) -> Iterator[Candidate]:
     train = load_ohsumed(fold).train
     structure = Ranking([f"x{j}" for j in train.feature_indices])
-    yield linear(None, _regression([structure.encode((train.X, train.queries), train.relevance)]))
+    yield linear(None, ridge_regression([structure.encode((train.X, train.queries), train.relevance)]))
 
 
 def pairwise_svm(fold: int, quick: bool) -> Iterator[Candidate]:

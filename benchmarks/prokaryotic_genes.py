@@ -25,10 +25,15 @@ import numpy as np
 
 from common import asked_to_be_quick, folder_for, write
 from structune import ProkaryoticGeneFinder
-from structune.datasets import load_genes, load_verified_genes
 from structune.errors import DataError
-from structune.formats import AnnotatedSequence, Transcript
-from structune.metrics.genes import gene_scores, stop_codons
+from structune.genes import (
+    AnnotatedSequence,
+    Transcript,
+    gene_scores,
+    load_genes,
+    load_verified_genes,
+    stop_codons,
+)
 
 try:
     import pyrodigal

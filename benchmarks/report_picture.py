@@ -16,8 +16,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from common import asked_to_be_quick, folder_for
-from structune.datasets import load_rna
-from structune.formats import RNARecord, write_dot_bracket
+from structune.rna import RNARecord, load_rna, write_dot_bracket
 
 NAME = "report"
 WIDTH, HEIGHT = 1150, 800

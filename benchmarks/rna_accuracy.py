@@ -26,8 +26,7 @@ import numpy as np
 
 from common import asked_to_be_quick, contrafold_parameters, write
 from structune import RNAFolder
-from structune.datasets import RNAData, load_rna
-from structune.metrics import base_pair_bootstrap, base_pair_scores
+from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, load_rna
 
 GAMMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 QUICK = 100

@@ -31,13 +31,18 @@ from numpy.typing import NDArray
 
 from common import RESULTS, contrafold_parameters, pack, unpack, write
 from structune import RNAFolder
-from structune.datasets import RNAData, load_rna
-from structune.estimators.folder_space import OutsideSpaceWarning
-from structune.metrics import ROC_GAMMAS, base_pair_scores, roc_area
-from structune.metrics.bootstrap import paired_difference
-from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
-from structune.structures.rna import RNA
-from structune.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, paired_difference
+from structune.plots import plot_precisions_by_method
+from structune.rna import (
+    RNA,
+    ROC_GAMMAS,
+    OutsideSpaceWarning,
+    RNAData,
+    base_pair_scores,
+    load_rna,
+    plot_sensitivity_ppv,
+    roc_area,
+)
 
 Array = NDArray[Any]
 NAME = "rna_hyperparameters"

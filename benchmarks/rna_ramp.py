@@ -31,9 +31,8 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, pack, unpack, write
 from structune import RNAFolder
-from structune.datasets import RNAData, load_rna
-from structune.metrics import base_pair_scores
-from structune.metrics.bootstrap import paired_difference
+from structune.learning import paired_difference
+from structune.rna import RNAData, base_pair_scores, load_rna
 
 Array = NDArray[Any]
 NAME = "rna_ramp"

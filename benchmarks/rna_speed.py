@@ -67,7 +67,7 @@ def multiply_adds(n: int) -> float:
 def long_input(name: str, method: str) -> None:
     """Fold one long sequence in this process, and print seconds and megabytes."""
     from structune import RNAFolder
-    from structune.datasets import load_rna
+    from structune.rna import load_rna
 
     sequence = "".join(np.random.default_rng(0).choice(list("ACGU"), 10_000))
     if name == "23S":
@@ -99,10 +99,9 @@ def long_inputs() -> list[dict[str, Any]]:
 
 def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
     """Over one fold of S151Rfam: 76 sequences, whether or not their structures lie in the model's space."""
-    from structune.datasets import load_rna
-    from structune.executors import ThreadExecutor
-    from structune.losses import LogLoss
-    from structune.risk import Risk
+    from structune.learning import LogLoss, Risk
+    from structune.rna import load_rna
+    from structune.running import ThreadExecutor
 
     class Partition(LogLoss):
         """Only what costs time: the log-partition and its gradient."""
@@ -136,8 +135,7 @@ def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
 
 
 def main() -> None:
-    from structune.formats import read_contrafold
-    from structune.structures.rna import RNA
+    from structune.rna import RNA, read_contrafold
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

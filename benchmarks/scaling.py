@@ -42,15 +42,14 @@ BILLION = 10**9
 
 def problem(tokens: int, length: int, attributes: int, labels: int, threads: int) -> tuple[Any, Any]:
     """A risk, and a point."""
-    from structune.executors import ThreadExecutor
+    from structune.running import ThreadExecutor
 
     chain, shard = simulated(tokens, length, attributes, labels)
     return at_a_point(chain, shard, ThreadExecutor(threads))
 
 
 def at_a_point(chain: Any, shard: Any, executor: Any) -> tuple[Any, Any]:
-    from structune.losses import LogLoss
-    from structune.risk import Risk
+    from structune.learning import LogLoss, Risk
 
     risk = Risk.over(chain, LogLoss(), shard, executor)
     return risk, np.random.default_rng(1).normal(scale=0.1, size=risk.n_weights)
@@ -58,8 +57,7 @@ def at_a_point(chain: Any, shard: Any, executor: Any) -> tuple[Any, Any]:
 
 def simulated(tokens: int, length: int, attributes: int, labels: int) -> tuple[Any, Any]:
     """A chain over all pairs of values and labels, and a shard."""
-    from structune.features import AttributeTable
-    from structune.structures.chain import Chain
+    from structune.tagging import AttributeTable, Chain
 
     rng = np.random.default_rng(0)
     n = max(1, tokens // length)
@@ -90,7 +88,7 @@ def one(settings: dict[str, int]) -> dict[str, float]:
 
 def overhead(sizes: dict[str, int]) -> dict[str, Any]:
     """Dask on this machine beside threads."""
-    from structune.executors import make_executor
+    from structune.running import make_executor
 
     chain, shard = simulated(**sizes)
     risks = {

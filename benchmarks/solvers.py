@@ -28,20 +28,17 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
-from structune.datasets import load_genes, load_rna, load_uci
 from structune.errors import DataError
-from structune.estimators.orf_examples import cut_genomes
-from structune.margin_losses import MarginLoss
-from structune.monitor import Monitor
-from structune.risk import Risk
-from structune.solvers.bundle import Bundle, minimize_bundle
-from structune.solvers.n_slack import minimize_n_slack
-from structune.solvers.subgradient import minimize_subgradient
-from structune.structures.chain import Chain
-from structune.structures.classes import Classes
-from structune.structures.orf_graph import OrfGraph
-from structune.structures.orfs import OrfRules
-from structune.structures.rna import RNA
+from structune.flat import Classes, load_uci
+from structune.genes import OrfGraph, OrfRules, load_genes
+from structune.genes.prokaryotes.examples import cut_genomes
+from structune.learning import MarginLoss, Risk
+from structune.learning.solvers.bundle import Bundle, minimize_bundle
+from structune.learning.solvers.n_slack import minimize_n_slack
+from structune.learning.solvers.subgradient import minimize_subgradient
+from structune.rna import RNA, load_rna
+from structune.running.monitor import Monitor
+from structune.tagging import Chain
 
 NAME = "solvers"
 GAPS, REPEATS, MOST_SECONDS = (1e-1, 1e-2, 1e-3), 5, 100.0

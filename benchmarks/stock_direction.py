@@ -33,14 +33,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
-from structune.datasets import load_stocks
-from structune.features.prices import FORBIDDEN_PAIRS, PAIRS, DirectionSequence, direction_sequence, smooth
-from structune.losses import LogLoss
-from structune.margin_losses import PerceptronLoss
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
-from structune.solvers.saddle_point import fit_constrained
-from structune.structures.chain import Chain
+from structune.learning import LogLoss, PerceptronLoss, Risk, fit_l2
+from structune.learning.solvers.saddle_point import fit_constrained
+from structune.stocks import DirectionSequence, direction_sequence, load_stocks, smooth
+from structune.stocks.directions import FORBIDDEN_PAIRS, PAIRS
+from structune.tagging import Chain
 
 NAME = "stock_direction"
 FIRST_DAY = np.datetime64("2006-05-16")

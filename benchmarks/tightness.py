@@ -25,14 +25,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, write
-from structune.datasets import load_rna
-from structune.estimators.folder_space import fit_into_space
-from structune.margin_losses import MarginLoss, RampLoss, Violations
-from structune.monitor import Monitor
-from structune.plots._figure import LABEL_SIZE, finish, new_figure, tidy
-from structune.risk import Risk
-from structune.solvers.cccp import minimize_cccp
-from structune.structures.rna import RNA
+from structune.learning import MarginLoss, RampLoss, Risk
+from structune.learning.margin_losses import Violations
+from structune.learning.solvers.cccp import minimize_cccp
+from structune.plots.figure import LABEL_SIZE, finish, new_figure, tidy
+from structune.rna import RNA, load_rna
+from structune.rna.folder_space import fit_into_space
+from structune.running.monitor import Monitor
 
 NAME = "tightness"
 MOST_BASES = 200

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import structune
+import structune.learning
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "docs" / "_ext"), str(ROOT / "benchmarks")]
@@ -68,5 +68,16 @@ def _without_sklearn(_app: Any, _what: str, name: str, obj: Any, _skip: bool, _o
     return True if is_request or str(getattr(obj, "__module__", "")).startswith("sklearn") else None
 
 
+def _with_one_page(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """The page of a name that rooms share: it is below `structune`, or below `structune.learning`."""
+    room, _, name = node["reftarget"].rpartition(".")
+    for home in (structune, structune.learning):
+        if node["refdomain"] == "py" and name in home.__all__ and room.partition(".")[0] in ("", "structune"):
+            place = node["refdoc"], app.builder, "obj", f"{home.__name__}.{name}", node, content
+            return env.domains["py"].resolve_xref(env, *place)
+    return None
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", _without_sklearn)
+    app.connect("missing-reference", _with_one_page)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import SequenceAligner
-from structune.plots import plot_match_probabilities
+from structune.alignment import plot_match_probabilities
 
 HEMOGLOBIN = (
     "VLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKLRVDPVNFKL"

@@ -9,7 +9,7 @@ Constraints say that the best labels of parts of the training data are to be the
 import matplotlib.pyplot as plt
 
 from structune import SequenceTagger
-from structune.datasets import hmm_attributes, simulate_hmm
+from structune.tagging import hmm_attributes, simulate_hmm
 
 
 def draw(n, seed):

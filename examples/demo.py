@@ -22,9 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from structune import Classifier, SequenceTagger
-from structune.datasets import DatasetUnavailable, hmm_attributes, load_conll2000, simulate_hmm
-from structune.features import conll2000_templates, extract
+from structune.files import DatasetUnavailable
 from structune.plots import plot_penalties, plot_tuning
+from structune.tagging import conll2000_templates, extract, hmm_attributes, load_conll2000, simulate_hmm
 
 OUTPUT = Path("demo_output")
 console = Console()
@@ -108,7 +108,7 @@ def tumours() -> None:
 
 
 def chunking() -> None:
-    from structune.metrics import segment_scores
+    from structune.tagging import segment_scores
 
     try:
         train, test = load_conll2000("train"), load_conll2000("test")

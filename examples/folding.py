@@ -12,8 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from structune import RNAFolder
-from structune.metrics import base_pair_scores
-from structune.plots import plot_pair_probabilities, plot_structure
+from structune.rna import base_pair_scores, plot_pair_probabilities, plot_structure
 
 OUTPUT = Path("demo_output")
 KNOWN = {

@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import GeneFinder
-from structune.formats import AnnotatedSequence, Transcript
-from structune.metrics import gene_scores
+from structune.genes import AnnotatedSequence, Transcript, gene_scores
 
 CODONS = ["GCC", "GAG", "CTG", "AAG", "GGC", "ATC", "GTG", "CAG", "TTT", "AAT", "GAT", "ATT"]
 SHARES = {"between": [0.35, 0.15, 0.15, 0.35], "intron": [0.3, 0.15, 0.15, 0.4]}

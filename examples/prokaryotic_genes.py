@@ -11,8 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import ProkaryoticGeneFinder, adapt
-from structune.formats import AnnotatedSequence, Transcript
-from structune.metrics import gene_scores, stop_codons
+from structune.genes import AnnotatedSequence, Transcript, gene_scores, stop_codons
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import Ranker, Regressor
-from structune.metrics import ndcg
+from structune.ranking import ndcg
 
 rng = np.random.default_rng(0)
 

@@ -9,8 +9,7 @@ that comes with structune.
 import numpy as np
 
 from structune import RNAFolder
-from structune.metrics import base_pair_scores
-from structune.plots import plot_pair_probabilities, plot_structure
+from structune.rna import base_pair_scores, plot_pair_probabilities, plot_structure
 
 SEQUENCE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 KNOWN = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import SequenceTagger
-from structune.datasets import hmm_attributes, simulate_hmm
+from structune.tagging import hmm_attributes, simulate_hmm
 
 N_RELEVANT = 5
 

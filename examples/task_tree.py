@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structune import MultitaskEstimator, SequenceTagger
-from structune.datasets import simulate_hmm
+from structune.tagging import simulate_hmm
 
 TREE = {"all": {"left": ["a", "b"], "right": ["c", "d"]}}
 FLIPPED = {"a": [0], "b": [1], "c": [2, 3, 4], "d": [2, 3, 5]}  # features that say the opposite in a task

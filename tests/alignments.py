@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from laws import Problem
 from structune import Protein
-from structune.structures.alignment import Alignment
+from structune.alignment.structure.alignment import Alignment
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
 MAY_BE = {"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K", "X": RESIDUES, "*": RESIDUES}

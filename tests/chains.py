@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
-from structune.features.attributes import AttributeTable
-from structune.structures.chain import Chain
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.chain import Chain
 
 SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-x", "O", "S-x"]}
 ATTRIBUTES = ["word=a", "word=b", "shape=a", "bias", "rare=z"]

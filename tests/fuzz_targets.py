@@ -34,7 +34,7 @@ from mutations import (
     parsed,
     unpack_folder,
 )
-from shard_kinds import KINDS
+from shard_kinds import EXAMPLES
 from structune import (
     Classifier,
     GeneFinder,
@@ -46,14 +46,29 @@ from structune import (
     RNAFolder,
     SequenceAligner,
     SequenceTagger,
-    formats,
     load,
 )
-from structune.checkpoints import Checkpoint
-from structune.cli import columns, rank_data
+from structune.alignment import read_protein_alignments, read_proteins
 from structune.errors import DataError, ModelFileError
-from structune.estimators.gene_examples import SkippedGenesWarning
-from structune.shard_files import open_shards
+from structune.files.shards import open_shards
+from structune.genes import AnnotatedSequence, Transcript, read_dna, read_genbank, read_genomes, read_gff3
+from structune.genes.examples import SkippedGenesWarning
+from structune.ranking import read_letor
+from structune.ranking.commands import data as rank_data
+from structune.rna import (
+    read_bpseq,
+    read_contrafold,
+    read_ct,
+    read_dot_bracket,
+    read_fasta,
+    read_rna,
+    read_stockholm,
+    write_rna,
+)
+from structune.running.checkpoints import Checkpoint
+from structune.stocks import read_prices
+from structune.tagging import read_conll
+from structune.tagging.commands import columns
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]
@@ -61,8 +76,8 @@ RNAS, FOLDS = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"], ["(((....)))", "(((....)
 PAIRS = [("ACDEFGHIK", "ACDFGHIK"), ("MKV", "MKLV")]
 ROWS = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV")]
 TABLE = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0], [3.0, 0.0]])
-EXONS = (formats.Transcript("c", "+", ((5, 12), (21, 26)), "t", "g"),)
-GENES = [formats.AnnotatedSequence("c", "CCTATATGGCAGGTAAGTCAGGCTAACCT", EXONS)]
+EXONS = (Transcript("c", "+", ((5, 12), (21, 26)), "t", "g"),)
+GENES = [AnnotatedSequence("c", "CCTATATGGCAGGTAAGTCAGGCTAACCT", EXONS)]
 TREE = {"root": {"inner": ["a", "b"], "c": None}}
 
 
@@ -350,15 +365,15 @@ _USES = {
     ),
 }
 _MODELS = {
-    "sequence-tagger": taggers,
+    "tagging": taggers,
     "classifier": classifiers,
     "regressor": regressors,
-    "ranker": rankers,
-    "rna-folder": folders,
-    "sequence-aligner": aligners,
-    "gene-finder": gene_finders,
-    "prokaryotic-gene-finder": prokaryotic_finders,
-    "multitask": trees,
+    "ranking": rankers,
+    "rna": folders,
+    "alignment": aligners,
+    "genes": gene_finders,
+    "prokaryotic-genes": prokaryotic_finders,
+    "tree": trees,
 }
 
 
@@ -521,12 +536,12 @@ _SINGLE = 'join(3..8,15..17)\n                     /gene="g5.t1"\n              
 def _genbank():
     other = _SINGLE.replace("join(3..8,15..17)", "complement(join(<5..10,21..>23))")
     features = "".join(f"     CDS             {each}" for each in (_SINGLE, other))
-    whole = genbank(formats.AnnotatedSequence("r2", "ACGTAC" * 10, ()))
+    whole = genbank(AnnotatedSequence("r2", "ACGTAC" * 10, ()))
     return (genbank(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
 
 
 def _parameters(path):
-    formats.read_contrafold(path)
+    read_contrafold(path)
 
 
 def _all_of(read, **options):
@@ -543,9 +558,9 @@ def _all_of(read, **options):
 
 def _rna(path):
     """Records, which are then written again."""
-    records = list(islice(formats.read_rna(path), 10_000))
+    records = list(islice(read_rna(path), 10_000))
     written = io.StringIO()
-    formats.write_rna(written, [r for r in records if r.structure is not None], "ct")
+    write_rna(written, [r for r in records if r.structure is not None], "ct")
 
 
 def _texts(*texts):
@@ -555,26 +570,26 @@ def _texts(*texts):
 
 
 _READERS = {
-    "conll": (_texts(_TAGGED), _all_of(formats.read_conll)),
-    "conll of any columns": (_texts(_TAGGED), _all_of(formats.read_conll, columns=None, comment="#")),
-    "fasta": (_texts(_FASTA), _all_of(formats.read_fasta)),
-    "dot-bracket": (_texts(_BRACKETS), _all_of(formats.read_dot_bracket)),
-    "bpseq": (_texts(_BPSEQ), _all_of(formats.read_bpseq)),
-    "ct": (_texts(_CT), _all_of(formats.read_ct)),
-    "stockholm": (_texts(_STOCKHOLM), _all_of(formats.read_stockholm)),
-    "rna": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
+    "conll": (_texts(_TAGGED), _all_of(read_conll)),
+    "conll of any columns": (_texts(_TAGGED), _all_of(read_conll, columns=None, comment="#")),
+    "fasta": (_texts(_FASTA), _all_of(read_fasta)),
+    "dot-bracket": (_texts(_BRACKETS), _all_of(read_dot_bracket)),
+    "bpseq": (_texts(_BPSEQ), _all_of(read_bpseq)),
+    "ct": (_texts(_CT), _all_of(read_ct)),
+    "stockholm": (_texts(_STOCKHOLM), _all_of(read_stockholm)),
+    "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
     "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
-    "letor": (_texts(_LETOR), _all_of(formats.read_letor)),
-    "prices": (_texts(_PRICES), _all_of(formats.read_prices)),
-    "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(formats.read_protein_alignments)),
-    "proteins": (_texts(_ALIGNED), _all_of(formats.read_proteins)),
-    "dna": (_texts(_DNA), _all_of(formats.read_dna)),
-    "gff3": (_texts(_GFF3), _all_of(formats.read_gff3)),
-    "genbank": (_texts(_genbank()), _all_of(formats.read_genbank)),
-    "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(formats.read_genomes)),
+    "letor": (_texts(_LETOR), _all_of(read_letor)),
+    "prices": (_texts(_PRICES), _all_of(read_prices)),
+    "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(read_protein_alignments)),
+    "proteins": (_texts(_ALIGNED), _all_of(read_proteins)),
+    "dna": (_texts(_DNA), _all_of(read_dna)),
+    "gff3": (_texts(_GFF3), _all_of(read_gff3)),
+    "genbank": (_texts(_genbank()), _all_of(read_genbank)),
+    "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(read_genomes)),
 }
 
-_SHARES = {"gene-finder": 0.2}  # files of a megabyte
+_SHARES = {"genes": 0.2}  # files of a megabyte
 MODELS = {
     name: Target(name, seeds, _any_mutation, _use_model, _SHARES.get(name, 1.0))
     for name, seeds in _MODELS.items()
@@ -582,7 +597,7 @@ MODELS = {
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
     f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind.loss), 0.5)
-    for name, kind in KINDS.items()
+    for name, kind in EXAMPLES.items()
 }
 STATES = {"checkpoint": Target("checkpoint", checkpoints, _any_mutation, _use_checkpoint, 0.2)}
 TARGETS = MODELS | READERS | FOLDERS | STATES

@@ -2,7 +2,7 @@
 
 import gzip
 
-from structune.formats import write_gff3
+from structune.genes.formats.writers import write_gff3
 
 GENBANK = """LOCUS       {name} {n} bp DNA linear PLN 01-JAN-2000
 ACCESSION   {name}

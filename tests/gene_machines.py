@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
-from structune.formats.gene_record import Transcript
-from structune.structures.gene_machine import gene_machine
-from structune.structures.gene_paths import gene_path
-from structune.structures.machine_weights import MachineWeights
-from structune.structures.state_machine import StateMachine
+from structune.genes.eukaryotes.machine.state_machine import StateMachine
+from structune.genes.eukaryotes.machine.weights import MachineWeights
+from structune.genes.eukaryotes.structure.gene_machine import gene_machine
+from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.formats.record import Transcript
 
 PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A", "C", "G", "T", "N")
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from structune.formats import Transcript
+from structune.genes.formats.record import Transcript
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 

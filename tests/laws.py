@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from structune.errors import CapabilityError
-from structune.structures.base import Structure
+from structune.structure import Structure
 
 _STEP = 1e-20  # of the complex step: its square vanishes
 
@@ -482,7 +482,7 @@ def missing_abilities_are_refused(problem):
     }
     for ability, question in questions.items():
         if ability not in structure.capabilities:
-            with pytest.raises(CapabilityError, match=structure.kind):
+            with pytest.raises(CapabilityError, match=structure.name):
                 question()
             with pytest.raises(CapabilityError, match=f"solver needs '{ability}'"):
                 structure.require(frozenset({ability}), "solver")

@@ -19,8 +19,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laws import Law, Problem
 from maxima import losses_of, maxima, planes, rescalings, risk_of
 from structune.errors import CapabilityError, DataError
-from structune.margin_losses import DifferenceLoss, EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.risk import Risk
+from structune.learning.margin_losses import DifferenceLoss, EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
 
 _STEP = 1e-6
 
@@ -231,7 +231,7 @@ def missing_abilities_are_refused(problem):
     for loss in (MarginLoss("slack"), RampLoss("slack"), EquivalentMarginLoss(), MarginLoss()):
         missing = sorted(loss.needs - structure.capabilities)
         if missing:
-            message = f"{type(loss).__name__} needs '{missing[0]}', which the structure '{structure.kind}'"
+            message = f"{type(loss).__name__} needs '{missing[0]}', which the structure '{structure.name}'"
             with pytest.raises(CapabilityError, match=message):
                 Risk(structure, loss, [None])
 

@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 
 from laws import Problem
 from rnas import problem_of
-from structune.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.risk import Risk
-from structune.structures.classes import Classes
-from structune.structures.ranking import Ranking
-from structune.structures.rna import RNA
+from structune.flat.structure.classes import Classes
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.ranking.structure.ranking import Ranking
+from structune.rna.structure.rna import RNA
 from tiny import small
 
 GAMMA = {"margin": np.ones_like, "slack": np.array}  # of the costs

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 from safetensors.numpy import load
 
-from structune.model_files import _LOADERS, checksum, pack_strings, unpack_strings
+from structune.files.models import checksum, pack_strings, unpack_strings
+from structune.kinds import kinds
 
 _NUMBERS = (
     *(b"0", b"-1", b"1", b"2", b"007", b"127", b"32768", b"2147483648", b"9223372036854775807"),
@@ -295,7 +296,7 @@ def _lie(part, value, random):
 def _other_header(header, random):
     """The header with one of its parts replaced, at any depth."""
     if random.random() < 0.03:
-        return {**header, "kind": random.choice(list(_LOADERS))}
+        return {**header, "kind": random.choice(list(kinds()))}
     node = header
     while True:
         keys = list(node) if isinstance(node, dict) else range(len(node))

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
-from structune.structures.orf_graph import OrfGraph
-from structune.structures.orfs import OrfRules
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
 PIECES = ("ATG", "GTG", "TTG", "TAA", "TGA", "TAG", "CAT", "TTA", "TCA", "AGGAGG", "A", "C", "G", "T", "N")
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")

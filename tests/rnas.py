@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from laws import Problem
-from structune.structures.rna import RNA
-from structune.structures.rna_constraints import Constraints
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.rna import RNA
 
 LETTERS = "ACGU"
 CANONICAL = {"AU", "UA", "CG", "GC", "GU", "UG"}

@@ -19,8 +19,8 @@ from structune import (
     SequenceAligner,
     SequenceTagger,
 )
-from structune.estimators.gene_examples import SkippedGenesWarning
-from structune.shard_files import open_shards, write_shard, write_shards
+from structune.files.shards import open_shards, write_shard, write_shards
+from structune.genes.examples import SkippedGenesWarning
 
 _WORDS = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=new"], ["w=cat"]]] * 2
 _TAGS = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", None, "NOUN"]] * 2
@@ -37,7 +37,7 @@ _ROWS = [
 
 
 @dataclass(frozen=True)
-class Kind:
+class Example:
     """An estimator, and examples as its `fit` takes them; `loss` is one that decodes."""
 
     estimator: Any
@@ -56,18 +56,18 @@ def _marked(residues):
 
 _MARKED = [tuple(_marked(each) for each in pair) for pair in _PAIRS]
 _OF_ONE = {"n_jobs": 1}
-KINDS = {
-    "tagger": Kind(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), "log"),
-    "rna": Kind(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), "margin"),
-    "genes": Kind(
+EXAMPLES = {
+    "tagging": Example(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), "log"),
+    "rna": Example(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), "margin"),
+    "genes": Example(
         GeneFinder(**_OF_ONE, features="paper", flank=30),
         (simulated_genes.genome(0, 2),),
         "margin",
     ),
-    "prokaryotic-genes": Kind(
+    "prokaryotic-genes": Example(
         ProkaryoticGeneFinder(**_OF_ONE), (simulated_orfs.genome(0, 2, n_genes=12),), "margin"
     ),
-    "aligner": Kind(SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), "equivalent"),
+    "alignment": Example(SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), "equivalent"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structune.formats import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 
 CODONS = ["GCC", "GAG", "CTG", "AAG", "GGC", "ATC", "GTG", "CAG"]  # coding sequences are rich in G and C
 LETTERS = {"between": [0.4, 0.1, 0.1, 0.4], "intron": [0.2, 0.15, 0.05, 0.6]}

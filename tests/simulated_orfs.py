@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulated_genes import CODONS, flip, letters
-from structune.formats import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 
 _STARTS, _STOPS = ("ATG", "GTG", "TTG"), ("TAA", "TAG", "TGA")
 

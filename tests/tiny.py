@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from structune.datasets import hmm_attributes, hmm_groups, simulate_hmm
-from structune.executors import ThreadExecutor
-from structune.losses import LogLoss, SquaredLoss
-from structune.margin_losses import MaximumLoss
-from structune.monitor import BudgetExhausted, Monitor
-from structune.risk import Risk
-from structune.solvers.l2 import fit_l2
-from structune.structures.base import Groups
-from structune.structures.chain import Chain
-from structune.structures.classes import Classes
-from structune.structures.linear import Linear
-from structune.tuning import TuningProblem
+from structune.flat.structure.classes import Classes
+from structune.flat.structure.linear import Linear
+from structune.learning.losses import LogLoss, SquaredLoss
+from structune.learning.margin_losses import MaximumLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning import TuningProblem
+from structune.running.executors import ThreadExecutor
+from structune.running.monitor import BudgetExhausted, Monitor
+from structune.structure import Groups
+from structune.tagging.data.hmm import hmm_attributes, hmm_groups, simulate_hmm
+from structune.tagging.structure.chain import Chain
 
 threadpool_limits(1, "blas")  # on small matrices threads only wait for each other
 KINDS = ("chain", "classes", "partial")

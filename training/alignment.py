@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune import SequenceAligner
-from structune.datasets import load_protein_alignments
-from structune.metrics import alignment_scores
-from structune.structures.alignment_rows import parse_alignment, residues_of
+from structune.alignment import alignment_scores, load_protein_alignments
+from structune.alignment.structure.rows import parse_alignment, residues_of
 
-MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "alignment.structune"
+MODEL = Path(__file__).parents[1] / "src" / "structune" / "alignment" / "pretrained.structune"
 GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0)
 MOST, HOLDOUT = 2, 0.25
 

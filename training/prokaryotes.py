@@ -15,10 +15,9 @@ import argparse
 from pathlib import Path
 
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
-from structune.datasets import PROKARYOTES, load_genes
-from structune.formats import AnnotatedSequence, Transcript
+from structune.genes import PROKARYOTES, AnnotatedSequence, Transcript, load_genes
 
-MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "prokaryotes.structune"
+MODEL = Path(__file__).parents[1] / "src/structune/genes/prokaryotes/pretrained.structune"
 GAMMA, FEW = 0.9, 30_000
 
 

@@ -24,11 +24,10 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit
 
 from structune import RNAFolder
-from structune.datasets import RNAData, load_rna
-from structune.metrics import base_pair_scores
-from structune.tuning import ImplicitTuner
+from structune.learning import ImplicitTuner
+from structune.rna import RNAData, base_pair_scores, load_rna
 
-MODEL = Path(__file__).parents[1] / "src" / "structune" / "models" / "rna.structune"
+MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
 GAMMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 MOST, FEW, SHORT, HOLDOUT = 150, 40, 300, 0.25
 _FAMILIES = {  # the set gives one family several names

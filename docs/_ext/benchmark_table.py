@@ -1,4 +1,4 @@
-"""The directive `benchmark-table`: tables of the README, made from benchmarks/results at build time."""
+"""The directive `benchmark-table`: a table of benchmarks/tables.py, made from results at build time."""
 
 from __future__ import annotations
 

@@ -1,40 +1,20 @@
 """Structured predictors that tune themselves.
 
+A room for each kind of prediction: `structune.tagging`, `structune.rna`, `structune.alignment`,
+`structune.genes`, `structune.ranking`, `structune.flat`, and `structune.trees` for related tasks. Below them
+lies what all stand on: `structune.learning`, `structune.running`, `structune.files`, `structune.structure`,
+`structune.kernels`. Above them `structune.plots`, `structune.html_reports`, `structune.cli`. What there is to
+predict is listed in `structune.kinds`.
+
 Public names load when first used, so that ``import structune`` stays fast.
 """
 
-from importlib import import_module
-from typing import Any
+import lazy_loader
+
+from structune import _old_paths
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Classifier": "structune.estimators.classifier",
-    "GeneFinder": "structune.estimators.gene_finder",
-    "ProkaryoticGeneFinder": "structune.estimators.prokaryotic_gene_finder",
-    "MultitaskEstimator": "structune.estimators.multitask",
-    "Protein": "structune.structures.proteins",
-    "RNAFolder": "structune.estimators.folder",
-    "Ranker": "structune.estimators.ranker",
-    "Regressor": "structune.estimators.regressor",
-    "SequenceAligner": "structune.estimators.aligner",
-    "SequenceTagger": "structune.estimators.tagger",
-    "TaskTree": "structune.multitask.task_tree",
-    "adapt": "structune.estimators.genome_adaptation",
-    "load": "structune.model_files",
-    "nearest_node": "structune.estimators.genome_adaptation",
-    "open_shards": "structune.shard_files",
-    "write_shards": "structune.shard_files",
-}
-
-__all__ = [*_HOMES, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'structune' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ += ["__version__"]
+_old_paths.install()

@@ -10,8 +10,8 @@ import simulated_orfs
 from commands import fail, succeed
 from gene_files import write
 from structune import load
-from structune.cli import example_sharding
-from structune.shard_files import open_shards
+from structune.files.shards import open_shards
+from structune.genes.commands import sharding as gene_sharding
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (
@@ -52,7 +52,7 @@ def sharded(files, kind, target, *more):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_shards_train_as_their_files(files, tmp_path, kind):
     sources, options = SOURCES[kind]
-    with mock.patch.object(example_sharding, "_MOST_BASES", 1):  # a sequence is a block
+    with mock.patch.object(gene_sharding, "_MOST_BASES", 1):  # a sequence is a block
         out = sharded(files, kind, tmp_path / "shards")
     assert "Shards" in out
     data, source = open_shards(tmp_path / "shards"), [files / name for name in sources]
@@ -102,5 +102,5 @@ def test_what_is_refused(files, tmp_path):
     sharded(files, "align", tmp_path / "align")
     for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
         assert f"found {option[0]} with a folder" in fail(
-            "train", "align", tmp_path / "align", *option, *target
+            "train", "alignment", tmp_path / "align", *option, *target
         )

@@ -46,6 +46,7 @@ _EXPECTED = "expected 'not run: why', 'exit code: n' or 'numbers vary'"
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?:e[+-]?\d+)?(?![\w.])")
 _TOLERANCE = 0.1
 _WIDTH = "88"
+NO_SHELL = sys.platform == "win32", "pages have commands of a Unix shell"  # why tests skip
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def run(text: str) -> list[tuple[Block, str]]:
                 found.append((block, printed))
         elif block.kind == "text":
             if block.file:
-                Path(block.file).write_text(block.body)
+                Path(block.file).write_text(block.body, encoding="utf-8")
         elif block.kind == "python":
             printed = _python(block, names)
         else:
@@ -138,7 +139,7 @@ def _command(block: Block, command: str) -> str:
         result = CliRunner(env={"COLUMNS": _WIDTH}).invoke(app, words[1 : -1 if target else None])
         code, printed = result.exit_code, result.output
         if target:
-            Path(target).write_text(result.stdout)
+            Path(target).write_text(result.stdout, encoding="utf-8")
             printed = result.stderr
     else:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -174,7 +175,7 @@ def _literally(text: str) -> str:
 
 
 def main(path: Path) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         outputs = run(text)
     for block, printed in reversed(outputs):
@@ -183,7 +184,7 @@ def main(path: Path) -> None:
             start, end = block.span
             lines = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
             text = text[:start] + lines + text[end:]
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ROOT = Path(structune.__file__).parent
 MODULES = sorted(
     ".".join(("structune", *path.relative_to(ROOT).with_suffix("").parts))
     for path in ROOT.rglob("*.py")
-    if ">>> " in path.read_text()
+    if ">>> " in path.read_text(encoding="utf-8")
 )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from pages import DOCS, blocks, commands, pages, run, same
+from pages import DOCS, NO_SHELL, blocks, commands, pages, run, same
+
+unix = pytest.mark.skipif(NO_SHELL[0], reason=NO_SHELL[1])
 
 
+@unix
 @pytest.mark.slow
 @pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(DOCS)))
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    for block, printed in run(path.read_text()):
+    for block, printed in run(path.read_text(encoding="utf-8")):
         assert block.shows(printed), (
             f"{path.name}, line {block.line}: printed\n{printed}\nexpected\n{block.body}"
         )
@@ -30,6 +33,7 @@ def test_unknown_note():
         blocks("% skip\n```python\n1\n```\n")
 
 
+@unix
 @pytest.mark.parametrize(("note", "command"), [("not run: why", "false"), ("exit code: 3", "exit 3")])
 def test_notes(note, command):
     assert run(f"% {note}\n```console\n$ {command}\n```\n") == []

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fuzz_targets
-from fuzz_targets import FOLDERS, MODELS, READERS, STATES, Target, UndocumentedError, outcome
+from fuzz_targets import FOLDERS, MODELS, READERS, STATES, TARGETS, Target, UndocumentedError, outcome
 from mutations import mutate_bytes, parsed
 from structune.errors import DataError
+from structune.kinds import kinds
 
 randoms = st.randoms(use_true_random=False)  # which shrink
 
@@ -63,6 +64,13 @@ def test_mutated_work(name, scratch):
         outcome(target, target.case(source), scratch)
 
     check()
+
+
+def test_every_kind_is_fuzzed():
+    """A new kind without a target fails here."""
+    assert set(MODELS) == set(kinds())
+    assert {f"{kind.word} shards" for kind in kinds().values() if kind.shard is not None} == set(FOLDERS)
+    assert len(TARGETS) == sum(map(len, (MODELS, READERS, FOLDERS, STATES)))
 
 
 def test_mutations_come_again_from_their_seeds():

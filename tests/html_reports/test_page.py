@@ -13,7 +13,7 @@ from structune.html_reports import Section, check_installed, write_page
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.pictures import histogram, line, picture, scatter
 from structune.html_reports.tables import from_terminal, make_table
-from structune.plots._figure import finish, new_figure
+from structune.plots.figure import finish, new_figure
 
 EVIL = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "link", "img", "br"}

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
-from structune.formats import Transcript
-from structune.html_reports.aligning import aligning_sections
-from structune.html_reports.folding import folding_sections
-from structune.html_reports.gene_finding import gene_sections
+from structune.alignment.metrics import alignment_scores
+from structune.alignment.report import aligning_sections
+from structune.genes.formats.record import Transcript
+from structune.genes.report import gene_sections
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
-from structune.html_reports.ranking import Query, ranking_sections
-from structune.html_reports.tagging import tagging_sections
 from structune.html_reports.training import training_sections
-from structune.metrics import alignment_scores, base_pair_scores, sensitivity_ppv_curve
+from structune.ranking.report import Query, ranking_sections
+from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
+from structune.rna.report import folding_sections
+from structune.tagging.report import tagging_sections
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4

@@ -1,6 +1,7 @@
 """Where compiled kernels are kept, and that nothing there stops an import."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,46 +10,51 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from structune.kernels import _jit as module
-from structune.kernels import chain as kernels
-from structune.kernels._vectors import lanes_for
+import structune
+from structune.kernels import jit as module
+from structune.kernels.vectors import lanes_for
+from structune.tagging.kernels import linear_domain as kernels
+
+SOURCES = Path(kernels.__file__).parent
 
 
 @pytest.fixture
 def cache(monkeypatch):
+    """Sets where the folders are; the process has found its own before."""
+    monkeypatch.setattr(module, "cache_folder", module.cache_folder.__wrapped__)
     return lambda setting: monkeypatch.setenv("STRUCTUNE_CACHE", str(setting))
 
 
 def test_the_folder_moves(cache, tmp_path):
     cache(tmp_path / "new" / "place")
-    folder = module.cache_folder()
+    folder = module.cache_folder(SOURCES)
     assert folder.is_dir()
     assert folder.parent == tmp_path / "new" / "place" / "kernels"
     assert list(folder.iterdir()) == []
 
 
-def test_by_default_it_is_the_users(monkeypatch, tmp_path):
+def test_by_default_it_is_the_users(cache, monkeypatch, tmp_path):
     monkeypatch.delenv("STRUCTUNE_CACHE", raising=False)
     monkeypatch.setattr(module.platformdirs, "user_cache_dir", lambda name, appauthor: str(tmp_path / name))
-    assert module.cache_folder().is_relative_to(tmp_path / "structune")
+    assert module.cache_folder(SOURCES).is_relative_to(tmp_path / "structune")
 
 
 def test_a_relative_folder_does_not_move_with_the_process(cache, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cache("cache")
-    assert module.cache_folder().is_relative_to(tmp_path)
+    assert module.cache_folder(SOURCES).is_relative_to(tmp_path)
 
 
 @pytest.mark.parametrize("setting", ["off", "OFF"])
 def test_off(cache, setting):
     cache(setting)
-    assert module.cache_folder() is None
+    assert module.cache_folder(SOURCES) is None
 
 
 def test_a_folder_that_cannot_be(cache, tmp_path):
     (tmp_path / "file").write_text("")
     cache(tmp_path / "file" / "below")
-    assert module.cache_folder() is None
+    assert module.cache_folder(SOURCES) is None
 
 
 def test_a_folder_that_cannot_be_written(cache, tmp_path, monkeypatch):
@@ -57,28 +63,37 @@ def test_a_folder_that_cannot_be_written(cache, tmp_path, monkeypatch):
 
     cache(tmp_path)
     monkeypatch.setattr(module.tempfile, "TemporaryFile", refuse)
-    assert module.cache_folder() is None
+    assert module.cache_folder(SOURCES) is None
 
 
 def test_the_fingerprint_changes_with_any_source_and_version(tmp_path, monkeypatch):
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("x = 1")
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "a.py"))
-    seen = [module._fingerprint(), module._fingerprint()]
-    assert seen[0] == seen[1]
-    (tmp_path / "b.py").write_text("x = 2")
-    seen.append(module._fingerprint())
-    (tmp_path / "c.py").write_text("")
+    """Those of the ground and of the kernel's own room, and no others."""
+    ground, room, other = (tmp_path / name for name in ("ground", "room", "other"))
+    for folder in (ground, room, other):
+        folder.mkdir()
+        (folder / "a.py").write_text("x = 1")
+    monkeypatch.setattr(module, "_GROUND", ground)
+    seen = [module._fingerprint(room)]
+    (other / "a.py").write_text("x = 2")
+    assert module._fingerprint(room) == seen[0]
+    for folder in (ground, room):
+        (folder / "a.py").write_text("x = 2")
+        seen.append(module._fingerprint(room))
+    (room / "b.py").write_text("")
     monkeypatch.setattr(module.numba, "__version__", "0.0.1")
-    seen.append(module._fingerprint())
+    seen.append(module._fingerprint(room))
     monkeypatch.setattr(module.np, "__version__", "0.0.1")
-    seen.append(module._fingerprint())
-    assert len(set(seen)) == 4
+    seen.append(module._fingerprint(room))
+    assert len(set(seen)) == 5
 
 
-def test_it_covers_every_kernel():
-    folder = Path(module.__file__).parent
-    assert {"_jit.py", "chain.py", "chain_log.py", "sparse.py"} <= {p.name for p in folder.glob("*.py")}
+def test_kernels_call_those_of_their_room_and_of_the_ground():
+    """Else the fingerprint would miss what they call."""
+    package = Path(structune.__file__).parent
+    for source in package.glob("**/kernels/*.py"):
+        home = ".".join(["structune", *source.parent.relative_to(package).parts])
+        for module_name in re.findall(r"^from (structune\S+) import", source.read_text(), re.MULTILINE):
+            assert f"{module_name}.".startswith((f"{home}.", "structune.kernels.")), (source, module_name)
 
 
 def plus_one(x):
@@ -88,17 +103,46 @@ def plus_one(x):
 def test_kernels_compile_with_and_without_a_folder(monkeypatch, tmp_path):
     before = module.numba.config.CACHE_DIR
     for folder in (None, tmp_path):
-        monkeypatch.setattr(module, "_FOLDER", folder)
+        monkeypatch.setattr(module, "cache_folder", lambda _, folder=folder: folder)
         assert module.kernel(plus_one)(1) == 2
     assert before == module.numba.config.CACHE_DIR
     assert list(tmp_path.rglob("*.nbi"))
 
 
+def test_kernels_are_loaded_and_then_compile_for_other_types(tmp_path):
+    """Loading skips what numba prepares to compile with; a type that was not kept needs it all the same."""
+    script = """
+import sys
+from structune.flat.kernels import classes
+from structune.kernels.vectors import lanes_for
+import numpy as np
+
+for kind in sys.argv[1:]:
+    p, log_z = np.zeros((1, 2), kind), np.empty(1, kind)
+    classes.softmax(p, log_z, lanes_for(p.dtype.type, 2))
+    print(p[0, 0].real, sum(classes.softmax.stats.cache_hits.values()))
+"""
+    environment = {**os.environ, "STRUCTUNE_CACHE": str(tmp_path)}
+    for kinds, expected in ((["float64"], "0.5 0"), (["float64", "complex128"], "0.5 1 0.5 1")):
+        command = [sys.executable, "-c", script, *kinds]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == expected.split()
+
+
+def test_a_numba_that_loads_in_another_way(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
+    assert module.kernel(plus_one)(1) == 2
+    monkeypatch.setattr(module, "rtsys", None)
+    again = module.kernel(plus_one)
+    assert again(1) == 2
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
 SCRIPT = """
 import sys
 import numpy as np
-from structune.kernels import classes
-from structune.kernels._vectors import lanes_for
+from structune.flat.kernels import classes
+from structune.kernels.vectors import lanes_for
 
 p, log_z = np.zeros((1, 2)), np.empty(1)
 classes.softmax(p, log_z, lanes_for(float, 2))
@@ -121,7 +165,7 @@ def test_processes_that_start_together_on_an_empty_folder(tmp_path):
     (tmp_path / "file").write_text("")
     settings = [tmp_path / "cache", tmp_path / "cache", tmp_path / "file" / "below"]
     for process in [start(setting) for setting in settings]:
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate()
         assert (process.returncode, out) == (0, "0.5 1\n"), error
         assert error == ""
     assert len(list((tmp_path / "cache").rglob("*softmax*.nbi"))) == 1

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError, StructuneError
 from structune.plots import (
-    check_path,
     plot_learning_curve,
     plot_penalties,
     plot_precision_course,
     plot_sensitivity,
     plot_tuning,
 )
-from structune.plots._figure import spread
+from structune.plots.figure import check_path, spread
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 NAMES = ["w[0]", "$5 : B-NP", "transitions"]
 
 

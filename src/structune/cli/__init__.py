@@ -8,9 +8,11 @@ from contextlib import suppress
 def main() -> None:
     """Run the command line."""
     from structune.cli.app import app
+    from structune.cli.checks import short_warnings
 
     try:
-        app(prog_name="structune")
+        with short_warnings():
+            app(prog_name="structune")
     except SystemExit as end:
         if isinstance(end.code, int) and end.code:
             _end_at_once(end.code)

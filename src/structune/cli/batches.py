@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Self, TypeVar
 
 from structune.errors import StructuneError
-from structune.progress import Bars
+from structune.running.progress import Bars
 
 T = TypeVar("T")
 
@@ -75,7 +76,7 @@ class Progress:
         digits: int = 0,
     ) -> None:
         self.count, self._total, self._stage, self._unit, self._digits = 0.0, total, stage, unit, digits
-        self._bars = Bars() if shown else None
+        self._bars = Bars() if shown and sys.stderr.isatty() else None
         self._start = time.perf_counter()
 
     def __enter__(self) -> Self:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -32,26 +32,12 @@ class Constraints(StrEnum):
     validation = "validation"
 
 
-class Groups(StrEnum):
-    """Which weights share a precision."""
+class KindGroups(StrEnum):
+    """Which weights share a precision, where there are kinds of them."""
 
-    template = "template"
+    kind = "kind"
     single = "single"
     separate = "separate"
-
-
-class Scheme(StrEnum):
-    """Label schemes with forbidden transitions."""
-
-    bio = "bio"
-    bioes = "bioes"
-
-
-class States(StrEnum):
-    """Which attribute-label pairs have weights."""
-
-    seen = "seen"
-    all = "all"
 
 
 def _not_zero(jobs: int) -> int:
@@ -60,49 +46,11 @@ def _not_zero(jobs: int) -> int:
     return jobs
 
 
-TrainFile = Annotated[
-    Path,
-    typer.Argument(help="Column file: a token a line, a blank line after each sentence."),
-]
-TrainData = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TRAIN",
-        help="Column file: a token a line, a blank line after each sentence. Or a folder that shard wrote.",
-    ),
-]
 ShardFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder for the shards.")]
 ShardFolds = Annotated[int, typer.Option(min=2, help="Random parts, of which tuning can hold some out.")]
 ShardSeed = Annotated[int, typer.Option(min=0, help="Of the random parts.")]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
 ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="Names of the columns, the label's last; columns beyond these are ignored. "
-        "By default w,y or w,pos,y or w,pos,c2,...,y, for as many columns as the file has.",
-        show_default=False,
-    ),
-]
-Templates = Annotated[
-    str | None,
-    typer.Option(
-        help='Feature templates, such as "w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape". By default those of '
-        "CRFsuite's CoNLL-2000 example for the columns at hand: windows of 5 tokens, pairs of neighbours, "
-        "triples (not of the first column), ends of the sentence; and if there is one input column, its "
-        "lower case, shape, and affixes of 2 and 3 letters.",
-        show_default=False,
-    ),
-]
-Forbidden = Annotated[
-    Scheme | None,
-    typer.Option(
-        help="Forbid label transitions that break this scheme, such as O to I-x.", show_default=False
-    ),
-]
-StatesOption = Annotated[
-    States, typer.Option(help="Weights for the attribute-label pairs seen in TRAIN, or for all pairs.")
-]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.", callback=_not_zero)]
 ExecutorOption = Annotated[
     str | None,
@@ -157,7 +105,7 @@ ConstraintsOption = Annotated[
     ),
 ]
 ValidationSets = Annotated[int, typer.Option(min=1, help="With --constraints: the number of parts.")]
-Gamma = Annotated[float, typer.Option(min=0.0, help="With --constraints: the bound.")]
+Bound = Annotated[float, typer.Option(min=0.0, help="With --constraints: the bound.")]
 Holdout = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the examples to hold out.")]
 Folds = Annotated[
     int | None,
@@ -182,41 +130,5 @@ EvaluationReport = Annotated[
     typer.Option(help="Write a page to this .html file: the scores, and the errors.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
-TestFile = Annotated[
-    Path | None, typer.Option("--test", help="Column file to evaluate the model on.", show_default=False)
-]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Keep a line of progress per iteration.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-
-
-def held_to(constraints: Constraints | None, validation_sets: int, gamma: float) -> dict[str, Any]:
-    """Settings of estimators with constraints that train and tune share."""
-    return {
-        "constraints": constraints and constraints.value,
-        "validation_sets": validation_sets,
-        "gamma": gamma,
-    }
-
-
-def fitting(
-    model: Path,
-    jobs: int,
-    executor: str | None,
-    max_seconds: float | None,
-    resume: bool,
-    verbose: bool,
-    quiet: bool,
-) -> dict[str, Any]:
-    """Settings of every estimator that train and tune share."""
-    from structune.checkpoints import Checkpoint
-
-    path = model.with_name(f"{model.name}.checkpoint")
-    if path.exists() and not resume:
-        typer.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
-    return {
-        "checkpoint": Checkpoint(path, resume=resume, lasting=True),
-        "n_jobs": jobs,
-        "executor": executor,
-        "max_seconds": max_seconds,
-        "verbose": 0 if quiet else 2 if verbose else 1,
-    }

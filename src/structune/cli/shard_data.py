@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from structune.cli.groups import asked
+from structune.cli.dispatch import asked
+from structune.cli.settings import Sharding
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError
-from structune.shard_files import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
+from structune.files.shards import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
 
 
-@dataclass(frozen=True)
 class Target:
-    """Where shards go, and how examples are dealt to them."""
+    """Where shards go, from the moment on that this is known."""
 
-    folder: Path
-    folds: int
-    seed: int
-    start: float = field(default_factory=time.perf_counter)
+    def __init__(self, sharding: Sharding) -> None:
+        self._to, self._start = sharding, time.perf_counter()
 
     def writer(self) -> ShardWriter:
-        return ShardWriter(self.folder, self.folds, self.seed)
+        return ShardWriter(self._to.folder, self._to.folds, self._to.seed)
 
-    def write(self, estimator: Any, X: Any, y: Any, groups: Any) -> ShardFolder:
-        """Write examples that are in memory."""
-        return write_shards(
-            estimator, self.folder, X, y, groups=groups, n_folds=self.folds, random_state=self.seed
-        )
+    def write(self, estimator: Any, X: Any, y: Any, **options: Any) -> ShardFolder:
+        """Write examples that are in memory, as `fit` of the estimator takes them."""
+        to = self._to
+        return write_shards(estimator, to.folder, X, y, n_folds=to.folds, random_state=to.seed, **options)
+
+    @staticmethod
+    def described(written: ShardFolder, examples: str, parts: str) -> str:
+        """How much of what was written."""
+        return f"{len(written):,} {examples}, {sum(written.n_parts):,} {parts}"
 
     def tell(self, written: ShardFolder, data: str, more: Iterable[tuple[str, str]] = ()) -> None:
         """Print what was written."""
@@ -39,7 +40,7 @@ class Target:
             *more,
             ("weights", f"{written.model._structure.n_weights:,}"),
             ("shards", f"{len(written.fold)} in {written.path}, {written.n_bytes / 1e6:,.1f} MB"),
-            ("seconds", f"{time.perf_counter() - self.start:.1f}"),
+            ("seconds", f"{time.perf_counter() - self._start:.1f}"),
         ]
         print_tables(record_table("Shards", rows))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import structune
 from structune.errors import StructuneError
-from structune.model_files import replace_file
+from structune.files.models import replace_file
 
 _LEAST_SHARE = 2 / 3
 
@@ -22,7 +22,7 @@ class Text:
     """A paragraph."""
 
     text: str
-    kind = "text"
+    form = "text"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     is_number: Sequence[bool]
     bars: Sequence[tuple[float, float]] = ()
-    kind = "table"
+    form = "table"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Picture:
     width: int  # in pixels
     caption: str = ""
     scrolls: bool = False
-    kind = "picture"
+    form = "picture"
 
     @property
     def least(self) -> int:
@@ -65,7 +65,7 @@ class Verbatim:
     """Lines of letters of equal width."""
 
     text: str
-    kind = "verbatim"
+    form = "verbatim"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Tokens:
     """Tokens with their labels: the true one and, where it differs, the predicted one."""
 
     tokens: Sequence[tuple[str, str, str]]
-    kind = "tokens"
+    form = "tokens"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Fold:
     title: str
     blocks: Sequence[Block]
     is_open: bool = False
-    kind = "fold"
+    form = "fold"
 
 
 Block = Text | Table | Picture | Verbatim | Tokens | Fold
@@ -145,9 +145,9 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
 def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
     """Blocks that follow each other, and whether they stand side by side: small pictures, and tables."""
 
-    def kind(block: Block) -> str:
+    def form(block: Block) -> str:
         is_small = isinstance(block, Table) or (isinstance(block, Picture) and not block.scrolls)
-        return block.kind if is_small else ""
+        return block.form if is_small else ""
 
-    for name, run in groupby(blocks, kind):
+    for name, run in groupby(blocks, form):
         yield bool(name), list(run)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.html_reports.page import Picture
-from structune.plots._figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
+from structune.plots.figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,15 +27,15 @@ _N_BARS = 20
 def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
     """What a plot saves to its argument `path`; `alt` says in words what is there to see."""
     with TemporaryDirectory(prefix="structune-") as folder:
-        path, kind = Path(folder) / "figure.svg", "svg+xml"
+        path, mime = Path(folder) / "figure.svg", "svg+xml"
         figure = plot(path=path)
         fits = DPI * max(figure.get_size_inches()) <= _MOST_PIXELS
         if path.stat().st_size > _MOST_BYTES and fits:
-            path, kind = path.with_suffix(".webp"), "webp"
+            path, mime = path.with_suffix(".webp"), "webp"
             finish(figure, path)
         data = b64encode(path.read_bytes()).decode()
     width = round(_INCH * float(figure.get_size_inches()[0]))
-    return Picture(f"data:image/{kind};base64,{data}", alt, width, caption, scrolls)
+    return Picture(f"data:image/{mime};base64,{data}", alt, width, caption, scrolls)
 
 
 def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from structune.estimators.base import StructuredEstimator
 from structune.html_reports.page import Block, Section, Table, Text
 from structune.html_reports.pictures import picture
+from structune.learning.estimator import StructuredEstimator
 from structune.plots import plot_learning_curve, plot_precision_course
-from structune.structures.base import FloatArray
+from structune.structure import FloatArray
 
 _MOST_ROWS = 200
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from structune.kernels._jit import kernel
-from structune.kernels._vectors import cells, load, store, width
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, load, store, width
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from structune.kernels._jit import part_of_bare_kernel
+from structune.kernels.jit import part_of_bare_kernel
 
 
 @part_of_bare_kernel

@@ -1,29 +1,12 @@
-"""Plots of training, RNA structures, alignments and genes; they need matplotlib.
+"""Figures of training and tuning; they need matplotlib (``pip install structune[plots]``).
 
-Which comes with ``pip install structune[plots]``.
+- ``learning``, ``tuning``: the course of a fit; ``comparison``, ``sensitivity``: methods, and priors
+- ``figure``, ``dots``: what the plots of all kinds share
 """
 
-from structune.plots._figure import check_path
-from structune.plots.alignment import plot_match_probabilities
-from structune.plots.comparison import plot_precisions_by_method, plot_sensitivity_ppv
-from structune.plots.genes import plot_genes
-from structune.plots.learning import plot_learning_curve
-from structune.plots.rna import plot_structure
-from structune.plots.rna_pairs import plot_pair_probabilities
-from structune.plots.sensitivity import plot_sensitivity
-from structune.plots.tuning import plot_penalties, plot_precision_course, plot_tuning
+import lazy_loader
 
-__all__ = [
-    "check_path",
-    "plot_genes",
-    "plot_learning_curve",
-    "plot_match_probabilities",
-    "plot_pair_probabilities",
-    "plot_penalties",
-    "plot_precision_course",
-    "plot_precisions_by_method",
-    "plot_sensitivity",
-    "plot_sensitivity_ppv",
-    "plot_structure",
-    "plot_tuning",
-]
+from structune._old_paths import with_old_names
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = with_old_names(__name__, __getattr__)

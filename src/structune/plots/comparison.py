@@ -1,4 +1,4 @@
-"""Methods beside each other: how well they find base pairs, and the precisions that they learned."""
+"""Methods beside each other."""
 
 from __future__ import annotations
 
@@ -9,55 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.metrics import roc_area
-from structune.plots._figure import LABEL_SIZE, FloatArray, Path, finish, height_for, new_figure, tidy
+from structune.plots.figure import LABEL_SIZE, FloatArray, Path, finish, height_for, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe & Ito's colours, which the colour-blind tell apart, without yellow; markers tell more.
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
-_MARKERS = "osD^vPX"
-MOST_METHODS = len(_COLORS)
-
-
-def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
-    """Sensitivity over PPV for several methods, with the area below (figure 3c of Do, Foo & Ng, NIPS 2007).
-
-    Parameters
-    ----------
-    curves : mapping of str to (sensitivity, ppv), each of shape (n_points,)
-        Such as `structune.metrics.sensitivity_ppv_curve` gives. A method of one point has no area.
-    path : path, optional
-        Where to save the figure; the ending tells the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path. Dotted lines complete what `structune.metrics.roc_area`
-        measures.
-
-    Raises
-    ------
-    StructuneError
-        matplotlib is not installed, or there are no curves, more than 7, or one without points.
-    """
-    _check_number(len(curves), "curves")
-    areas = {name: roc_area(*curve) for name, curve in curves.items()}
-    for name, (sensitivity, _) in curves.items():
-        if not np.size(sensitivity):
-            raise DataError(f"found no points for {name!r}, expected at least one")
-    figure = new_figure(path, 5.5, 5.3 + 0.22 * len(curves))
-    axes = figure.subplots()
-    for k, (name, (sensitivity, ppv)) in enumerate(curves.items()):
-        s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
-        order = np.lexsort((-s, p))
-        _draw_curve(axes, s[order], p[order], f"{name} (area {areas[name]:.3f})" if s.size > 1 else name, k)
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="PPV", ylabel="sensitivity")
-    tidy(axes)
-    _legend(figure, axes)
-    return finish(figure, path)
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
+MARKERS = "osD^vPX"
+MOST_METHODS = len(COLORS)
 
 
 def plot_precisions_by_method(
@@ -86,7 +47,7 @@ def plot_precisions_by_method(
         matplotlib is not installed, there are no methods or more than 7, or not one positive precision for
         each name.
     """
-    _check_number(len(precisions), "methods")
+    check_number(len(precisions), "methods")
     logs = {name: _log2(name, values, len(group_names)) for name, values in precisions.items()}
     rows = np.arange(len(group_names))
     offsets = 0.5 * (np.arange(len(logs)) - (len(logs) - 1) / 2) / len(logs)
@@ -95,11 +56,12 @@ def plot_precisions_by_method(
     for k, (name, values) in enumerate(logs.items()):
         _draw_points(axes, values, rows + offsets[k], name, k)
     _bands(axes, group_names)
-    _legend(figure, axes)
+    put_legend(figure, axes)
     return finish(figure, path)
 
 
-def _check_number(n: int, what: str) -> None:
+def check_number(n: int, what: str) -> None:
+    """Refuse more than there are colours, or none."""
     if not 1 <= n <= MOST_METHODS:
         raise DataError(f"found {n} {what}, expected 1 to {MOST_METHODS}")
 
@@ -115,17 +77,8 @@ def _log2(name: str, values: ArrayLike, n_groups: int) -> FloatArray:
     return np.asarray(np.log2(table))
 
 
-def _draw_curve(axes: Axes, s: FloatArray, p: FloatArray, label: str, k: int) -> None:
-    style: dict[str, Any] = {"color": _COLORS[k], "clip_on": False}
-    axes.plot(p, s, "-", marker=_MARKERS[k], markersize=4.5, linewidth=1.4, label=label, zorder=3, **style)
-    if s.size > 1:
-        axes.plot(
-            [0, p[0]], [s[0], s[0]], ":", [p[-1], p[-1]], [s[-1], 0], ":", linewidth=1, zorder=2, **style
-        )
-
-
 def _draw_points(axes: Axes, values: FloatArray, places: FloatArray, label: str, k: int) -> None:
-    style: dict[str, Any] = {"color": _COLORS[k], "marker": _MARKERS[k], "linestyle": "none"}
+    style: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k], "linestyle": "none"}
     axes.plot(2 ** values.mean(axis=0), places, markersize=5, label=label, zorder=3, **style)
     if len(values) > 1:
         axes.plot(2**values.T, places, markersize=3, alpha=0.35, zorder=2, **style)
@@ -146,7 +99,7 @@ def _bands(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def put_legend(figure: Figure, axes: Axes) -> None:
     """Below the plot, where it hides nothing."""
     handles, labels = axes.get_legend_handles_labels()
     legend = figure.legend(

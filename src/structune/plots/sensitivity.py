@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots._figure import Path, finish, new_figure
+from structune.plots.figure import Path, finish, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.plots._figure import (
+from structune.plots.figure import (
     ACCENT,
     LABEL_SIZE,
     FloatArray,

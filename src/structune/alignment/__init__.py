@@ -1,0 +1,16 @@
+"""Alignments of two proteins.
+
+A conditional log-linear model of matches and gaps, with the probability of every match. Begin with
+``SequenceAligner.pretrained().predict(pairs)``, or `SequenceAligner` to learn one of your own; on the command
+line with ``structune align``.
+
+- ``aligner``: the estimator
+- ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
+- ``formats``: FASTA, A2M, Clustal, Stockholm
+- ``metrics``: matches found; ``plots``: probabilities of matches; ``report``: pages
+- ``data``: reference alignments; ``commands/``: the command line
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,20 @@
+from .aligner import ConfidentAlignment as ConfidentAlignment
+from .aligner import SequenceAligner as SequenceAligner
+from .data import load_protein_alignments as load_protein_alignments
+from .formats import (
+    ProteinAlignment as ProteinAlignment,
+)
+from .formats import (
+    read_protein_alignments as read_protein_alignments,
+)
+from .formats import (
+    read_proteins as read_proteins,
+)
+from .formats import (
+    write_protein_alignments as write_protein_alignments,
+)
+from .metrics import AlignmentScores as AlignmentScores
+from .metrics import alignment_scores as alignment_scores
+from .plots import plot_match_probabilities as plot_match_probabilities
+from .structure.alignment import Alignment as Alignment
+from .structure.proteins import Protein as Protein

@@ -1,0 +1,394 @@
+"""Pairwise alignments of proteins, with scikit-learn's face."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
+from itertools import pairwise
+from numbers import Real
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from structune.alignment.metrics import alignment_scores
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.inference import Decoded
+from structune.alignment.structure.matrices import (
+    GAP_EXTEND,
+    GAP_OPEN,
+    log_odds_scale,
+    matrix_weights,
+    read_matrix,
+)
+from structune.alignment.structure.proteins import Protein, ProteinPair, as_protein
+from structune.alignment.structure.rows import rows_of
+from structune.alignment.structure.shard import AlignmentShard
+from structune.errors import DataError, ModelFileError
+from structune.files.models import load_shipped
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
+from structune.learning.parameters import parameters
+from structune.structure import FloatArray, IntArray
+
+Pairs = Sequence[ProteinPair]
+Rows = Sequence[tuple[str, str]]
+T = TypeVar("T")
+
+
+class ConfidentAlignment(NamedTuple):
+    """An alignment of two proteins, as `SequenceAligner.predict_confidence` gives it.
+
+    ``rows``: with ``-`` for gaps; ``confidence`` (n_columns,): the probability of each match, nan where there
+    is a gap; ``posterior`` (n, m): the probability of each match of any two residues, None if not asked for.
+    """
+
+    rows: tuple[str, str]
+    confidence: FloatArray
+    posterior: FloatArray | None
+
+
+@parameters
+class SequenceAligner(StructuredEstimator):
+    """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (substitutions, neighbours at each distance, lengths
+        of gaps, ...), all, none, or by a function from a weight's name to its group's.
+    loss : {"log", "margin", "ramp", "equivalent"}, or a loss
+        "log": the negative log-probability of what is known of an alignment. The others count the share of
+        the known matches that is missed: relative to the alignment as it is given ("margin"), to the best one
+        with all known matches ("equivalent"), or to none ("ramp").
+    gamma : float
+        In `predict`, how much a right match counts beside two residues rightly left unmatched; inf matches
+        all that has any probability.
+    features : {"full", "affine"}
+        "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of residues around a
+        match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are around a gap.
+    overhangs : {"both", "one"}
+        Whether both sequences may have residues beyond the same end of what is matched, or one only.
+    center : str, optional
+        A matrix of Biopython, such as "BLOSUM62": the prior of substitutions and lengths of gaps has its mean
+        at the scores of the matrix with gaps of 11 and 1 and free ends, as log odds, and not at zero. With
+        ``loss="log"``; for few alignments.
+    band : int, optional
+        In fits and predictions, how many residues of the longer sequence an alignment may be off the line
+        between both ends, from its first match to its last: for long sequences that go together all along.
+        None for no limit.
+
+    Attributes
+    ----------
+    alignment_ : Alignment
+        The structure.
+
+    Notes
+    -----
+    The model is that of Do, Gross & Batzoglou (2006), with lengths of gaps in place of a second pair of gap
+    states, so that every alignment is scored once. Where a reference has residues in lower case its other
+    columns are not known, and "log" sums over all alignments that have the known matches.
+
+    Examples
+    --------
+    >>> from structune import SequenceAligner
+    >>> pairs = [("HEAGAWGHEE", "PAWHEAE"), ("GAWGHE", "AWHE")]
+    >>> rows = [("HEAGAWGHE-E", "---PAW-HEAE"), ("GAWGHE", "-AW-HE")]
+    >>> aligner = SequenceAligner(penalty=0.1).fit(pairs, rows)
+    >>> aligner.predict([("AGAWGHE", "PAWHE")])
+    [('AGAWGHE', '-PAW-HE')]
+
+    With secondary structures, or profiles, which all sequences must have then:
+
+    >>> from structune import Protein
+    >>> pair = Protein("GAWGHE", secondary="CEEHHH"), Protein("AWHE", secondary="EEHH")
+    >>> aligner = SequenceAligner(penalty=0.1).fit([pair], rows[1:])
+    >>> aligner.predict([pair])
+    [('GAWGHE', '-AW-HE')]
+    """
+
+    _learns_tasks = True
+    _natural_groups = "kind"
+
+    gamma: float = 4.0
+    features: str = "full"
+    overhangs: str = "both"
+    center: str | None = None
+    band: int | None = None
+    hessian: str = field(default="exact", init=False)
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from pairs with reference alignments.
+
+        Parameters
+        ----------
+        X : list of pairs of str or Protein
+            Sequences in one-letter code. B, Z and J count as the two residues that they may be, U as C, O as
+            K, X and * as any. A `Protein` may also have a profile, as many columns in all sequences, or a
+            secondary structure: the model learns what these say of matches and of gaps, if all have them,
+            and then asks for them.
+        y : list of pairs of str
+            Their alignments, with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only
+            the matches of two residues in upper case are known.
+        sample_weight : array-like, shape (n_pairs,), optional
+        groups : array-like, shape (n_pairs,), optional
+            Pairs of one group (a family, say) stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the pair that cannot be used.
+        """
+        loss, X, y = self._make_loss(), list(X), list(y)
+        if not X:
+            raise DataError("the training set is empty: expected at least one pair")
+        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band)
+        shard = alignment.encode(X, y, sample_weight)
+        self._check_known([shard], loss)
+        self._learn(alignment, loss, shard, self._start(alignment), groups)
+        self.alignment_ = alignment
+        return self
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self.band = model.band  # predictions keep to it, too
+
+    def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
+        if not any(shard.whole.any() or shard.scored.any() for shard in shards):
+            raise DataError(
+                "found no known match: columns with a residue in lower case are not known, expected some "
+                "of two residues in upper case"
+            )
+        if loss.name == "margin" and any(shard.partial for shard in shards):
+            raise DataError(
+                "found alignments known in part, which have no score for loss='margin': expected "
+                "loss='equivalent'"
+            )
+        if self.center is not None and not loss.smooth:
+            raise DataError(f"found center={self.center!r} and loss={loss.name!r}, expected loss='log'")
+
+    def _origin(self, structure: Any) -> FloatArray | None:
+        if self.center is None:
+            return None
+        matrix = read_matrix(self.center)
+        return log_odds_scale(matrix) * matrix_weights(structure.feature_set, matrix)
+
+    @property
+    def _structure(self) -> Alignment:
+        return self.alignment_.with_band(self.band)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
+        """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
+
+        Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
+        highest score; `gamma` is of no account then.
+
+        Parameters
+        ----------
+        X : list of pairs of str or Protein
+        gamma : float, optional
+            Instead of that of the constructor.
+        """
+        gamma = self._checked_gamma(gamma)
+        if not self.has_probabilities:
+            return self.predict_viterbi(X)
+        return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, gamma))
+
+    def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
+        """The most probable alignment of each pair: that of the highest score."""
+        return self._rows(X, lambda part: self._structure.best(self.coef_, part)[0])
+
+    def predict_confidence(
+        self, X: Pairs, gamma: float | None = None, method: str = "mea", posteriors: bool = False
+    ) -> list[ConfidentAlignment]:
+        """The alignment of each pair, and how probable each of its matches is.
+
+        Parameters
+        ----------
+        X : list of pairs of str or Protein
+        gamma : float, optional
+            With "mea", instead of that of the constructor.
+        method : {"mea", "viterbi"}
+            Whether the alignments are those of `predict` or of `predict_viterbi`.
+        posteriors : bool
+            Whether the probabilities of all matches are wanted, too.
+
+        Returns
+        -------
+        list of ConfidentAlignment
+            With ``rows``; ``confidence``, of each column, nan where there is a gap; ``posterior``.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        if method not in ("mea", "viterbi"):
+            raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
+        chosen = self._checked_gamma(gamma) if method == "mea" else None
+        found = self._of_pairs(
+            X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors)
+        )
+        return [_confident(pair, decoded) for pair, decoded in found]
+
+    def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
+        """Probability of each match of two residues of one pair, shape (n, m).
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        self._check_fitted()
+        return self._structure.posterior(self.coef_, self._structure.encode([(x, y)]), 0)
+
+    def log_loss(self, X: Pairs, y: Rows) -> FloatArray:
+        """-log of the probability of what is known of each alignment, shape (n_pairs,).
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        self._check_fitted()
+        structure, w = self._structure, self.coef_
+
+        def loss(part: AlignmentShard) -> FloatArray:
+            whole, known = (structure.log_partition(w, part, within=within) for within in (False, True))
+            return np.asarray(whole - known)
+
+        return np.array(self._each(structure.encode(list(X), list(y)), loss))
+
+    def score(self, X: Pairs, y: Rows) -> float:
+        """Mean over pairs of the share of the known matches that `predict` finds (Q).
+
+        Raises
+        ------
+        DataError
+            No pairs.
+        """
+        found = alignment_scores(list(y), self.predict(X)).recall
+        if not found.size:
+            raise DataError("found no pairs to score, expected at least one")
+        return float(found.mean())
+
+    def _checked_gamma(self, gamma: float | None) -> float:
+        gamma = self.gamma if gamma is None else gamma
+        if not (isinstance(gamma, Real) and gamma >= 0.0):
+            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        return gamma if gamma <= sys.float_info.max else np.inf
+
+    def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
+        def split(part: AlignmentShard) -> list[IntArray]:
+            partners = align(part)
+            return [partners[a:b] for a, b in pairwise(part.starts.tolist())]
+
+        return [rows_of(pair, found) for pair, found in self._of_pairs(X, split)]
+
+    def _of_pairs(
+        self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]]
+    ) -> Iterator[tuple[tuple[str, str], T]]:
+        """The residues of each pair, and what a function finds of it, on threads."""
+        self._check_fitted()
+        pairs = list(X)
+        found = self._each(self.alignment_.encode(pairs), function)
+        texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
+        return zip(texts, found, strict=True)
+
+    # --- matrices and files -------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls) -> SequenceAligner:
+        """The model that comes with structune, trained on remote homologues (SABmark).
+
+        It takes for granted that two proteins are related, and aligns others, too.
+
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
+        """
+        aligner: SequenceAligner = load_shipped("structune.alignment")
+        return aligner
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: str = "BLOSUM62",
+        gap_open: float = GAP_OPEN,
+        gap_extend: float = GAP_EXTEND,
+        ends: str = "global",
+    ) -> SequenceAligner:
+        """The classical special case: a substitution matrix and affine gaps.
+
+        It has scores and no probabilities: `predict` is the algorithm of Needleman & Wunsch (1970), with the
+        gaps of Gotoh (1982). B, Z, X and the like have the means of the residues that they may be, and not
+        the rows of the matrix.
+
+        Parameters
+        ----------
+        matrix : str
+            One of those of Biopython, such as "BLOSUM62", "PAM250".
+        gap_open, gap_extend : float
+            What the first residue of a gap costs, and each further one.
+        ends : {"global", "semi-global"}
+            Whether end gaps cost as much as others; or they are free, at each end in one sequence only.
+
+        Raises
+        ------
+        DataError
+            A matrix that is not known, or costs that are not finite.
+        """
+        if ends not in ("global", "semi-global"):
+            raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")
+        if not (np.isfinite(gap_open) and np.isfinite(gap_extend)):
+            raise DataError(f"found the gap costs {gap_open} and {gap_extend}, expected finite numbers")
+        free = ends == "semi-global"
+        aligner = cls(features="affine", overhangs="one" if free else "both", loss="margin")
+        structure = Alignment(aligner.features, aligner.overhangs)
+        scores = read_matrix(matrix)
+        aligner._import(matrix_weights(structure.feature_set, scores, gap_open, gap_extend, free))
+        aligner.alignment_ = structure
+        return aligner
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        structure = self.alignment_
+        features = structure.feature_set
+        header = {
+            "features": features.name,
+            "overhangs": features.overhangs,
+            "profile": features.profile,
+            "secondary": features.secondary,
+        }
+        return {"alignment": header}, pack_names("weight", structure.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
+        names = unpack_names("weight", arrays)
+        given = {"profile": 0, "secondary": False} | header["alignment"]
+        options = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
+        # or the names of all its weights may not fit in memory
+        fits = options["profile"] ** 2 <= 2 * len(names)
+        if not fits or (structure := Alignment(**options)).weight_names() != names:
+            raise ModelFileError("the weights are those of another feature set")
+        aligner = cls()
+        unpack_fit(aligner, structure.n_weights, header, arrays)
+        aligner.set_params(features=options["features"], overhangs=options["overhangs"])
+        aligner.alignment_ = structure
+        return aligner
+
+
+def _confident(pair: tuple[str, str], decoded: Decoded) -> ConfidentAlignment:
+    rows = rows_of(pair, decoded.partner)
+    is_match = np.array(["-" not in column for column in zip(*rows, strict=True)], dtype=bool)
+    confidence = np.full(is_match.size, np.nan)
+    confidence[is_match] = decoded.confidence[decoded.partner >= 0]
+    return ConfidentAlignment(rows, confidence, decoded.posterior)

@@ -1,0 +1,118 @@
+"""``structune align``."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from structune.alignment.aligner import SequenceAligner
+from structune.alignment.commands.data import check_gamma, open_aligner
+from structune.alignment.commands.options import Request
+from structune.alignment.formats import ProteinAlignment, alignment_text, read_proteins
+from structune.alignment.structure.rows import parse_protein
+from structune.cli.batches import Progress, batches
+from structune.cli.checks import INTERRUPTED, check_targets
+from structune.cli.file_names import drawing_paths
+from structune.cli.streams import open_text
+from structune.errors import CapabilityError, DataError
+from structune.structure import FloatArray
+
+_MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
+Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
+Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
+
+
+def run(request: Request) -> int:
+    """Align, and write as soon as it is known; returns the exit code."""
+    if request.gamma is not None and request.method != "mea":
+        raise DataError("found --gamma, expected it with --method mea only")
+    check_targets([], [request.plot])
+    aligner = open_aligner(request.model, request.jobs)
+    if request.band is not None:
+        aligner.set_params(band=request.band)
+    check_gamma(aligner, request.gamma)
+    if request.plot is not None and not aligner.has_probabilities:
+        raise CapabilityError(
+            f"{request.model}: found a model without probabilities, expected one that has them with --plot"
+        )
+    pairs, total = _pairs(request)
+    path_of = drawing_paths(request.plot, several=total > 1)
+    try:
+        with (
+            open_text("-" if request.output is None else str(request.output)) as out,
+            Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+        ):
+            for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
+                found = _aligned(aligner, request, [pair for _, pair in batch])
+                for named, aligned in zip(batch, found, strict=True):
+                    out.write(_text(named[0], aligned, request.format))
+                    if path_of is not None:
+                        _draw(named, aligned, path_of)
+                out.flush()
+                progress.advance(len(batch))
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _pairs(request: Request) -> tuple[Iterator[Named], int]:
+    """The pairs of a file, and their number."""
+    source: Any = sys.stdin.buffer if request.file == "-" else Path(request.file)
+    proteins = list(read_proteins(source).items())
+    n = len(proteins)
+    for name, sequence in proteins:
+        parse_protein(sequence, f"{request.file}, {name}")
+        if request.plot is not None and not sequence:
+            raise DataError(f"{request.file}, {name}: found no residues, expected some with --plot")
+    if n < 2 or (request.which == "pairs" and n % 2):
+        expected = "an even number" if n >= 2 else "two at least"
+        raise DataError(f"{request.file}: found {n} sequences, expected {expected} (or --which all)")
+    both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
+    if request.which == "all":
+        both, total = combinations(proteins, 2), n * (n - 1) // 2
+    else:
+        both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
+    return (((a, b), (x, y)) for (a, x), (b, y) in both), total
+
+
+def _n_cells(pair: Named) -> int:
+    x, y = pair[1]
+    return len(x) * len(y)
+
+
+def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]) -> Iterable[Aligned]:
+    """Alignments, with the probabilities that are to be shown."""
+    drawn = request.plot is not None
+    if aligner.has_probabilities and (drawn or request.format == "json"):
+        return aligner.predict_confidence(pairs, request.gamma, request.method, posteriors=drawn)
+    if request.method == "viterbi":
+        found = aligner.predict_viterbi(pairs)
+    else:
+        found = aligner.predict(pairs, request.gamma)
+    return ((rows, None, None) for rows in found)
+
+
+def _text(names: tuple[str, str], aligned: Aligned, format: str) -> str:
+    rows, confidence, _ = aligned
+    if format != "json":
+        return alignment_text(ProteinAlignment(list(names), list(rows)), format) + "\n"
+    shown: dict[str, Any] = {"names": names, "rows": rows}
+    if confidence is not None:  # of each column, null where there is a gap
+        shown["confidence"] = [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+    return json.dumps(shown) + "\n"
+
+
+def _draw(named: Named, aligned: Aligned, path_of: Callable[[str], Path]) -> None:
+    from structune.alignment.plots import plot_match_probabilities
+
+    ((a, b), (x, y)), (rows, _, posterior) = named, aligned
+    assert posterior is not None
+    plot_match_probabilities(x, y, posterior, rows, f"x: {a}, y: {b}", path_of(f"{a}-{b}"))

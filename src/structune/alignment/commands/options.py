@@ -1,0 +1,186 @@
+"""Options of the alignment commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli.options import Jobs, KindGroups, Quiet
+
+
+class Loss(StrEnum):
+    """What is minimised."""
+
+    log = "log"
+    margin = "margin"
+    ramp = "ramp"
+    equivalent = "equivalent"
+
+
+class FeatureSet(StrEnum):
+    """Which features a model has."""
+
+    full = "full"
+    affine = "affine"
+
+
+class Decoding(StrEnum):
+    """Which alignment of a pair is wanted."""
+
+    mea = "mea"
+    viterbi = "viterbi"
+
+
+class Which(StrEnum):
+    """Which sequences of a file are aligned."""
+
+    pairs = "pairs"
+    all = "all"
+
+
+class Format(StrEnum):
+    """What alignments are written as."""
+
+    fasta = "fasta"
+    clustal = "clustal"
+    json = "json"
+
+
+TrainFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRAIN",
+        help="Alignments in FASTA, A2M, Clustal or Stockholm, also .gz, or folders of such files. Each two "
+        "rows of an alignment are an example; where there are residues in lower case, only the columns of "
+        "two residues in upper case are known to be right. For train and tune also a folder that "
+        "shard wrote.",
+    ),
+]
+TestFile = Annotated[
+    list[Path] | None,
+    typer.Option("--test", help="Alignments to evaluate the model on; may be repeated.", show_default=False),
+]
+TestFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Alignments; see train alignment.")]
+_MODEL = (
+    "A file that train alignment or tune alignment wrote; the word pretrained, for the model that comes with "
+    "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
+    "gaps of 11 and 1 (B, Z, X count as means of residues)."
+)
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL)]
+ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="MODEL", help=_MODEL)]
+LossOption = Annotated[
+    Loss,
+    typer.Option(
+        help="log: the negative log-probability of what is known. The others count the share of the known "
+        "matches that is missed, and have no probabilities. margin: relative to the alignment as it is. "
+        "equivalent: to the best one with all known matches. ramp: pairs that are far off count no more "
+        "than their cost."
+    ),
+]
+Features = Annotated[
+    FeatureSet,
+    typer.Option(
+        help="affine: substitutions, gaps that are opened and extended, terminal gaps. full: also classes of "
+        "the residues around a match, residues in gaps, lengths of gaps, and how hydrophilic the sequences "
+        "are where gaps are."
+    ),
+]
+GroupsOption = Annotated[
+    KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+]
+MostPairs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Of each alignment at most this many pairs, at random.", show_default=False),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="With mea, how much a right match counts beside two residues rightly left unmatched; by default "
+        "that of the model.",
+        show_default=False,
+    ),
+]
+Center = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MATRIX",
+        help="With --loss log: penalties pull towards the scores of this matrix, such as BLOSUM62, with gaps "
+        "of 11 and 1, and not towards zero. For few alignments.",
+        show_default=False,
+    ),
+]
+Band = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many residues of the longer sequence an alignment may be off the line between both "
+        "ends: for long sequences that go together all along.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which alignments there are, and what is looked at."""
+
+    features: Features = FeatureSet.full
+    band: Band = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `SequenceAligner`."""
+        return {"features": self.features.value, "band": self.band}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is aligned, how, and where alignments go."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
+        ),
+    ] = "-"
+    model: ModelOption = "pretrained"
+    which: Annotated[
+        Which,
+        typer.Option(
+            help="pairs: the first with the second, the third with the fourth, ... all: each with each."
+        ),
+    ] = Which.pairs
+    method: Annotated[
+        Decoding,
+        typer.Option(
+            help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
+            "are that of the highest score for models without probabilities."
+        ),
+    ] = Decoding.mea
+    gamma: Gamma = None
+    band: Band = None
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="fasta, clustal: alignments one after the other. json: an object a line, with the "
+            "probability of each column's match."
+        ),
+    ] = Format.fasta
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write; standard output by default.", show_default=False
+        ),
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
+            "of several pairs to FILE-NAME-NAME each.",
+            show_default=False,
+        ),
+    ] = None
+    jobs: Jobs = -1
+    quiet: Quiet = False

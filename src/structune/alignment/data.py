@@ -1,0 +1,48 @@
+"""Reference alignments of proteins by structure, in the collection of Edgar (bench 1.0)."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import PurePosixPath
+
+from structune.alignment.formats import ProteinAlignment, read_protein_alignments
+from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
+
+_SHA256 = {
+    "sabre": "60e2d07118b6a4f419f4dc223085a0394f8de6569f664d8dfb90d2668b90adb0",
+    "prefab4": "e8081a44998b99c16c753518540cbb822656b24869a4055231021d67300bb8d8",
+}
+
+
+def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
+    """Reference alignments by name, each of two sequences or more.
+
+    Columns in upper case are those to score. There is no licence to pass the files on: they must lie in the
+    data folder.
+
+    Parameters
+    ----------
+    name : {"sabre", "prefab4"}
+        "sabre": 423 alignments of SABmark 1.65 (Van Walle et al. 2005), 8952 pairs, remote homologues.
+        "prefab4": 1681 pairs of PREFAB 4 (Edgar 2004).
+
+    Raises
+    ------
+    DataError
+        There is no such set.
+    DatasetUnavailable
+        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+    """
+    if name not in _SHA256:
+        raise DataError(f"found the set {name!r}, expected one of {list(_SHA256)}")
+    path = find(DataFile(f"alignment/bench1.0_{name}.tar.gz", _SHA256[name]))
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive.getmembers():
+            file = archive.extractfile(member) if PurePosixPath(member.name).parent.name == "ref" else None
+            if file is not None:
+                (alignment,) = read_protein_alignments(io.BytesIO(file.read()))
+                found[PurePosixPath(member.name).name] = alignment
+    return dict(sorted(found.items()))

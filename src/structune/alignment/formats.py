@@ -1,0 +1,212 @@
+"""Alignments of proteins in FASTA (also A2M), Clustal and Stockholm files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, header_name, save, shown
+
+_GAPS = "-."
+_CLUSTAL = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE")  # programs that write its format
+_MARKS = set("*:. ")
+_WIDTH = 60
+
+
+class ProteinAlignment(NamedTuple):
+    """Rows of the same length with ``-`` or ``.`` for gaps, and their names."""
+
+    names: list[str]
+    rows: list[str]
+
+    def pair(self, a: int, b: int) -> tuple[str, str]:
+        """Rows of two sequences, without the columns where both have gaps."""
+        columns = zip(self.rows[a], self.rows[b], strict=True)
+        kept = [(x, y) for x, y in columns if x not in _GAPS or y not in _GAPS]
+        x, y = zip(*kept, strict=True) if kept else ((), ())
+        return "".join(x), "".join(y)
+
+
+def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
+    """Read the alignments of a file, compressed by gzip or not; its beginning tells the format.
+
+    A FASTA file holds one alignment, a Clustal or Stockholm file any number. In A2M files, which are FASTA
+    files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    ProteinAlignment
+
+    Raises
+    ------
+    DataError
+        Names the file and line of what fits no format, of a name without a row, and of a row of another
+        length than the first.
+    """
+    lines = Lines(source)
+    head = next((text for text in lines.head(100) if text), "")
+    if head.startswith("# STOCKHOLM"):
+        return _stockholm(lines)
+    if head.startswith(">"):
+        return _fasta(lines)
+    if head.upper().startswith(_CLUSTAL):
+        return _clustal(lines)
+    raise DataError(
+        f"{lines.name}: found {shown(head)}, expected an alignment in FASTA, Clustal or Stockholm"
+    )
+
+
+class _Rows:
+    """Rows in the order of their names, which may come in pieces."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._pieces: dict[str, list[str]] = {}
+        self._first: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def begin(self, number: int, name: str) -> None:
+        """A name that must be new."""
+        if name in self._pieces:
+            raise self._lines.refuse(
+                number, f"found the name {shown(name)} again, first in {self._first[name]}"
+            )
+        self._pieces[name], self._first[name] = [], number
+
+    def add(self, number: int, name: str, piece: str) -> None:
+        if name not in self._pieces:
+            self.begin(number, name)
+        self._pieces[name].append(piece)
+
+    def joined(self) -> dict[str, str]:
+        return {name: "".join(pieces) for name, pieces in self._pieces.items()}
+
+    def alignment(self) -> ProteinAlignment:
+        rows = self.joined()
+        length = len(next(iter(rows.values()), ""))
+        for name, row in rows.items():
+            if len(row) != length:
+                raise self._lines.refuse(
+                    self._first[name],
+                    f"found a row of {len(row)} columns for {shown(name)}, expected {length}",
+                )
+        return ProteinAlignment(list(rows), list(rows.values()))
+
+
+def read_proteins(source: Source) -> dict[str, str]:
+    """Sequences of a FASTA file, compressed by gzip or not, by name: the first word of the header.
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a sequence without a header, and of a name that is there twice.
+    """
+    return _fasta_rows(Lines(source)).joined()
+
+
+def _fasta(lines: Lines) -> Iterator[ProteinAlignment]:
+    yield _fasta_rows(lines).alignment()
+
+
+def _fasta_rows(lines: Lines) -> _Rows:
+    rows, name = _Rows(lines), ""
+    for number, text in lines.filled():
+        if text.startswith(">"):
+            name = header_name(text, len(rows) + 1)
+            rows.begin(number, name)
+        elif not len(rows):
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        else:
+            rows.add(number, name, "".join(text.split()))
+    return rows
+
+
+def _clustal(lines: Lines) -> Iterator[ProteinAlignment]:
+    rows = _Rows(lines)
+    for number, text in lines.filled():
+        words = text.split()
+        is_row = len(words) == 2 or (len(words) == 3 and words[2].isdigit())
+        if text.upper().startswith(_CLUSTAL) and (not is_row or not len(rows)):
+            if len(rows):  # the header of another one
+                yield rows.alignment()
+            rows = _Rows(lines)
+            continue
+        if set(text) <= _MARKS:
+            continue
+        if not is_row:
+            raise lines.refuse(
+                number, f"found {shown(text)}, expected a name, residues, and maybe their number"
+            )
+        rows.add(number, words[0], words[1])
+    if not len(rows):
+        raise DataError(f"{lines.name}: found no rows after the header")
+    yield rows.alignment()
+
+
+def _stockholm(lines: Lines) -> Iterator[ProteinAlignment]:
+    rows, number = _Rows(lines), 0
+    for number, text in lines.filled():
+        if text == "//":
+            yield rows.alignment()
+            rows = _Rows(lines)
+        elif not text.startswith("#"):
+            words = text.split()
+            if len(words) != 2:
+                raise lines.refuse(number, f"found {shown(text)}, expected a name and residues")
+            rows.add(number, words[0], words[1])
+    if len(rows):
+        raise lines.refuse(number, "found the end of the file, expected '//'")
+
+
+def write_protein_alignments(
+    target: Source, alignments: Iterable[ProteinAlignment], format: str = "fasta"
+) -> None:
+    """Write alignments, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object
+    alignments : iterable of ProteinAlignment
+        In FASTA a blank line is between two; a file of several is not one that can be read back.
+    format : {"fasta", "clustal"}
+
+    Raises
+    ------
+    DataError
+        A format that is not known.
+    """
+    save(target, "\n".join(alignment_text(alignment, format) for alignment in alignments))
+
+
+def alignment_text(alignment: ProteinAlignment, format: str) -> str:
+    """An alignment as the text of a file."""
+    if format == "fasta":
+        return "".join(
+            f">{name}\n{_wrapped(row)}" for name, row in zip(alignment.names, alignment.rows, strict=True)
+        )
+    if format != "clustal":
+        raise DataError(f"format={format!r}: expected 'fasta' or 'clustal'")
+    width = max((len(name) for name in alignment.names), default=0) + 3
+    blocks = []
+    for k in range(0, max(map(len, alignment.rows), default=0), _WIDTH):
+        pieces = [row[k : k + _WIDTH].replace(".", "-") for row in alignment.rows]
+        lines = [f"{name:{width}}{piece}\n" for name, piece in zip(alignment.names, pieces, strict=True)]
+        blocks.append("".join([*lines, " " * width, _identities(pieces), "\n"]))
+    return "CLUSTAL W (structune)\n\n" + "\n".join(blocks)
+
+
+def _identities(pieces: Sequence[str]) -> str:
+    columns = zip(*(piece.upper() for piece in pieces), strict=True)
+    return "".join("*" if len(set(column)) == 1 and "-" not in column else " " for column in columns)
+
+
+def _wrapped(row: str) -> str:
+    return "".join(f"{row[k : k + _WIDTH]}\n" for k in range(0, len(row), _WIDTH)) or "\n"

@@ -1,0 +1,1 @@
+"""Recursions over the cells of two sequences."""

@@ -1,0 +1,199 @@
+"""Sums over alignments in the log domain, for any weights, and many times slower.
+
+`log_forward` is the recursion of `forward` in `sums`, cell by cell, over sums of logs; `log_backward` hands
+the probability of each cell on to those that it follows.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+from structune.kernels.log_sums import add_logs
+
+
+class Shares(NamedTuple):
+    """Probabilities of states, as the `Rows` of `sums`, and of gaps in x that a gap in y follows."""
+
+    start: Any
+    match: Any
+    gap_x: Any
+    gap_y: Any
+    done: Any
+
+
+@kernel
+def _share(part, whole):
+    return np.exp(part - whole) if part.real > -np.inf else np.exp(part)
+
+
+@kernel
+def log_forward(match, f, cells, rows, ends):
+    """All rows; ``match`` and ``f`` hold logs, ``ends`` (n + 1,) becomes that of what ends there."""
+    L, y = rows.gap_x.shape[1], f.y
+    for i in range(match.shape[0] + 1):
+        for j in range(cells.low[i], cells.high[i] + 1):
+            start = _begin(f, i, j)
+            if i and j:
+                rows.match[i, j] = match[i - 1, j - 1] + rows.start[i - 1, j - 1]
+                start = add_logs(start, rows.match[i, j])
+            if i:
+                for k in range(L):
+                    rows.gap_x[i, k, j] = _into_x(f, rows, i, j, k)
+                start = add_logs(start, _done(f, rows, i, j))
+            if i and j:
+                for k in range(L):
+                    rows.gap_y[i, k, j] = _into_y(f, rows, i, j, k)
+                    start = add_logs(start, rows.gap_y[i, k, j] + y.closes[j - 1])
+            rows.start[i, j] = start
+            ends[i] = add_logs(ends[i], _end(f, rows, i, j))
+
+
+@kernel
+def _begin(f, i, j):
+    value = f.x.begins[i] + f.y.begins[j]
+    return value + f.both[1] if i and j else value
+
+
+@kernel
+def _end(f, rows, i, j):
+    value = rows.match[i, j] + f.x.ends[i] + f.y.ends[j]
+    return value + f.both[1] if i < f.x.residue.size and j < f.y.residue.size else value
+
+
+@kernel
+def _into_x(f, rows, i, j, k):
+    L, t = rows.gap_x.shape[1], f.steps
+    residue = f.x.residue[i - 1] + f.y.site[j]
+    if k == 0:
+        value = rows.match[i - 1, j] + residue + t[0] + f.x.opens[i - 1] + f.y.site_open[j]
+    else:
+        value = rows.gap_x[i - 1, k - 1, j] + residue + t[k]
+    if k == L - 1:
+        value = add_logs(value, rows.gap_x[i - 1, k, j] + residue + t[L])
+    return value
+
+
+@kernel
+def _done(f, rows, i, j):
+    value = rows.gap_x[i, 0, j]
+    for k in range(1, rows.gap_x.shape[1]):
+        value = add_logs(value, rows.gap_x[i, k, j])
+    return value + f.x.closes[i - 1]
+
+
+@kernel
+def _into_y(f, rows, i, j, k):
+    L, t = rows.gap_y.shape[1], f.steps
+    residue = f.y.residue[j - 1] + f.x.site[i]
+    if k == 0:
+        value = add_logs(rows.match[i, j - 1], _done(f, rows, i, j - 1) + f.both[0])
+        value += residue + t[0] + f.y.opens[j - 1] + f.x.site_open[i]
+    else:
+        value = rows.gap_y[i, k - 1, j - 1] + residue + t[k]
+    if k == L - 1:
+        value = add_logs(value, rows.gap_y[i, k, j - 1] + residue + t[L])
+    return value
+
+
+@kernel
+def log_backward(f, cells, rows, log_z, shares, posterior, used):
+    """Hand the probability of each cell on to what it follows; ``shares`` are rows of zeros."""
+    for i in range(posterior.shape[0], 0, -1):
+        for j in range(cells.high[i], cells.low[i] - 1, -1):
+            _hand_on_end(f, rows, i, j, log_z, shares, used)
+            finished = shares.done[i, j] + _hand_on_start(f, rows, i, j, shares, used)
+            _hand_on_done(f, rows, i, j, finished, shares, used)
+            if j:
+                _hand_on_gap_y(f, rows, i, j, shares, used)
+        for j in range(cells.high[i], cells.low[i] - 1, -1):
+            _hand_on_gap_x(f, rows, i, j, shares, used)
+            if j:
+                posterior[i - 1, j - 1] = shares.match[i, j]
+                shares.start[i - 1, j - 1] += shares.match[i, j]
+
+
+@kernel
+def _hand_on_end(f, rows, i, j, log_z, shares, used):
+    """From the end of the alignment to its last match."""
+    part = _share(_end(f, rows, i, j), log_z)
+    shares.match[i, j] += part
+    if i < f.x.residue.size and j < f.y.residue.size:
+        used.both[1] += part
+
+
+@kernel
+def _hand_on_start(f, rows, i, j, shares, used):
+    """From what a match may follow to matches and gaps in y; returns the share of finished gaps in x."""
+    share, whole = shares.start[i, j], rows.start[i, j]
+    if share.real == 0.0 and share.imag == 0.0:
+        return 0.0 * share
+    part = share * _share(_begin(f, i, j), whole)
+    used.x.begins[i] += part
+    if j:
+        used.both[1] += part
+    shares.match[i, j] += share * _share(rows.match[i, j], whole)
+    for k in range(rows.gap_y.shape[1] if j else 0):
+        part = share * _share(rows.gap_y[i, k, j] + f.y.closes[j - 1], whole)
+        shares.gap_y[i, k, j] += part
+        used.y.closes[j - 1] += part
+    return share * _share(_done(f, rows, i, j), whole)
+
+
+@kernel
+def _hand_on_done(f, rows, i, j, finished, shares, used):
+    """From finished gaps in x to their states."""
+    used.x.closes[i - 1] += finished
+    done = _done(f, rows, i, j)
+    for k in range(rows.gap_x.shape[1]):
+        shares.gap_x[i, k, j] += finished * _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
+
+
+@kernel
+def _hand_on_gap_y(f, rows, i, j, shares, used):
+    """From states of gaps in y to those on the left, to a match, and to finished gaps in x."""
+    L, t, y = rows.gap_y.shape[1], f.steps, f.y
+    residue = y.residue[j - 1] + f.x.site[i]
+    for k in range(L):
+        share, whole = shares.gap_y[i, k, j], rows.gap_y[i, k, j]
+        used.y.residue[j - 1] += share
+        used.x.site[i] += share
+        if k == L - 1:
+            part = share * _share(rows.gap_y[i, k, j - 1] + residue + t[L], whole)
+            used.steps[L] += part
+            shares.gap_y[i, k, j - 1] += part
+            share = share - part
+        used.steps[k] += share
+        if k:
+            shares.gap_y[i, k - 1, j - 1] += share
+            continue
+        used.y.opens[j - 1] += share
+        used.x.site_open[i] += share
+        after_x = _done(f, rows, i, j - 1) + f.both[0]
+        part = share * _share(after_x, add_logs(rows.match[i, j - 1], after_x))
+        used.both[0] += part
+        shares.done[i, j - 1] += part
+        shares.match[i, j - 1] += share - part
+
+
+@kernel
+def _hand_on_gap_x(f, rows, i, j, shares, used):
+    """From states of gaps in x to those above, and to a match."""
+    L, t = rows.gap_x.shape[1], f.steps
+    residue = f.x.residue[i - 1] + f.y.site[j]
+    for k in range(L):
+        share, whole = shares.gap_x[i, k, j], rows.gap_x[i, k, j]
+        used.x.residue[i - 1] += share
+        used.y.site[j] += share
+        if k == L - 1:
+            part = share * _share(rows.gap_x[i - 1, k, j] + residue + t[L], whole)
+            used.steps[L] += part
+            shares.gap_x[i - 1, k, j] += part
+            share = share - part
+        used.steps[k] += share
+        if k:
+            shares.gap_x[i - 1, k - 1, j] += share
+        else:
+            used.x.opens[i - 1] += share
+            used.y.site_open[j] += share
+            shares.match[i - 1, j] += share

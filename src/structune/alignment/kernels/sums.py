@@ -1,0 +1,419 @@
+"""Forward and backward over the alignments of two sequences, in the linear domain, some rows at a time.
+
+An alignment is a set of matches (i, j), rising in both. What lies between two matches next to each other is a
+gap in x of p residues and a gap in y of q residues, in this order, so that every alignment is one path; what
+lies before the first match and after the last is terminal, costs nothing by the residue (scores are relative
+to it), and has a factor of its own at each cell where matches may begin and end. Without a match one sequence
+comes after the other.
+
+Row i of a table is what is left after i residues of x, column j after j of y. Of each row there are only some
+cells, next to each other, and paths stay within them; what is in the tables beside them has no meaning. The
+first column of a block's tables is that of its first cell. Rows
+are scaled: a cell holds its value times ``exp(-logs[i])``. All loops run over rows of cells, next to each
+other in memory, but for that along a gap in y, whose last state feeds itself.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel, part_of_bare_kernel, part_of_kernel
+
+_LEAST = 1e-290  # of a cell's share of its row: what is below counts as out of reach
+
+
+class Side(NamedTuple):
+    """Factors that one sequence, of n residues, brings in, or how often each was used.
+
+    ``residue``: of a residue in a gap, relative to one that is terminal; ``opens``, ``closes``: of one that
+    begins or ends a gap, all (n,). ``site``: of each residue of a gap of the other sequence at this place,
+    before residue i; ``site_open``: of such a gap, both (n + 1,). ``begins``, ``ends``: that the matches may
+    begin at residue i, and end before it, (n + 1,).
+    """
+
+    residue: Any
+    opens: Any
+    closes: Any
+    site: Any
+    site_open: Any
+    begins: Any
+    ends: Any
+
+
+class Factors(NamedTuple):
+    """Those of both sequences; ``steps`` (L + 1,): of the 1st to L-th residue of a gap and each further one;
+    ``both`` (2,): of a gap in y that follows one in x, and of terminal residues of both at the same end."""
+
+    x: Side
+    y: Side
+    steps: Any
+    both: Any
+
+
+class Rows(NamedTuple):
+    """What is kept of B rows and the one before, k the place in a gap: cells (B + 1, [L,] m + 1)."""
+
+    start: Any  # all that a match may follow
+    match: Any
+    gap_x: Any
+    gap_y: Any
+    logs: Any  # (B + 1,), of the scales
+
+
+class Cells(NamedTuple):
+    """The columns of the first and last cell of each row, (n + 1,); neither ever falls."""
+
+    low: Any
+    high: Any
+
+
+class Below(NamedTuple):
+    """What backward hands from a row to the one before it."""
+
+    start: Any  # (m + 1,)
+    gap_x: Any  # (L, m + 1)
+
+
+@part_of_kernel
+def window(side, low, high):
+    """What the cells low..high of a row need of the sequence along it."""
+    a, b = slice(low, high), slice(low, high + 1)
+    return Side(
+        side.residue[a],
+        side.opens[a],
+        side.closes[a],
+        side.site[b],
+        side.site_open[b],
+        side.begins[b],
+        side.ends[b],
+    )
+
+
+@part_of_bare_kernel
+def extend(rows, r, high, to, nothing):
+    """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
+    for j in range(high + 1, to + 1):
+        rows.start[r, j] = rows.match[r, j] = nothing
+        for k in range(rows.gap_x.shape[1]):
+            rows.gap_x[r, k, j] = nothing
+
+
+@part_of_bare_kernel
+def _finished(gap_x, a, closes, out):
+    """Gaps in x that end here, from cell a on: the sum over their lengths."""
+    row = gap_x[0, a : a + out.size]
+    for j in range(out.size):
+        out[j] = row[j]
+    for k in range(1, gap_x.shape[0]):
+        row = gap_x[k, a : a + out.size]
+        for j in range(out.size):
+            out[j] += row[j]
+    for j in range(out.size):
+        out[j] *= closes
+
+
+@part_of_bare_kernel
+def _scaled(factor, log):
+    """factor exp(log); 0 stays 0, however large the other."""
+    return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
+
+
+@part_of_bare_kernel
+def _total(row):
+    """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
+    total = 0.0
+    for j in range(row.size):
+        total += row[j]
+    return total
+
+
+@kernel
+def forward(match, first, f, cells, rows, ends):
+    """Fill rows 1..B from row 0; ``match`` are the factors of matches of the residues ``first`` on.
+
+    ``ends`` (B + 1,) becomes the value of all alignments whose last match is in the row, scaled as the row.
+    """
+    left = cells.low[first]
+    low, high = cells.low - left, cells.high - left
+    done = np.empty(rows.start.shape[1], rows.start.dtype)
+    for r in range(1, match.shape[0] + 1):
+        i = first + r
+        a, b = low[i], high[i]
+        extend(rows, r - 1, high[i - 1], b, 0.0)
+        total = _total(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
+        if not total > 0.0:
+            total = 1.0
+        scale = 1.0 / total
+        rows.logs[r] = rows.logs[r - 1] + np.log(total)
+
+        y, width = window(f.y, left + a, left + b), b - a
+        here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
+        here[0] = 0.0
+        if a > low[i - 1]:
+            here[0] = (by[a - 1] * scale) * before[a - 1]
+        out, before, by = here[1:], before[a:b], by[a:b]
+        for j in range(width):
+            out[j] = (by[j] * scale) * before[j]
+        _gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done[: width + 1])
+        _gaps_in_y(f, y, i, here, done, rows.gap_y[r], a)
+        begins = _scaled(f.x.begins[i], -rows.logs[r])
+        _start(f, y, begins, left + a == 0, here, done, rows.gap_y[r], a, rows.start[r, a : b + 1])
+        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)
+
+
+@part_of_bare_kernel
+def _gaps_in_x(f, y, i, scale, match, above, out, a):
+    """Gaps that reach this row, from the row above; from cell a on."""
+    L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1] * scale, a + y.site.size
+    factor, before, row = residue * t[0] * f.x.opens[i - 1], match[a:b], out[0, a:b]
+    for j in range(row.size):
+        row[j] = before[j] * factor * (y.site_open[j] * y.site[j])
+    for k in range(1, L):
+        factor, before, row = residue * t[k], above[k - 1, a:b], out[k, a:b]
+        for j in range(row.size):
+            row[j] = before[j] * factor * y.site[j]
+    factor, before, row = residue * t[L], above[L - 1, a:b], out[L - 1, a:b]
+    for j in range(row.size):
+        row[j] += before[j] * factor * y.site[j]
+
+
+@part_of_bare_kernel
+def _gaps_in_y(f, y, i, match, done, out, a):
+    """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
+    L, width, t, both, site = out.shape[0], match.size - 1, f.steps, f.both[0], f.x.site[i]
+    out[:, a] = 0.0
+    b = a + width
+    factor, row = t[0] * f.x.site_open[i] * site, out[0, a + 1 : b + 1]
+    for j in range(width):
+        row[j] = (match[j] + both * done[j]) * factor * (y.opens[j] * y.residue[j])
+    for k in range(1, L):
+        factor, before, row = site * t[k], out[k - 1, a:b], out[k, a + 1 : b + 1]
+        for j in range(width):
+            row[j] = before[j] * factor * y.residue[j]
+    factor, row, last = site * t[L], out[L - 1, a + 1 : b + 1], out[L - 1, a]
+    for j in range(width):
+        last = row[j] + last * (factor * y.residue[j])
+        row[j] = last
+
+
+@part_of_bare_kernel
+def _start(f, y, begins, is_first, match, done, gap_y, a, out):
+    """What a match may follow, from cell a on."""
+    corner = begins * f.both[1]
+    for j in range(out.size):
+        out[j] = match[j] + done[j] + corner * y.begins[j]
+    if is_first:
+        out[0] = done[0] + begins * y.begins[0]
+    out = out[1:]
+    for k in range(gap_y.shape[0]):
+        gap = gap_y[k, a + 1 : a + 1 + out.size]
+        for j in range(out.size):
+            out[j] += gap[j] * y.closes[j]
+
+
+@part_of_bare_kernel
+def _end(f, y, i, is_last, match):
+    """What ends with a match in this row."""
+    width, value = match.size - 1, 0.0 * match[0]
+    for j in range(width):
+        value += match[j] * y.ends[j]
+    last = match[width] * y.ends[width]
+    if i < f.x.residue.size:
+        value *= f.both[1]
+        if not is_last:
+            last *= f.both[1]
+    return (value + last) * f.x.ends[i]
+
+
+@part_of_bare_kernel
+def _after_gaps_in_y(start, y, t, site, out):
+    """Backward values of the states of a gap in y, from the right."""
+    L, width = out.shape[0], start.size - 1
+    out[:, 0] = 0.0
+    if not width:
+        return
+    last = y.closes[width - 1] * start[width]
+    row, factor = out[L - 1], site * t[L]
+    row[width] = last
+    for j in range(width - 1, 0, -1):
+        last = y.closes[j - 1] * start[j] + factor * y.residue[j] * last
+        row[j] = last
+    for k in range(L - 2, -1, -1):
+        row, factor = out[k], site * t[k + 1]
+        row[width] = y.closes[width - 1] * start[width]
+        here, right, closes = row[1:width], out[k + 1, 2 : width + 1], y.closes[: width - 1]
+        below, residue = start[1:width], y.residue[1:]
+        for j in range(width - 1):
+            here[j] = closes[j] * below[j] + factor * residue[j] * right[j]
+
+
+@kernel
+def backward(match, first, f, cells, rows, log_z, below, posterior, used):
+    """From row B up to row 1: how often each factor is used in the mean, added to ``used``.
+
+    ``posterior`` becomes the probabilities of the matches, in the columns of ``match``; ``below`` holds what
+    row B hands up, zeros for the last row of all, and then what row 0 is handed.
+    """
+    left, L, t, both = cells.low[first], rows.gap_x.shape[1], f.steps, f.both[0]
+    low, high = cells.low - left, cells.high - left
+    size, dtype = rows.start.shape[1], below.start.dtype
+    to = below.start[left:]
+    gap_y = np.empty((L, size), dtype)
+    all_opened, all_done, all_here = np.empty((3, size), dtype)
+    for r in range(match.shape[0], 0, -1):
+        i = first + r
+        a, b = low[i], high[i]
+        y, counts, width = window(f.y, left + a, left + b), window(used.y, left + a, left + b), b - a
+        start, cell = to[a : b + 1], rows.match[r, a : b + 1]
+        opened, done, here = all_opened[: width + 1], all_done[: width + 1], all_here[: width + 1]
+
+        _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
+        _after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
+        factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1 : width + 1]
+        opened[width] = 0.0
+        for j in range(width):
+            opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done)
+        _count_finished(used, i, both, done, start, opened)
+
+        end = _scaled(f.x.ends[i], rows.logs[r] - log_z)
+        _after_match(f, y, used, i, end, left + b == f.y.residue.size, cell, start, opened, here)
+        if i < f.x.residue.size:
+            _open_gaps_in_x(f, y, used, counts, i, cell, below.gap_x[0, left + a :], here)
+        out, by = posterior[r - 1, a:], here[1:]
+        if a > low[i - 1]:
+            posterior[r - 1, a - 1] = cell[0] * here[0]
+        for j in range(width):
+            out[j] = cell[j + 1] * by[j]
+
+        _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r], a, gap_y)
+        scale = np.exp(rows.logs[r - 1] - rows.logs[r])
+        _gaps_in_x_above(
+            f, y, used, counts, i, scale, rows.gap_x[r], a, start, opened, done, below.gap_x, left + a
+        )
+
+        by, out, after = match[r - 1, a:b], to[a:b], here[1:]
+        for j in range(width):
+            out[j] = scale * by[j] * after[j]
+        to[b] = 0.0
+        if a > low[i - 1]:
+            a -= 1
+            to[a] = scale * match[r - 1, a] * here[0]
+        _drop(rows.start[r - 1, a:b], to[a:b])
+
+
+@part_of_bare_kernel
+def _drop(reached, out):
+    """What is as good as out of reach could be followed by more than a double holds."""
+    for j in range(out.size):
+        if not reached[j].real > _LEAST:
+            out[j] = 0.0
+
+
+@part_of_bare_kernel
+def _count_begins(f, y, used, i, begins, is_first, start):
+    total, corner = 0.0 * start[0], begins * f.both[1]
+    for j in range(1 if is_first else 0, start.size):
+        total += corner * y.begins[j] * start[j]
+    used.both[1] += total
+    used.x.begins[i] += total
+    if is_first:
+        used.x.begins[i] += begins * y.begins[0] * start[0]
+
+
+@part_of_bare_kernel
+def _count_finished(used, i, both, done, start, opened):
+    """Uses of the ends of gaps in x, and of gaps in y that follow them."""
+    total = total_both = 0.0 * start[0]
+    for j in range(start.size):
+        total += done[j] * (start[j] + both * opened[j])
+        total_both += done[j] * (both * opened[j])
+    used.x.closes[i - 1] += total
+    used.both[0] += total_both
+
+
+@part_of_bare_kernel
+def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
+    """Backward values of matches, but for gaps in x."""
+    width, total = out.size - 1, 0.0 * start[0]
+    corner = end * f.both[1] if i < f.x.residue.size else end
+    for j in range(width):
+        value = corner * y.ends[j]
+        total += cell[j] * value
+        out[j] = value + start[j] + opened[j]
+    value = (end if is_last else corner) * y.ends[width]
+    out[width] = value + start[width]
+    if not is_last:
+        total += cell[width] * value
+    if i < f.x.residue.size:
+        used.both[1] += total
+
+
+@part_of_bare_kernel
+def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
+    """Gaps in x that begin below a match."""
+    factor, total = f.steps[0] * f.x.residue[i] * f.x.opens[i], 0.0 * here[0]
+    for j in range(here.size):
+        value = factor * (y.site_open[j] * y.site[j]) * down[j]
+        here[j] += value
+        value *= cell[j]
+        total += value
+        counts.site_open[j] += value
+    used.x.opens[i] += total
+    used.steps[0] += total
+
+
+@part_of_bare_kernel
+def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, first, after):
+    """Uses of gaps in y: ``gap``, from a cell on, has forward and ``after`` backward values of states."""
+    L, width, both, zero = gap.shape[0], start.size - 1, f.both[0], 0.0 * start[0]
+    total = zero
+    for j in range(width):
+        value = (cell[j] + both * done[j]) * opened[j]
+        total += value
+        counts.opens[j] += value
+    used.x.site_open[i] += total
+    used.steps[0] += total
+    total = zero
+    for k in range(L):
+        a, b, s = gap[k, first + 1 : first + 1 + width], after[k, 1 : width + 1], start[1:]
+        for j in range(width):
+            value = a[j] * b[j]
+            total += value
+            counts.residue[j] += value
+            counts.closes[j] += a[j] * (y.closes[j] * s[j])
+    used.x.site[i] += total
+    for k in range(1, L + 1):
+        a, b, residue = gap[k - 1, first + 1 : first + 1 + width], after[min(k, L - 1), 2:], y.residue[1:]
+        total = zero
+        for j in range(width - 1):
+            total += a[j] * residue[j] * b[j]
+        used.steps[k] += total * (f.x.site[i] * f.steps[k])
+
+
+@part_of_bare_kernel
+def _gaps_in_x_above(f, y, used, counts, i, scale, gap, first, start, opened, sums, down, column):
+    """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does.
+
+    ``first`` and ``column`` are where the cells of the row begin in ``gap`` and ``down``; ``sums`` is lent.
+    """
+    L, closes, both, zero = gap.shape[0], f.x.closes[i - 1], f.both[0], 0.0 * start[0]
+    sums[:] = 0.0
+    for k in range(L):  # a state goes on to the one after it, whose old values are still there
+        a, out, after = gap[k, first:], down[k, column:], down[min(k + 1, L - 1), column:]
+        factor, total = zero, zero
+        if i < f.x.residue.size:
+            factor += f.steps[k + 1] * f.x.residue[i]
+        for j in range(start.size):
+            value = factor * y.site[j] * after[j]
+            total += a[j] * value
+            value += closes * (start[j] + both * opened[j])
+            sums[j] += a[j] * value
+            out[j] = value * scale
+        used.steps[k + 1] += total
+    total = zero
+    for j in range(start.size):
+        total += sums[j]
+        counts.site[j] += sums[j]
+    used.x.residue[i - 1] += total

@@ -1,0 +1,86 @@
+"""Recall and precision of the matches of predicted alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
+from structune.errors import DataError
+from structune.learning.bootstrap import FloatArray
+
+IntArray = NDArray[np.int64]
+Rows = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Counts of matches in each pair, shape (n_pairs,), and what follows from them.
+
+    Where a ratio is 0/0 it is 1 if there are neither true nor predicted matches, otherwise 0.
+
+    Attributes
+    ----------
+    n_true : ndarray of int64
+        Scored matches of the reference.
+    n_predicted : ndarray of int64
+        Predicted matches. In references that are known in part only those count that touch a residue of a
+        scored match.
+    right : ndarray of int64
+        Those that are in both.
+    """
+
+    n_true: IntArray
+    n_predicted: IntArray
+    right: IntArray
+
+    @property
+    def recall(self) -> FloatArray:
+        """Developer's score Q: share of the true matches that were predicted, shape (n_pairs,)."""
+        return _ratio(self.right, self.n_true, self.n_predicted)
+
+    @property
+    def precision(self) -> FloatArray:
+        """Modeler's score: share of the predicted matches that are true, shape (n_pairs,)."""
+        return _ratio(self.right, self.n_predicted, self.n_true)
+
+
+def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> AlignmentScores:
+    """Compare predicted with reference alignments (Sauder, Arthur & Dunbrack 2000).
+
+    Parameters
+    ----------
+    true, predicted : sequences of pairs of str
+        Both rows with ``-`` or ``.`` for gaps. If any residue of a reference is in lower case, only its
+        matches of two residues in upper case are scored.
+
+    Raises
+    ------
+    DataError
+        Another number of alignments, or of other sequences. Names the pair.
+    """
+    if len(true) != len(predicted):
+        raise DataError(f"found {len(predicted)} predicted alignments, expected {len(true)}")
+    counts = np.zeros((len(true), 3), np.int64)
+    for p, (rows, found) in enumerate(zip(true, predicted, strict=True)):
+        pair = residues_of(rows)
+        reference = parse_alignment(rows, pair, f"reference {p}")
+        counts[p] = _counts(reference, parse_alignment(found, pair, f"prediction {p}").partner, len(pair[1]))
+    return AlignmentScores(*counts.T)
+
+
+def _counts(reference: AlignedPair, found: IntArray, m: int) -> tuple[int, int, int]:
+    looked_at = found >= 0
+    if not reference.whole:
+        scored_y = np.zeros(m + 1, bool)
+        scored_y[reference.partner[reference.scored]] = True
+        looked_at &= reference.scored | scored_y[found]  # the last is that of none
+    right = reference.scored & (found == reference.partner)
+    return int(reference.scored.sum()), int(looked_at.sum()), int(right.sum())
+
+
+def _ratio(above: IntArray, below: IntArray, other: IntArray) -> FloatArray:
+    return np.where(below > 0, above / np.maximum(below, 1), np.where(other > 0, 0.0, 1.0))

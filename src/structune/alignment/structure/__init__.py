@@ -1,0 +1,1 @@
+"""The space of alignments, its features, and its answers."""

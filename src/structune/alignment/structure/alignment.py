@@ -1,0 +1,392 @@
+"""Alignments of two protein sequences: a log-linear pair model, in which lengths of gaps have weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.alignment.structure import inference
+from structune.alignment.structure.best import best
+from structune.alignment.structure.features import LETTERS, FeatureSet, SequenceFeatures
+from structune.alignment.structure.inference import Decoded
+from structune.alignment.structure.matrices import matrix_weights, read_matrix
+from structune.alignment.structure.pair import Forced, Pair
+from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
+from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein
+from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.structure.space import check_cells, check_overhangs, check_rising
+from structune.alignment.structure.uses import uses_of
+from structune.errors import DataError
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+    offsets_of,
+)
+
+_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+_WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
+
+
+class Alignment(Structure):
+    """Global alignments of two proteins, as sets of matched residues (Do, Gross & Batzoglou 2006).
+
+    An alignment is what is matched: residues between two matches next to each other are gaps, first in x and
+    then in y, so that each is scored once. The weights are the same for both sequences. Where gaps in both
+    are next to each other, that in x counts as the first one.
+
+    Parameters
+    ----------
+    features : {"full", "affine"}
+        "affine": a weight for each pair of residues, the first and each further residue of a gap, and
+        terminal gaps. "full": also classes of residues around a match, residues in gaps, lengths of gaps up
+        to four, and how hydrophilic the sequences are where a gap is.
+    overhangs : {"both", "one"}
+        Whether both sequences may have residues beyond the same end of what is matched, as in local
+        alignments, or one of them only, as in semi-global ones.
+    profile : int
+        Columns of the profile that each sequence has: products of those of two matched residues have weights.
+    secondary : bool
+        Whether each sequence has a secondary structure: matches of two states, and states of residues in
+        gaps, have weights.
+    band : int, optional
+        How many residues of the longer sequence an alignment may be off the line between both ends, from its
+        first match to its last. Without it all alignments count, and all cells of a table take their time.
+    """
+
+    name = "alignment"
+    capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"})
+    decoding_is_costly = True
+
+    def __init__(
+        self,
+        features: str = "full",
+        overhangs: str = "both",
+        profile: int = 0,
+        secondary: bool = False,
+        band: int | None = None,
+    ) -> None:
+        self.feature_set = FeatureSet(features, overhangs, profile, secondary)
+        self.band = _checked_band(band)
+
+    @classmethod
+    def for_pairs(
+        cls, inputs: Sequence[ProteinPair], features: str, overhangs: str, band: int | None
+    ) -> Alignment:
+        """With weights for what the first sequence has beside its residues."""
+        first, _ = _proteins(inputs[0], 0)
+        return cls(features, overhangs, first.n_columns, first.secondary is not None, band)
+
+    def with_band(self, band: int | None) -> Alignment:
+        """The same with another band."""
+        other = copy(self)
+        other.band = _checked_band(band)
+        return other
+
+    @property
+    def n_weights(self) -> int:
+        return self.feature_set.n_weights
+
+    def weight_names(self) -> list[str]:
+        return list(self.feature_set.names)
+
+    def groups(self) -> Groups:
+        return Groups.by_name(self.feature_set.groups)
+
+    def guess(self) -> FloatArray:
+        """BLOSUM62 with affine gaps."""
+        return matrix_weights(self.feature_set, read_matrix("BLOSUM62"))
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        inputs: Sequence[ProteinPair],
+        outputs: Sequence[tuple[str, str]] | None = None,
+        weights: Any = None,
+    ) -> AlignmentShard:
+        """Lay out pairs of sequences, and their alignments, as a shard.
+
+        Parameters
+        ----------
+        inputs : sequence of pairs of str or Protein
+            Residues in one-letter code, of either case; B, Z and J count as the two residues that they may
+            be, U as C, O as K, X and * as any.
+        outputs : sequence of pairs of str, optional
+            Both sequences with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only the
+            matches of two residues in upper case are known.
+
+        Raises
+        ------
+        DataError
+            A character that is no residue, rows of different length or of other residues, an alignment beyond
+            the band, annotation that is wrong or not that of the structure. Names the pair.
+        """
+        if outputs is not None and len(outputs) != len(inputs):
+            raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
+        pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
+        sequences, letters, annotations = self._distinct(pairs)
+        found = [
+            parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
+            for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
+        ]
+        for p, alignment in enumerate(found):
+            self._check_space(alignment, len(pairs[p][1].residues), p)
+        sizes = np.array([part.size for part in letters], dtype=np.int64)
+        return AlignmentShard(
+            check_weights(weights, len(inputs)),
+            sequences,
+            offsets_of(sizes[sequences[:, 0]]),
+            offsets_of(sizes),
+            np.concatenate([np.empty(0, np.int8), *letters]),
+            np.concatenate([np.empty((0, self.feature_set.n_annotations)), *annotations]),
+            np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),
+            np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
+            np.array([a.whole for a in found] or [True] * len(inputs), dtype=bool),
+        )
+
+    def check_shard(self, shard: AlignmentShard) -> None:
+        n, n_residues, n_sequences = len(shard), shard.letters.size, shard.offsets.size - 1
+        check_offsets(shard.offsets, n_sequences, n_residues)
+        check_range("letters", shard.letters, np.int8, (n_residues,), 0, len(LETTERS))
+        check_finite("annotation", shard.annotation, (n_residues, self.feature_set.n_annotations), MOST)
+        check_range("sequences", shard.sequences, np.int64, (n, 2), 0, n_sequences)
+        n_parts = int(shard.lengths[:, 0].sum())
+        check_offsets(shard.starts, n, n_parts)
+        if not np.array_equal(shard.sizes(), shard.lengths[:, 0]):
+            raise DataError("found other numbers of parts than the first sequences have residues")
+        check_range("partners", shard.partners, np.int64, (n_parts,), -1, n_residues)
+        check_range("scored matches", shard.scored, bool, (n_parts,), 0, 2)
+        check_range("whole alignments", shard.whole, bool, (n,), 0, 2)
+        lengths = shard.lengths[:, 1].tolist()
+        for p, ((a, b), m) in enumerate(zip(pairwise(shard.starts.tolist()), lengths, strict=True)):
+            alignment = AlignedPair(shard.partners[a:b], shard.scored[a:b], bool(shard.whole[p]))
+            check_rising(alignment, m, p)
+            self._check_space(alignment, m, p)
+
+    def _check_space(self, alignment: AlignedPair, m: int, p: int) -> None:
+        """Refuse an alignment with the m residues of y that the structure does not have."""
+        if self.feature_set.overhangs == "one":
+            check_overhangs(alignment, m, p)
+        if self.band is not None:
+            check_cells(alignment, m, self.band, p)
+
+    def _distinct(
+        self, pairs: list[tuple[Protein, Protein]]
+    ) -> tuple[IntArray, list[Array], list[FloatArray]]:
+        """Which two sequences each pair has, shape (n_pairs, 2), and the letters and annotation of each."""
+        features = self.feature_set
+        numbers: dict[Protein, int] = {}
+        letters, annotations = [], []
+        sequences = np.empty((len(pairs), 2), np.int64)
+        for p, pair in enumerate(pairs):
+            for side, protein in enumerate(pair):
+                if protein not in numbers:
+                    name = f"pair {p}, {'xy'[side]}"
+                    letters.append(parse_protein(protein.residues, name))
+                    annotations.append(annotation(protein, features.profile, features.secondary, name))
+                    numbers[protein] = len(numbers)
+                sequences[p, side] = numbers[protein]
+        return sequences, letters, annotations
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
+        return [
+            self.feature_set.describe(shard.letters[a:b], shard.annotation[a:b])
+            for a, b in pairwise(shard.offsets.tolist())
+        ]
+
+    def _alignments(self, shard: AlignmentShard, outputs: IntArray | None) -> Iterator[IntArray]:
+        partners = shard.partners if outputs is None else np.asarray(outputs)
+        if partners.size != shard.n_parts:
+            raise DataError("the shard has no alignments")
+        return (partners[a:b] for a, b in pairwise(shard.starts.tolist()))
+
+    def features(
+        self,
+        shard: AlignmentShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
+
+    def feature_rows(self, shard: AlignmentShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        described, rows = self._described(shard), np.zeros((len(shard), self.n_weights))
+        for row, (x, y), partner in zip(
+            rows, shard.sequences.tolist(), self._alignments(shard, outputs), strict=True
+        ):
+            uses = uses_of(self.feature_set, described[x], described[y], partner)
+            self.feature_set.gather(uses, described[x], described[y], row, 1.0)
+        return scipy.sparse.csr_array(rows)
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def _pairs(
+        self, w: Array, shard: AlignmentShard, within: bool = False, forced: bool = False
+    ) -> Iterator[tuple[int, Pair]]:
+        """Pairs, by number, with their scores.
+
+        If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
+        be.
+        """
+        described, matrix = self._described(shard), self.feature_set.bilinear(w)
+        for p, (x, y) in enumerate(shard.sequences.tolist()):
+            if not (within and shard.whole[p]):
+                known = _known(shard, p) if within or forced else None
+                yield p, Pair(self.feature_set, w, matrix, described[x], described[y], known, self.band)
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: AlignmentShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        weights = shard.weights if weights is None else weights
+        log_z = np.empty(len(shard), w.dtype)
+        if within and shard.whole.any():
+            self._own_scores(w, shard, log_z, expected, weights)
+        for p, pair in self._pairs(w, shard, within):
+            if expected is None:
+                log_z[p] = inference.log_partition(pair)
+            else:
+                log_z[p], uses = inference.expected(pair)
+                pair.features.gather(uses, pair.x, pair.y, expected, weights[p])
+        return log_z
+
+    def _own_scores(
+        self, w: Array, shard: AlignmentShard, scores: Array, out: Array | None, weights: FloatArray
+    ) -> None:
+        """Scores of the alignments of which all is known, and the sum of their features."""
+        chosen = np.flatnonzero(shard.whole)
+        rows = self.feature_rows(shard.take(chosen))
+        scores[chosen] = rows @ w
+        if out is not None:
+            out += rows.T @ weights[chosen]
+
+    def linearize(self, w: FloatArray, shard: AlignmentShard, within: bool = False) -> HessianProduct:
+        """By the complex step, which is exact: no digits cancel."""
+
+        def product(v: FloatArray) -> FloatArray:
+            sums = np.zeros(self.n_weights, np.complex128)
+            self.log_partition(w + 1j * _COMPLEX_STEP * v, shard, sums, within=within)
+            return np.asarray(sums.imag / _COMPLEX_STEP)
+
+        return product
+
+    def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
+        """The variance of the features if uses of each were rare and independent (Poisson).
+
+        Those of profiles are no counts: what is given for them is a scale only.
+        """
+        sums = np.zeros(self.n_weights)
+        self.log_partition(w, shard, sums)
+        return np.maximum(sums, 0.0)
+
+    def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
+        """Probabilities of the matches of a pair, shape (n, m)."""
+        ((_, pair),) = self._pairs(w, shard.take([p]))
+        return inference.posterior(pair)
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: AlignmentShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
+        partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
+        for p, pair in self._pairs(w, shard):
+            bonus, most = None, 0.0
+            if cost is not None and (known := _known(shard, p))[0].size:
+                # the cost of an alignment is what its right matches save of the cost of having none
+                most = cost[p]
+                saved = np.full(known[0].size, -cost[p] / known[0].size)
+                bonus = scipy.sparse.csr_array((saved, known), shape=(pair.n, pair.m))
+            partner, score = best(pair, bonus)
+            partners.append(partner)
+            values[p] = score + most
+        return np.concatenate(partners), values
+
+    def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
+        """The best of the alignments that have all scored matches."""
+        self._alignments(shard, None)
+        found = [best(pair) for _, pair in self._pairs(w, shard, forced=True)]
+        partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
+        return partners, np.array([score for _, score in found])
+
+    def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
+        """Alignments of maximum expected accuracy: the partners of all residues of x.
+
+        Parameters
+        ----------
+        gamma : float
+            How much a right match counts beside two residues rightly left out; inf to count nothing else.
+        """
+        found = [inference.most_accurate(pair, gamma) for _, pair in self._pairs(w, shard)]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def decode(
+        self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False
+    ) -> list[Decoded]:
+        """Alignments with the probabilities of their matches.
+
+        Parameters
+        ----------
+        gamma : float, optional
+            Of `best_accuracy`; without it the alignments of `best`.
+        keep : bool
+            Whether the probabilities of all matches are wanted.
+        """
+        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard)]
+
+    def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
+        """1 - recall of the scored matches; 0 of a pair without any."""
+        costs = np.zeros(len(shard))
+        for p, (own, found) in enumerate(
+            zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
+        ):
+            i = _known(shard, p)[0]
+            costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
+        return costs
+
+
+def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
+    is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+    if not (is_pair and all(isinstance(row, types) for row in pair)):
+        expected = "two strings or Proteins" if Protein in types else "two strings"
+        raise DataError(f"pair {p}: found {pair!r:.60}, expected {expected}")
+    return tuple(pair)
+
+
+def _proteins(pair: Any, p: int) -> tuple[Protein, Protein]:
+    x, y = _two(pair, p, (str, Protein))
+    return as_protein(x), as_protein(y)
+
+
+def _checked_band(band: int | None) -> int | None:
+    if band is not None and (not isinstance(band, Integral) or band < 1):
+        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
+    return None if band is None else min(int(band), _WIDEST)
+
+
+def _known(shard: AlignmentShard, p: int) -> Forced:
+    """The scored matches of a pair."""
+    a, b = shard.starts[p : p + 2]
+    i = np.flatnonzero(shard.scored[a:b])
+    return i, shard.partners[a:b][i]

@@ -1,0 +1,301 @@
+"""What scores of alignments are made of: names of weights, tables of residues, features of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.structure.proteins import STATES
+from structune.errors import DataError
+from structune.structure import Array, FloatArray, IntArray
+
+RESIDUES = "ARNDCQEGHILKMFPSTWYV"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+AMBIGUOUS = {"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K"}  # others may be any residue
+CLASSES = {
+    "small": "AST",
+    "cysteine": "C",
+    "polar": "DENQ",
+    "aromatic": "FWY",
+    "glycine": "G",
+    "basic": "HKR",
+    "aliphatic": "ILMV",
+    "proline": "P",
+}
+HYDROPHILIC = "DEGKNPQRS"  # as in CLUSTAL W and CONTRAlign
+_WINDOW = 3  # residues on either side of a place between two
+_N_COUNTS = 2 * _WINDOW + 1
+_SHIFTS = (-2, -1, 1, 2)  # from a match to the residues around it whose classes count
+STEPS = {"affine": 1, "full": 4}  # lengths of gaps that have weights of their own
+
+
+def _residue_table() -> FloatArray:
+    """Of each letter, the shares of the residues that it may stand for."""
+    table = np.zeros((len(LETTERS), len(RESIDUES)))
+    for row, letter in zip(table, LETTERS, strict=True):
+        known = letter if letter in RESIDUES else AMBIGUOUS.get(letter, RESIDUES)
+        row[[RESIDUES.index(residue) for residue in known]] = 1.0 / len(known)
+    return table
+
+
+def _sums(names: list[str]) -> FloatArray:
+    """Which residues are in each of the named sets of them."""
+    return np.array([[float(residue in name) for name in names] for residue in RESIDUES])
+
+
+RESIDUE_TABLE = _residue_table()
+CLASS_TABLE = RESIDUE_TABLE @ _sums(list(CLASSES.values()))
+HYDROPHILIC_TABLE = RESIDUE_TABLE @ _sums([HYDROPHILIC])[:, 0]
+
+
+class Block(NamedTuple):
+    """Columns of the pairing features whose products have weights, the same both ways round."""
+
+    labels: tuple[str, ...]
+    columns: slice
+    weights: slice
+    upper: tuple[IntArray, IntArray]  # of their matrix: the pair of columns of each weight
+
+
+@dataclass(frozen=True)
+class SequenceFeatures:
+    """Features of one sequence of n residues.
+
+    Attributes
+    ----------
+    pairing : ndarray, shape (n, n_columns)
+        A match scores the products of these columns of both residues.
+    residues : ndarray, shape (n, 20)
+    hydrophilic : ndarray of int64, shape (n + 1,)
+        How many of the six residues around each place between two are hydrophilic.
+    """
+
+    pairing: FloatArray
+    residues: FloatArray
+    hydrophilic: IntArray
+
+    def __len__(self) -> int:
+        return len(self.residues)
+
+
+class FeatureSet:
+    """The weights of a model of alignments.
+
+    Parameters
+    ----------
+    name : {"affine", "full"}
+        A substitution matrix and affine gaps; or more, see `Alignment`.
+    overhangs : {"both", "one"}
+        How many of the sequences may have terminal residues at the same end.
+    profile : int
+        Columns of the profile of each sequence.
+    secondary : bool
+        Whether each sequence has a secondary structure.
+    """
+
+    def __init__(
+        self, name: str = "full", overhangs: str = "both", profile: int = 0, secondary: bool = False
+    ) -> None:
+        if overhangs not in ("both", "one"):
+            raise DataError(f"overhangs={overhangs!r}: expected 'both' or 'one'")
+        if name not in STEPS:
+            raise DataError(f"features={name!r}: expected one of {list(STEPS)}")
+        if profile < 0:
+            raise DataError(f"profile={profile!r}: expected a number of columns")
+        self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
+        self.profile, self.secondary = profile, secondary
+        self.names: list[str] = []
+        self.groups: list[str] = []
+        self.shifts = _SHIFTS if name == "full" else ()
+        self.blocks: list[Block] = []
+        self._block("substitution", tuple(RESIDUES))
+        for shift in self.shifts:
+            self._block(f"context {shift:+d}", tuple(CLASSES))
+        self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
+        self._secondary = self._block("secondary", tuple(STATES)) if secondary else None
+        self.steps = self._add("gap length", [f"at least {k + 1}" for k in range(self.n_steps)] + ["further"])
+        self.terminal = self._add("terminal gap", ["open", "residue"])
+        self.both = self._add("gap both", ["between matches", "at an end"])
+        self.linear: dict[str, slice] = {}
+        if name == "full":
+            for kind in ("gap residue", "terminal residue"):
+                self.linear[kind] = self._add(kind, list(RESIDUES))
+            for kind in ("gap opens", "gap closes", "gap within", "gap opposite", "gap opens opposite"):
+                self.linear[kind] = self._add(kind, [f"{k} hydrophilic" for k in range(_N_COUNTS)])
+        self._secondary_gap = self._add("secondary gap", list(STATES) if secondary else [])
+
+    def _add(self, group: str, labels: list[str]) -> slice:
+        first = len(self.names)
+        self.names += [f"{group}: {label}" for label in labels]
+        self.groups += [group] * len(labels)
+        return slice(first, len(self.names))
+
+    def _block(self, group: str, labels: tuple[str, ...]) -> Block:
+        first, upper = self.n_columns, np.triu_indices(len(labels))
+        names = [f"{labels[a]} {labels[b]}" for a, b in zip(*upper, strict=True)]
+        self.blocks.append(Block(labels, slice(first, first + len(labels)), self._add(group, names), upper))
+        return self.blocks[-1]
+
+    @property
+    def n_columns(self) -> int:
+        return sum(len(block.labels) for block in self.blocks)
+
+    @property
+    def n_annotations(self) -> int:
+        """Columns of the annotation of a sequence."""
+        return self.profile + len(STATES) * self.secondary
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.names)
+
+    # --- of a sequence ------------------------------------------------------------------------------------
+
+    def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
+        """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
+        residues, classes = RESIDUE_TABLE[letters], CLASS_TABLE[letters]
+        pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts), annotation])
+        return SequenceFeatures(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    def bilinear(self, w: Array) -> Array:
+        """The matrix between the pairing features of two residues, shape (n_columns, n_columns)."""
+        out = np.zeros((self.n_columns, self.n_columns), w.dtype)
+        for block in self.blocks:
+            part, upper = out[block.columns, block.columns], block.upper
+            part[upper] = part.T[upper] = w[block.weights]
+        return out
+
+    def most_match(self, w: Array, x: SequenceFeatures, y: SequenceFeatures) -> float:
+        """A bound of the scores of matches, of either sign."""
+        most = 0.0
+        for block in self.blocks:
+            largest = np.abs(w[block.weights]).max()
+            if block is self._profile:  # columns of others add up to at most one
+                largest *= _most_sum(x.pairing[:, block.columns]) * _most_sum(y.pairing[:, block.columns])
+            most += largest
+        return most
+
+    def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
+        """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
+        n = len(sequence)
+        terminal = np.full(n, w[self.terminal][1])
+        residue, opens, closes = np.zeros((3, n), w.dtype)
+        site, site_open = np.zeros((2, n + 1), w.dtype)
+        if self.linear:
+            places = sequence.hydrophilic
+            terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
+            residue = sequence.residues @ w[self.linear["gap residue"]]
+            residue = residue + w[self.linear["gap within"]][places[:-1]]
+            opens = w[self.linear["gap opens"]][places[:-1]]
+            closes = w[self.linear["gap closes"]][places[1:]]
+            site = w[self.linear["gap opposite"]][places]
+            site_open = w[self.linear["gap opens opposite"]][places]
+        if self._secondary is not None:
+            residue = residue + sequence.pairing[:, self._secondary.columns] @ w[self._secondary_gap]
+        ends = np.full(n + 1, w[self.terminal][0])
+        begins = ends.copy()
+        begins[0] = ends[n] = 0.0
+        return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
+
+    def factors(self, w: Array, x: Side, y: Side) -> Factors:
+        both = w[self.both].copy()
+        if self.overhangs == "one":
+            both[1] = -np.inf
+        return Factors(x, y, w[self.steps], both)
+
+    # --- uses ---------------------------------------------------------------------------------------------
+
+    def no_uses(self, n: int, m: int, dtype: Any) -> Factors:
+        """Zeros, as the kernels count in them."""
+        x, y = (Side(*(np.zeros(size, dtype) for size in _sizes(k))) for k in (n, m))
+        return Factors(x, y, np.zeros(self.n_steps + 1, dtype), np.zeros(2, dtype))
+
+    def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
+        """Add the features of the uses of all factors, times `weight`."""
+        for block, products in zip(self.blocks, uses.products, strict=True):
+            upper = block.upper
+            both_ways = (products + products.T)[upper]
+            out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
+        out[self.steps] += weight * uses.factors.steps
+        out[self.both] += weight * uses.factors.both
+        for side, sequence, matched in (
+            (uses.factors.x, x, uses.matched[0]),
+            (uses.factors.y, y, uses.matched[1]),
+        ):
+            self._gather_side(side, sequence, matched, uses.none, out, weight)
+
+    def _gather_side(
+        self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
+    ) -> None:
+        if not len(sequence):
+            return
+        terminal = 1.0 - matched - side.residue
+        opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
+        out[self.terminal] += weight * np.array([opened, terminal.sum()])
+        if self._secondary is not None:
+            states = sequence.pairing[:, self._secondary.columns]
+            out[self._secondary_gap] += weight * (states.T @ side.residue)
+        if not self.linear:
+            return
+        counted = {
+            "terminal residue": sequence.residues.T @ terminal,
+            "gap residue": sequence.residues.T @ side.residue,
+            "gap within": _tally(sequence.hydrophilic[:-1], side.residue),
+            "gap opens": _tally(sequence.hydrophilic[:-1], side.opens),
+            "gap closes": _tally(sequence.hydrophilic[1:], side.closes),
+            "gap opposite": _tally(sequence.hydrophilic, side.site),
+            "gap opens opposite": _tally(sequence.hydrophilic, side.site_open),
+        }
+        for kind, count in counted.items():
+            out[self.linear[kind]] += weight * count
+
+
+class Uses(NamedTuple):
+    """How often each part of the score is used.
+
+    ``products``: of each block of pairing features, the sum over matches of their products; ``factors``: of
+    gaps; ``matched``: of both sequences, how often each residue is matched; ``none``: how often there is no
+    match at all.
+    """
+
+    products: list[Array]
+    factors: Factors
+    matched: tuple[Array, Array]
+    none: Any
+
+
+def _sizes(n: int) -> Iterator[int]:
+    yield from (n, n, n, n + 1, n + 1, n + 1, n + 1)
+
+
+def _shifted(features: FloatArray, by: int) -> FloatArray:
+    """Features of the residue so many places further on; 0 beyond the ends."""
+    out, n = np.zeros_like(features), len(features)
+    if abs(by) < n:
+        out[max(0, -by) : n - max(0, by)] = features[max(0, by) : n - max(0, -by)]
+    return out
+
+
+def _most_sum(columns: FloatArray) -> float:
+    """The largest sum of sizes in a row."""
+    return float(np.abs(columns).sum(axis=1).max(initial=0.0))
+
+
+def _tally(numbers: IntArray, values: Array) -> Array:
+    """The sum of the values that have each number, shape (7,)."""
+    out = np.zeros(_N_COUNTS, values.dtype)
+    np.add.at(out, numbers, values)
+    return out
+
+
+def _places(hydrophilic: FloatArray) -> IntArray:
+    sums, places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.arange(hydrophilic.size + 1)
+    counts = sums[np.minimum(places + _WINDOW, places[-1])] - sums[np.maximum(places - _WINDOW, 0)]
+    numbers: IntArray = np.rint(counts).astype(np.int64)
+    return numbers

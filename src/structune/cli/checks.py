@@ -1,0 +1,57 @@
+"""What commands check before their work, and how they tell warnings."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from structune.errors import DataError
+
+INTERRUPTED = 130  # exit code after Ctrl-C
+_PAGES = (".html", ".htm")
+
+
+def check_targets(
+    files: Iterable[Path | None], plots: Iterable[Path | None], page: Path | None = None
+) -> None:
+    """Find before the work, not after it, what cannot be written."""
+    drawn = [path for path in plots if path is not None]
+    files = list(files)
+    for path in filter(None, [*files, *drawn, page]):
+        if not os.access(path.parent, os.W_OK) or path.is_dir():
+            raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
+    for path in drawn:
+        from structune.plots.figure import check_path
+
+        check_path(path)
+    if page is not None:
+        from structune.html_reports import check_installed
+
+        if page.suffix.lower() not in _PAGES:
+            raise DataError(f"{page}: expected a name that ends in .html")
+        if any(path is not None and path.absolute() == page.absolute() for path in files):
+            raise DataError(f"{page}: expected a page in another file than the model")
+        check_installed()
+
+
+def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
+    """Do not write over what is read."""
+    read = [source for source in sources if os.path.exists(source)]
+    for path in filter(None, files):
+        if path.exists() and any(path.samefile(source) for source in read):
+            raise DataError(f"{path}: expected another file than the one that is read")
+
+
+@contextmanager
+def short_warnings(*told: type[Warning]) -> Iterator[None]:
+    """Warnings in one line, without the place in the code; none of those that are told otherwise."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"structune: {message}", err=True)
+        for category in told:
+            warnings.simplefilter("ignore", category)
+        yield

@@ -1,0 +1,88 @@
+"""``structune warm``."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from numba.core import event
+
+from structune.errors import DataError
+from structune.kernels.jit import machine_code, make_writable, whole_cache
+from structune.kinds import find_kind, kinds
+from structune.running.progress import Bars
+
+
+def run(words: Sequence[str] | None) -> None:
+    """Compile for these kinds, or for all."""
+    rooms = _rooms(words)
+    folder = _cache()
+    before, start = set(folder.rglob("*")), time.perf_counter()
+    bars = Bars()
+    try:
+        with event.install_listener("numba:compile", _Compiling(bars)):
+            for done, (word, warm) in enumerate(rooms.items()):
+                bars.show_whole("warm", done / len(rooms), word)
+                _run_one(word, warm, bars)
+    finally:
+        bars.stop()
+    kept = machine_code()
+    there = len(kept & before)
+    typer.echo(
+        f"{len(kept) - there} functions compiled, {there} were there already, "
+        f"in {time.perf_counter() - start:.0f} s: {folder}"
+    )
+
+
+def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
+    """What compiles the kernels of each kind; some have none."""
+    known = [kind.word for kind in kinds().values() if kind.commands]
+    asked = {word: find_kind(word) for word in words or known}
+    for word, kind in asked.items():
+        if kind is None or not kind.commands:
+            raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
+    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
+    return {word: warm for word, warm in rooms.items() if warm is not None}
+
+
+def _cache() -> Path:
+    folder = whole_cache()
+    if folder is None:
+        setting = os.environ["STRUCTUNE_CACHE"]
+        raise DataError(
+            f"STRUCTUNE_CACHE={setting}: nothing compiled is kept, expected a folder, or no setting"
+        )
+    try:
+        make_writable(folder)
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror})"
+        raise DataError(
+            f"{folder}: {reason}, expected a folder for what is compiled: see STRUCTUNE_CACHE"
+        ) from error
+    return folder
+
+
+def _run_one(word: str, warm: Callable[[], None], bars: Bars) -> None:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nobody will use what was learned
+        warm()
+    bars.print(f"{word}: {time.perf_counter() - start:.0f} s")
+
+
+class _Compiling(event.Listener):
+    """Shows which function is being compiled."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+
+    def on_start(self, event: Any) -> None:
+        self._bars.show_part("compile", None, event.data["dispatcher"].__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass

@@ -1,0 +1,9 @@
+"""What is read and written whatever the kind; everything from outside is checked here.
+
+- ``models``: model files; ``shards``: folders of encoded examples
+- ``text``: lines of files, compressed or not; ``data_sets``: files of data sets, with checksums
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,170 @@
+"""Model files: safetensors arrays with a JSON header; no code in them, and none run from them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import structune
+from structune.errors import ModelFileError
+from structune.kinds import find_kind, kinds
+
+FORMAT = 1
+_HEADER, _CHECKSUM = "structune", "sha256"
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
+
+
+def save_model(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: dict[str, Any]
+) -> None:
+    """Write a model in one step: a reader sees the old file or the whole new one.
+
+    Parameters
+    ----------
+    kind : str
+        The word of what the model is, which picks the class that loads it.
+    header : mapping
+        Anything that JSON can hold.
+    arrays : dict of ndarray
+    """
+    from safetensors.numpy import save
+
+    meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps(meta)
+    replace_file(Path(path), save(arrays, metadata={_HEADER: text, _CHECKSUM: checksum(text, arrays)}))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file in one step: a reader sees the old one or the whole new one."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # or a machine that dies may leave the new name with nothing behind it
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        Not a model file, damaged, or written by a later format.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            meta = file.metadata() or {}
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:  # of types NumPy lacks
+        raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
+    text = meta.get(_HEADER)
+    if text is None:
+        raise ModelFileError(f"{path}: a safetensors file without a structune header")
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    version = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise ModelFileError(f"{path}: the header is damaged")
+    if version > FORMAT:
+        raise ModelFileError(f"{path}: written in format {version}, this release reads up to {FORMAT}")
+    if meta.get(_CHECKSUM) != checksum(text, arrays):
+        raise ModelFileError(f"{path}: damaged: its checksum is not that of its contents")
+    return header, arrays
+
+
+def checksum(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 of the JSON header and the arrays of a model file."""
+    digest = sha256(header.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator saved in a model file.
+
+    Raises
+    ------
+    ModelFileError
+        A file that is foreign, damaged, or of an unknown kind.
+    """
+    header, arrays = read_model(path)
+    try:
+        return unpack_model(header, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except _DAMAGE as error:
+        raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
+
+
+def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    """The estimator of a header, which says its kind, and arrays: a file chooses among installed classes."""
+    word = str(header.get("kind"))
+    kind = find_kind(word)
+    if kind is None:
+        raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
+    build: Callable[..., Any] = kind.estimator_class._from_file
+    return build(header, arrays)
+
+
+def load_shipped(room: str) -> Any:
+    """The model that comes with a room, such as ``"structune.rna"``.
+
+    Raises
+    ------
+    ModelFileError
+        The installation is without it.
+    """
+    file = resources.files(room) / "pretrained.structune"
+    if not file.is_file():
+        raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
+    with resources.as_file(file) as path:
+        return load(path).set_params(verbose=0)  # it was trained with progress
+
+
+def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:
+    """Strings as two arrays: their UTF-8 bytes, and where each ends."""
+    encoded = [string.encode(errors="surrogatepass") for string in strings]
+    ends = np.cumsum([len(item) for item in encoded], dtype=np.int64)
+    return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
+
+
+def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """The strings that `pack_strings` packed.
+
+    Raises
+    ------
+    ModelFileError
+        Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
+    """
+    flat = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
+    starts = np.concatenate(([0], ends)) if flat else np.array([-1])
+    if np.any(np.diff(starts) < 0) or starts[-1] != data.size:
+        raise ModelFileError("the table of names is damaged")
+    whole = data.tobytes()
+    try:
+        bounds = zip(starts[:-1].tolist(), ends.tolist(), strict=True)
+        return [whole[a:b].decode(errors="surrogatepass") for a, b in bounds]
+    except UnicodeDecodeError:
+        raise ModelFileError("the table of names is damaged") from None

@@ -1,0 +1,348 @@
+"""Encoded examples on disk: data larger than memory, and what other processes read by themselves."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.files.models import load, replace_file
+from structune.kinds import Kind, find_kind, kind_of, kinds
+from structune.structure import IntArray, Shard, check_finite, check_weights, split_evenly
+
+FORMAT = 1
+N_FOLDS = 5
+_HEADER, _MODEL = "shards.json", "structure.structune"
+_ALIGNMENT = 64
+_TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
+_MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
+
+Layout = tuple[str, tuple[str, tuple[int, ...], int]]  # an array's name; type, shape and first byte
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """Shards in a folder, and the structure they were encoded for; `open_shards` opens it.
+
+    Attributes
+    ----------
+    path : Path
+    kind : Kind
+        Of what is predicted.
+    fold : tuple of int
+        Of each shard; every fold is a random sample of the examples.
+    n_examples, n_parts : tuple of int
+        Of each shard: examples, and their labelled parts (tokens, ...).
+    layout : tuple of lists
+        Of each shard: name, type, shape and first byte of every array in its file.
+    """
+
+    path: Path
+    kind: Kind
+    fold: tuple[int, ...]
+    n_examples: tuple[int, ...]
+    n_parts: tuple[int, ...]
+    layout: tuple[Sequence[Layout], ...]
+
+    def __len__(self) -> int:
+        """Examples of all shards."""
+        return sum(self.n_examples)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the files of all shards."""
+        return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
+
+    @cached_property
+    def model(self) -> Any:
+        """An estimator that knows the structure, with weights of zero."""
+        path = self.path / _MODEL
+        model = load(path)
+        try:
+            kind, _ = kind_of(model), model._structure
+        except (DataError, AttributeError) as error:
+            raise DataError(f"{path}: found a model without a structure ({error})") from None
+        if kind != self.kind:
+            raise DataError(f"{path}: found a model of the kind {kind.word!r}, expected {self.kind.word!r}")
+        return model
+
+    @cached_property
+    def shards(self) -> list[Any]:
+        """All shards, mapped into memory: read when they are needed, and never all at once."""
+        structure, opened = self.model._structure, []
+        for k, (n_examples, n_parts) in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
+            path = self.path / _name(k)
+            shard = open_shard(path, self.kind.word, self.layout[k])
+            try:
+                check_finite("weights", shard.weights, (shard.weights.size,))
+                check_weights(shard.weights, shard.weights.size)
+                structure.check_shard(shard)
+            except (ValueError, IndexError, AttributeError, TypeError) as error:
+                raise DataError(f"{path}: the shard is damaged: {error}") from None
+            if (len(shard), shard.n_parts) != (n_examples, n_parts):
+                raise DataError(f"{path}: not the shard that the folder lists")
+            opened.append(shard)
+        return opened
+
+    def of_folds(self, folds: Sequence[int]) -> list[Any]:
+        """The shards of some folds, fold by fold."""
+        return [
+            shard
+            for wanted in folds
+            for shard, fold in zip(self.shards, self.fold, strict=True)
+            if fold == wanted
+        ]
+
+
+class ShardWriter:
+    """Writes a folder of shards, batch by batch; it can be opened when `finish` has been called.
+
+    Parameters
+    ----------
+    folder : path
+        New, or empty.
+    n_folds : int
+        Every batch is dealt to so many shards at random, one a fold: what tuning may hold out.
+    random_state : int
+
+    Raises
+    ------
+    DataError
+        A folder that has something in it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], n_folds: int = N_FOLDS, random_state: int = 0) -> None:
+        if n_folds < 1:
+            raise DataError(f"n_folds={n_folds}: expected at least 1")
+        self.path = Path(folder)
+        self.path.mkdir(parents=True, exist_ok=True)
+        if any(self.path.iterdir()):
+            raise DataError(f"{self.path}: found a folder that is not empty, expected a new one")
+        self._n_folds, self._rng = n_folds, np.random.default_rng(random_state)
+        self._listed: list[dict[str, Any]] = []
+        self._n_dealt = 0
+        self._fold_of: dict[Any, int] = {}  # of groups
+
+    def add(self, batch: Shard, groups: Any = None) -> None:
+        """Deal the examples of a batch out to shards.
+
+        Parameters
+        ----------
+        groups : sequence, optional
+            Of each example: those of one group are dealt to one fold, whatever batch they are in.
+
+        Raises
+        ------
+        DataError
+            Groups of another number of examples.
+        """
+        if groups is not None and len(groups) != len(batch):
+            raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
+        fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
+        for k in np.unique(fold).tolist():
+            shard = batch.take(np.flatnonzero(fold == k))
+            layout = write_shard(self.path / _name(len(self._listed)), shard)
+            of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
+            self._listed.append(of_shard)
+
+    @property
+    def n_examples(self) -> int:
+        """That have been written so far."""
+        return sum(listed["examples"] for listed in self._listed)
+
+    def _deal(self, n: int) -> IntArray:
+        """Folds of so many new examples, or groups."""
+        dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
+        return self._rng.permutation(dealt % self._n_folds)
+
+    def _of_groups(self, groups: list[Any]) -> IntArray:
+        new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
+        self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
+        return np.array([self._fold_of[group] for group in groups])
+
+    def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
+        """Write the structure, that of an estimator, and the list of shards.
+
+        Parameters
+        ----------
+        extra : mapping, optional
+            More to keep, as JSON; models that learn from the folder have it in ``extra_``.
+        """
+        if not self._listed:
+            raise DataError(f"{self.path}: found no examples, expected at least one")
+        model.save(self.path / _MODEL, extra)
+        header = {"format": FORMAT, "kind": kind_of(model).word, "shards": self._listed}
+        replace_file(self.path / _HEADER, json.dumps(header).encode())
+        return open_shards(self.path)
+
+
+def write_shards(
+    estimator: Any,
+    folder: str | os.PathLike[str],
+    X: Any,
+    y: Any = None,
+    *,
+    n_folds: int = N_FOLDS,
+    random_state: int = 0,
+    extra: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> ShardFolder:
+    """Encode labelled examples as `estimator` would, and write them to a folder.
+
+    Parameters
+    ----------
+    estimator : StructuredEstimator
+        Of a kind whose examples files can hold, such as `SequenceTagger`, `RNAFolder` or `SequenceAligner`,
+        with the parameters that its structure depends on; it is not fitted.
+    folder : path
+        New, or empty.
+    X, y, **options
+        As its `fit` takes them. Examples of one of `groups` stay in one fold.
+    n_folds, random_state
+        As `ShardWriter` takes them.
+    extra
+        As `ShardWriter.finish` takes it.
+
+    Raises
+    ------
+    DataError
+        What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
+    """
+    if kind_of(estimator).shard is None:
+        name = type(estimator).__name__
+        raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
+    model, whole, groups = estimator._encoded(X, y, **options)
+    writer = ShardWriter(folder, n_folds, random_state)
+    for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
+        writer.add(whole.take(piece), None if groups is None else groups[piece])
+    return writer.finish(model, extra)
+
+
+def _with_files() -> str:
+    return ", ".join(kind.word for kind in kinds().values() if kind.shard is not None)
+
+
+def is_shard_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a list of shards, which a folder has once it is finished."""
+    return (Path(path) / _HEADER).is_file()
+
+
+def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
+    """A folder of shards that `write_shards` or ``structune shard`` wrote.
+
+    Raises
+    ------
+    DataError
+        No such folder, or one that is not finished, damaged, or of a later format.
+    """
+    path = Path(folder).resolve()
+    try:
+        header = json.loads((path / _HEADER).read_text())
+        version, word, listed = header["format"], str(header["kind"]), list(header["shards"])
+        fold, n_examples, n_parts = (
+            tuple(operator.index(one[name]) for one in listed) for name in ("fold", "examples", "parts")
+        )
+        layout = tuple([(str(name), tuple(where)) for name, where in one["layout"]] for one in listed)
+    except FileNotFoundError:
+        raise DataError(f"{path}: found no {_HEADER}, expected a finished folder of shards") from None
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise DataError(f"{path / _HEADER}: the list of shards is damaged ({error})") from None
+    if version != FORMAT:
+        raise DataError(f"{path}: written in format {version!r}, this release reads {FORMAT}")
+    kind = find_kind(word)
+    if kind is None or kind.shard is None or not listed:
+        raise DataError(
+            f"{path}: found {len(listed)} shards of the kind {word!r:.60}, expected some of {_with_files()}"
+        )
+    return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
+
+
+# --- one shard --------------------------------------------------------------------------------------------
+
+
+def write_shard(path: Path, shard: Shard) -> list[Layout]:
+    """Write the arrays of a shard one behind the other; returns where they are."""
+    layout = list[Layout]()
+    try:
+        with path.open("xb") as file:
+            for name, array in _arrays(shard):
+                file.write(b"\0" * (-file.tell() % _ALIGNMENT))
+                layout.append((name, (array.dtype.str, array.shape, file.tell())))
+                file.write(np.ascontiguousarray(array).data)
+    except OSError:
+        path.unlink(missing_ok=True)  # half a shard is of no use, and the disk may be full
+        raise
+    return layout
+
+
+def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
+    """A shard whose arrays are mapped into memory; a pickle of it holds these arguments alone.
+
+    Raises
+    ------
+    DataError
+        A file that is missing or shorter than the layout says, or a layout of another shard.
+    """
+    kind = find_kind(word)
+    if kind is None:
+        raise DataError(f"{path}: found a shard of the unknown kind {word!r:.60}")
+    try:
+        # "c": kernels are compiled for arrays that may be written, which changes no file here
+        content = np.asarray(np.memmap(path, np.uint8, "c"))
+        arrays = {name: _array(content, *where) for name, where in layout}
+        shard = _assembled(kind.shard_class, arrays, "")
+    except (OSError, ValueError, TypeError, LookupError, OverflowError) as error:
+        raise DataError(f"{path}: not the shard that the folder lists ({error})") from None
+    object.__setattr__(shard, "reopen", (open_shard, (path, word, layout)))
+    return shard
+
+
+def _arrays(part: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of a dataclass and of those in it, by their paths."""
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if is_dataclass(value):
+            yield from _arrays(value, f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name, value
+
+
+def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
+    """A dataclass from the arrays that `_arrays` named."""
+    hints = _hints(cls)
+    return cls(**{
+        field.name: _assembled(hints[field.name], arrays, f"{prefix}{field.name}.")
+        if is_dataclass(hints[field.name])
+        else arrays[prefix + field.name]
+        for field in fields(cls)
+    })  # fmt: skip
+
+
+_hints = cache(get_type_hints)
+
+
+def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:
+    if not _TYPE.fullmatch(dtype):  # NumPy has a parser of Python's for others
+        raise ValueError(f"an array of {dtype:.60}")
+    kind, sizes = np.dtype(dtype), [operator.index(size) for size in shape]
+    if min(sizes, default=0) < 0 or not 0 <= start <= content.size:
+        raise ValueError(f"an array of {dtype} and shape {shape} at {start}")
+    n_bytes = kind.itemsize * math.prod(sizes)
+    if start % _ALIGNMENT or start + n_bytes > content.size:
+        raise ValueError(f"{n_bytes} bytes at {start}, of {content.size}")
+    return content[start : start + n_bytes].view(kind).reshape(sizes)
+
+
+def _name(k: int) -> str:
+    return f"shard-{k:05d}.bin"

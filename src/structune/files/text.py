@@ -1,0 +1,181 @@
+"""Opening what users pass: paths and file objects, binary or text, compressed by gzip or not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+from structune.errors import DataError
+
+Source = str | os.PathLike[str] | IO[Any]
+
+_BOM = b"\xef\xbb\xbf"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def source_name(source: Source) -> str:
+    """Name for error messages."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<input>"))
+
+
+def load(source: Source) -> tuple[str, bytes]:
+    """Name for error messages, and uncompressed content."""
+    name = source_name(source)
+    if isinstance(source, str | os.PathLike):
+        data = Path(source).read_bytes()
+    else:
+        content = source.read()
+        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    if data.startswith(_GZIP_MAGIC):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+    return name, data.removeprefix(_BOM)
+
+
+def byte_lines(source: Source) -> Iterator[bytes]:
+    """Uncompressed lines with their ends, read as they are asked for."""
+    name = source_name(source)
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as file:
+            yield from byte_lines(file)
+        return
+    texts: Any = source
+    is_text = _is_text(source)
+    lines = (text.encode("utf-8", "surrogateescape") for text in texts) if is_text else _unpacked(source)
+    try:
+        for number, line in enumerate(lines):
+            yield line if number else line.removeprefix(_BOM)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+
+
+def save(target: Source, text: str) -> None:
+    """Write UTF-8, compressed by gzip where the path ends in ``.gz``."""
+    data = text.encode()
+    if isinstance(target, str | os.PathLike):
+        Path(target).write_bytes(gzip.compress(data) if os.fspath(target).endswith(".gz") else data)
+        return
+    try:
+        target.write(text)
+    except TypeError:  # a binary file
+        target.write(data)
+
+
+class Lines:
+    """The numbered lines of a source, without the white space at their ends, read as they are asked for.
+
+    Bytes that are not UTF-8 become lone surrogates: they do no harm in comments, and each format refuses
+    them elsewhere.
+
+    Parameters
+    ----------
+    source : path or file object
+    strip : bool
+        Otherwise the lines are whole, line ends included, until `strip` is called.
+    """
+
+    def __init__(self, source: Source, strip: bool = True) -> None:
+        self.name = source_name(source)
+        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        if strip:
+            self.strip()
+
+    def strip(self) -> None:
+        """Give the lines that are still to be read without the white space at their ends."""
+        self._numbered = ((number, text.strip()) for number, text in self._numbered)
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        return self._numbered
+
+    def filled(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank."""
+        return ((number, text) for number, text in self._numbered if text)
+
+    def head(self, count: int) -> list[str]:
+        """The first lines, which stay to be read."""
+        first = list(islice(self._numbered, count))
+        self._numbered = chain(first, self._numbered)
+        return [text for _, text in first]
+
+    def refuse(self, number: int, message: str) -> DataError:
+        """The error of a line."""
+        return DataError(f"{self.name}:{number}: {message}")
+
+    @contextmanager
+    def at(self, number: int) -> Iterator[None]:
+        """Let errors from within name the line."""
+        try:
+            yield
+        except DataError as error:
+            raise self.refuse(number, str(error)) from error
+
+
+def shown(text: str) -> str:
+    """A text as error messages show it: long ones are cut."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def header_name(header: str, count: int) -> str:
+    """First word after ``>`` of a FASTA header; the number of the record if there is none."""
+    words = header[1:].split(maxsplit=1)
+    return words[0] if words else str(count)
+
+
+def one_word(text: str) -> str:
+    """A name out of a text of several words."""
+    return "_".join(text.split())
+
+
+def _texts(source: Source, name: str) -> Iterator[str]:
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as file:
+            yield from _texts(file, name)
+        return
+    texts = source if _is_text(source) else _decoded(source)
+    try:
+        for number, text in enumerate(texts):
+            yield text if number else text.removeprefix("\ufeff")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+
+
+def _is_text(source: IO[Any]) -> bool:
+    return isinstance(source.read(0), str)
+
+
+def _decoded(source: IO[Any]) -> Iterable[str]:
+    return io.TextIOWrapper(_unpacked(source), encoding="utf-8", errors="surrogateescape")
+
+
+def _unpacked(source: IO[Any]) -> Any:
+    rest = _Rest(source)
+    binary = io.BufferedReader(rest, 1 << 16)
+    return gzip.GzipFile(fileobj=binary) if rest.head == _GZIP_MAGIC else binary
+
+
+class _Rest(io.RawIOBase):
+    """A binary file object from where it stands, under a cover that can be closed without closing it."""
+
+    def __init__(self, source: IO[Any]) -> None:
+        self.head = source.read(len(_GZIP_MAGIC))
+        self._source, self._next = source, self.head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._next or self._source.read(len(buffer))
+        self._next = b""
+        buffer[: len(data)] = data
+        return len(data)

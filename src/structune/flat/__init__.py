@@ -1,0 +1,14 @@
+"""Classes and numbers from rows of features, as scikit-learn has them.
+
+Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression), which learn one penalty for
+each group of features.
+
+- ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
+  what rankings share with them
+- ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
+- ``data``: sets of the UCI repository
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

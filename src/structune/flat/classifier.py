@@ -1,0 +1,187 @@
+"""Logistic regression, binary and multinomial, that chooses its own regularisation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from structune.errors import DataError, ModelFileError
+from structune.flat.flat_estimator import FlatEstimator
+from structune.flat.structure.classes import Classes
+from structune.learning.estimator_file import Arrays
+from structune.learning.parameters import parameters
+from structune.structure import FloatArray
+
+
+def _has_probabilities(model: Classifier) -> bool:
+    if not model.has_probabilities:
+        raise AttributeError(f"a model fitted with loss={model.loss!r} has no probabilities, only scores")
+    return True
+
+
+@parameters
+class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
+    """Logistic regression with one penalty a group of features, learned from the training data.
+
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        Logistic; that of the multiclass support vector machine of Crammer & Singer; or the ramp loss, which
+        gives up on examples that are far off, as wrong labels are (Chapelle et al. 2008).
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions of the prior; None fits with `penalty`. "implicit" and "direct" need
+        the log loss.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). It is the inverse of scikit-learn's C. Ignored under `tuning`.
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+    fit_intercept : bool
+        Intercepts have no penalty; a hundredth of that of the others with losses other than "log".
+    class_weight : dict or "balanced", optional
+        Weight of the examples of each class.
+    folds : int, optional
+        Number of stratified folds that "implicit" and "grid" hold out in turn; None for one held-out part.
+    holdout : float
+        Share of the examples in that part.
+    hessian : {"auto", "exact", "dense"}
+        "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
+    tolerance : float
+        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
+        step gains; with margin and ramp losses, a gap of ten times this, relative to the objective. A tuner
+        object has its own.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    coef_ : ndarray, shape (n_classes, n_features), or (1, n_features) with two classes
+    intercept_ : ndarray, shape (n_classes,) or (1,)
+
+    Notes
+    -----
+    "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
+    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. "implicit" is the gradient of a
+    held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for numbers of them. Scale features
+    to similar ranges: features of one group share a prior, and large ones may end a fit early.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from structune import Classifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(Classifier().fit(X, y).score(X, y), 2)
+    0.99
+    """
+
+    class_weight: Any = None
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from labelled examples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+        y : array-like, shape (n_examples,)
+        sample_weight : array-like, shape (n_examples,), optional
+        groups : array-like, shape (n_examples,), optional
+            Examples of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        ValueError
+            Input as scikit-learn refuses it; fewer than two classes.
+        """
+        loss = self._make_loss()
+        before = self._before()
+        X, y = self._check_fit(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise DataError(f"found one class, {y[0]!r}, expected two at least")
+        weights = self._check_weights(sample_weight, y.size)
+        weights = self._check_weights(weights * self._class_weights(codes, weights)[codes], y.size)
+        centred, mean = self._centred(X, weights)
+        structure = self._structure
+        shard = structure.encode(centred, y.tolist(), weights)
+        self._learn(structure, loss, shard, self._start_at(before, mean), groups, strata=codes)
+        self.intercept_ -= self.coef_ @ mean
+        if self._n_scores > 1:
+            self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
+        return self
+
+    def _class_weights(self, codes: Any, weights: FloatArray) -> FloatArray:
+        """The weight of each class, shape (n_classes,)."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            totals = np.bincount(codes, weights=weights)
+            return np.asarray(weights.sum() / (totals.size * np.where(totals > 0, totals, np.inf)))
+        y = self.classes_[codes]
+        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=y))
+
+    @property
+    def _n_scores(self) -> int:
+        return 1 if self.classes_.size == 2 else int(self.classes_.size)
+
+    @property
+    def _structure(self) -> Classes:
+        labels, binary = self.classes_.tolist(), self.classes_.size == 2
+        return Classes(labels, self._names, self.fit_intercept, reference=binary)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of each class, shape (n_examples, n_classes); of two classes the log odds, (n_examples,)."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._n_scores == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each example, shape (n_examples,)."""
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class, shape (n_examples, n_classes)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack((scipy.special.expit(-scores), scipy.special.expit(scores)))
+        return np.asarray(scipy.special.softmax(scores, axis=1))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of `predict_proba`, also where that is 0."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack((scipy.special.log_expit(-scores), scipy.special.log_expit(scores)))
+        return np.asarray(scipy.special.log_softmax(scores, axis=1))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = super()._pack()
+        return header | {"classes": self.classes_.tolist()}, arrays
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Classifier:
+        model = cls()
+        model.classes_ = _checked_classes(header["classes"])
+        model._unpack(header, arrays)
+        return model
+
+
+def _checked_classes(labels: Any) -> Any:
+    """The classes of a model file: two at least, of one kind, and rising."""
+    plain = isinstance(labels, list) and {type(label) for label in labels} in ({str}, {int}, {float}, {bool})
+    if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
+        raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
+    return np.array(labels)

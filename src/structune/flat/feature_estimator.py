@@ -1,0 +1,141 @@
+"""What models of features share: matrices, their names, and groups of features."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError, ModelFileError
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.learning.parameters import parameters
+from structune.structure import Groups, Structure
+
+GROUPS = ("single", "feature", "prefix")
+
+
+@parameters
+class FeatureEstimator(StructuredEstimator):
+    """A model with weights of named features, which come as matrices or data frames.
+
+    Parameters
+    ----------
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
+        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
+        feature's name to its group's; or one group name a feature.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    groups: Any = "single"
+
+    n_features_in_: int = field(init=False)
+
+    @property
+    def _n_scores(self) -> int:
+        """Scores of an example that have weights."""
+        return 1
+
+    @property
+    def _n_free(self) -> int:
+        """Weights in model files that have no penalty."""
+        return 0
+
+    @property
+    def _names(self) -> list[str]:
+        """Names of the features."""
+        given = getattr(self, "feature_names_in_", None)
+        if given is None:
+            return [f"x{k}" for k in range(self.n_features_in_)]
+        return [str(name) for name in given]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_fit(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
+        from sklearn.utils.validation import validate_data
+
+        return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, **checks)  # type: ignore[no-any-return]
+
+    def _check_features(self, X: Any) -> Any:
+        """The features of a prediction, dense or CSR."""
+        self._check_fitted()
+        if self._is_plain(X):
+            return X
+        from sklearn.utils.validation import validate_data
+
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether features are what scikit-learn would leave as they are: it takes longest to import."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == self.n_features_in_ > 0
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X).all())
+        )
+
+    def _weight_groups(self, structure: Structure) -> Groups:
+        named = hasattr(self, "feature_names_in_")
+        labels = _feature_groups(self.groups, self._names, named)
+        groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
+        free = np.full(structure.n_weights - groups.index.size, -1)
+        return Groups(np.concatenate((groups.index, free)), groups.names)
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        names = getattr(self, "feature_names_in_", None)
+        header = {"n_features": self.n_features_in_, "named": names is not None}
+        return header, pack_names("feature", [] if names is None else self._names)
+
+    def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
+        n = header["n_features"]
+        names = unpack_names("feature", arrays)
+        if type(n) is not int or n < 0 or len(names) != n * bool(header["named"]):
+            raise ModelFileError(f"found {n!r} features with {len(names)} names")
+        self.n_features_in_ = n
+        if header["named"]:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        n_free = self._n_free
+        unpack_fit(self, n * self._n_scores + n_free, header, arrays, n_free)
+
+
+def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:
+    """The group of each feature."""
+    if isinstance(groups, str) and groups == "single":
+        return ["all"] * len(names)
+    if isinstance(groups, str) and groups == "feature":
+        return names
+    if isinstance(groups, str) and groups == "prefix":
+        if not named:
+            raise DataError(
+                "groups='prefix' needs names of the features: fit with a data frame "
+                "(a ColumnTransformer makes one after set_output(transform='pandas'))"
+            )
+        return [_prefix(name) for name in names]
+    if callable(groups):
+        return [str(groups(name)) for name in names]
+    if not isinstance(groups, str) and np.ndim(groups) == 1:
+        if len(groups) != len(names):
+            raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
+        return [str(group) for group in groups]
+    raise DataError(
+        f"groups={groups!r}: expected one of {GROUPS}, a function of names, or a list with one a feature"
+    )
+
+
+def _prefix(name: str) -> str:
+    """What comes before ``__``, which a `ColumnTransformer` puts behind the name of a block, or ``=``."""
+    return name.partition("__" if "__" in name else "=")[0]

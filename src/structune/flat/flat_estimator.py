@@ -1,0 +1,92 @@
+"""What classifiers and regressors share: an intercept, and scikit-learn's own base class."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+from sklearn.base import BaseEstimator
+
+from structune.errors import DataError
+from structune.flat.feature_estimator import FeatureEstimator
+from structune.learning.parameters import parameters
+from structune.structure import FloatArray, check_weights
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.problem import Tuner
+
+
+@parameters
+class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
+    """A model of one row of features an example.
+
+    Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
+    changes nothing but how fast that is.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        The intercept has no penalty.
+    folds : int, optional
+        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
+    tolerance : float
+        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
+        step gains. A tuner object has its own.
+    """
+
+    tuning: str | Tuner | None = "majorize"
+    fit_intercept: bool = True
+    folds: int | None = 5
+    hessian: str = "auto"
+
+    intercept_: Any = field(init=False)
+
+    @property
+    def _n_free(self) -> int:
+        return self._n_scores
+
+    def _check_weights(self, sample_weight: Any, n_examples: int) -> FloatArray:
+        weights = check_weights(sample_weight, n_examples)
+        if not weights.any():
+            raise DataError("found a weight of zero for every example, expected a positive one")
+        return weights
+
+    def _scores(self, X: Any) -> FloatArray:
+        """coef_ . x + intercept_, shape (n_examples, n_scores)."""
+        matrix = self._check_features(X)
+        return np.asarray(matrix @ np.atleast_2d(self.coef_).T + self.intercept_)
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def _before(self) -> tuple[FloatArray, FloatArray] | None:
+        """Coefficients and intercepts of the fit before, for a warm start."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        return np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+
+    def _start_at(self, before: tuple[FloatArray, FloatArray] | None, mean: FloatArray) -> FloatArray | None:
+        """Those as weights of features that are centred."""
+        if before is None or before[0].shape != (self._n_scores, mean.size):
+            return None
+        coef, intercept = before
+        rows = [*coef.T, intercept + coef @ mean] if self.fit_intercept else list(coef.T)
+        return np.concatenate(rows) if rows else None
+
+    def _centred(self, X: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
+        """Features with a mean of 0, and what their mean was; as they are where that would cost zeros."""
+        if not self.fit_intercept or scipy.sparse.issparse(X):
+            return X, np.zeros(X.shape[1])
+        mean = np.average(X, axis=0, weights=weights)
+        return X - mean, mean
+
+    @property
+    def _weights(self) -> FloatArray:
+        """Coefficients, and intercepts, which are 0 where there are none."""
+        return np.concatenate((np.atleast_2d(self.coef_).T.ravel(), np.atleast_1d(self.intercept_)))
+
+    def _set_weights(self, w: FloatArray) -> None:
+        n_coefs = self.n_features_in_ * self._n_scores
+        self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
+        self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)

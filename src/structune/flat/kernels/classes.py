@@ -1,0 +1,41 @@
+"""Softmax over classes, and its derivative."""
+
+import numpy as np
+
+from structune.kernels.exponentials import to_exponentials
+from structune.kernels.jit import kernel
+
+
+@kernel
+def softmax(scores, log_z, lanes):
+    """Turn each row of scores into probabilities; ``log_z`` gets the log of the row's sum of exponentials."""
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        high = -np.inf
+        for y in range(row.size):
+            high = max(high, row[y].real)
+        for y in range(row.size):
+            row[y] -= high
+        log_z[i] = high
+    to_exponentials(scores, scores.size, lanes)
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        total = row[0] * 0.0
+        for y in range(row.size):
+            total += row[y]
+        share = 1.0 / total
+        for y in range(row.size):
+            row[y] *= share
+        log_z[i] += np.log(total)
+
+
+@kernel
+def tangent(p, weights, scores):
+    """scores[i] <- weight * (diag(p) - p p') scores[i]."""
+    for i in range(p.shape[0]):
+        row, q = scores[i], p[i]
+        mean = 0.0
+        for y in range(row.size):
+            mean += q[y] * row[y]
+        for y in range(row.size):
+            row[y] = weights[i] * q[y] * (row[y] - mean)

@@ -1,0 +1,1 @@
+"""Matrices of features, and the structures over their rows."""

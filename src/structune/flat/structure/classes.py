@@ -1,0 +1,216 @@
+"""Multiclass log-linear models: one label an example, scored by its features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.errors import DataError
+from structune.flat.kernels import classes as kernels
+from structune.flat.structure.design import Design
+from structune.flat.structure.shard import FlatShard
+from structune.kernels.vectors import lanes_for
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_weights,
+    template_of,
+)
+
+
+class Classes(Structure):
+    """Logistic models, multinomial or binary, over dense or sparse features.
+
+    The weights are feature x class, row by row, then one bias a class.
+
+    Parameters
+    ----------
+    labels : sequence
+        The classes.
+    features : sequence of str
+        Names; the text before the first ``=`` is the group.
+    bias : bool
+        Whether classes have a bias, a group of its own.
+    reference : bool
+        The first class has no weights, and the score 0. With two classes this is binary logistic regression.
+    """
+
+    name = "classes"
+    capabilities = frozenset(
+        {"log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled", "complex", "marginals"}
+    )
+
+    def __init__(
+        self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
+    ) -> None:
+        if len(set(labels)) != len(labels) or not len(labels):
+            raise DataError(f"found the classes {list(labels)}, expected at least one and no two alike")
+        self.labels, self.feature_names = list(labels), list(features)
+        self.bias, self.reference = bias, reference
+        self._ids = {label: y for y, label in enumerate(self.labels)}
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.labels)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the weights as a table: features (the bias is the last one) and classes that have weights."""
+        return len(self.feature_names) + self.bias, self.n_labels - self.reference
+
+    @property
+    def n_weights(self) -> int:
+        n_columns, n_scores = self.shape
+        return n_columns * n_scores
+
+    def weight_names(self) -> list[str]:
+        features = self.feature_names + ["(bias)"] * self.bias
+        return [f"{name} : {label}" for name in features for label in self.labels[self.reference :]]
+
+    def groups(self) -> Groups:
+        """One group per feature-name prefix, and the biases (estimators leave these free)."""
+        prefixes = [template_of(name) for name in self.feature_names] + ["bias"] * self.bias
+        return Groups.by_name([prefix for prefix in prefixes for _ in range(self.shape[1])])
+
+    def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> FlatShard:
+        """Lay out a feature matrix, shape (n_examples, n_features), and class labels as a shard.
+
+        Raises
+        ------
+        DataError
+            No examples, a wrong number of features or labels, a value that is not finite, an unknown class.
+        """
+        design = Design.check(inputs, self.feature_names, self.bias)
+        labels = np.empty(0, np.int64) if outputs is None else self._encode_labels(outputs, len(design))
+        return FlatShard(check_weights(weights, len(design)), design, labels, self.shape[1])
+
+    def _encode_labels(self, outputs: Any, n_examples: int) -> IntArray:
+        if len(outputs) != n_examples:
+            raise DataError(f"found {len(outputs)} labels for {n_examples} examples")
+        codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n_examples)
+        for i in np.flatnonzero(codes < 0)[:1]:
+            raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
+        return codes
+
+    def scores(self, w: Array, shard: FlatShard) -> Array:
+        """Score of each class, shape (n_examples, n_classes)."""
+        out = np.zeros((len(shard), self.n_labels), w.dtype)
+        out[:, self.reference :] = shard.design.times(w.reshape(self.shape))
+        return out
+
+    def _add_rows(self, out: Array, shard: FlatShard, rows: Array) -> None:
+        out += shard.design.adjoint(rows[:, self.reference :]).ravel()
+
+    def _labels_of(self, shard: FlatShard, outputs: Any) -> IntArray:
+        labels = shard.outputs if outputs is None else np.asarray(outputs)
+        if labels.size != len(shard):
+            raise DataError("the shard has no labels")
+        return labels
+
+    def features(
+        self, shard: FlatShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
+        rows = np.zeros((len(shard), self.n_labels))
+        rows[np.arange(len(shard)), self._labels_of(shard, outputs)] = (
+            shard.weights if weights is None else weights
+        )
+        self._add_rows(out, shard, rows)
+
+    def feature_rows(self, shard: FlatShard, outputs: Any = None) -> scipy.sparse.csr_array:
+        labels = self._labels_of(shard, outputs) - self.reference
+        scored = (labels >= 0).astype(np.float64)  # the reference class has no features
+        return shard.design.outer_rows(np.maximum(labels, 0), self.shape[1], scored)
+
+    def _refuse_partial(self, within: bool) -> None:
+        if within:
+            raise self._cannot("within")
+
+    def marginals(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        """Probability of each class, shape (n_examples, n_classes)."""
+        return np.asarray(self._softmax(w, shard)[0])
+
+    def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
+        """Probabilities, and log-partitions."""
+        p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
+        kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
+        return p, log_z
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: FlatShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        self._refuse_partial(within)
+        p, log_z = self._softmax(w, shard)
+        if expected is not None:
+            self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
+        return log_z
+
+    def best(
+        self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        scores, every = self.scores(w, shard), np.arange(len(shard))
+        if cost is not None:
+            scores += cost[:, None]
+            scores[every, self._labels_of(shard, None)] -= cost
+        labels = scores.argmax(axis=1)
+        return labels, scores[every, labels]
+
+    def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
+        """0/1 cost."""
+        return np.asarray(self._labels_of(shard, None) != outputs, dtype=np.float64)
+
+    def best_rescaled(
+        self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        margins, own = self.scores(w, shard), (np.arange(len(shard)), self._labels_of(shard, None))
+        margins -= margins[own][:, None]
+        if cost is not None:
+            margins += cost[:, None]
+            margins[own] = 0.0
+        return margins.argmax(axis=1), margins.max(axis=1)
+
+    # --- second derivatives -------------------------------------------------------------------------------
+
+    def linearize(self, w: FloatArray, shard: FlatShard, within: bool = False) -> HessianProduct:
+        self._refuse_partial(within)
+        p = self.marginals(w, shard)
+
+        def product(v: FloatArray) -> FloatArray:
+            rows, out = self.scores(v, shard), np.zeros(self.n_weights)
+            kernels.tangent(p, shard.weights, rows)
+            self._add_rows(out, shard, rows)
+            return out
+
+        return product
+
+    def variance(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        p = self.marginals(w, shard)[:, self.reference :]
+        return shard.design.squares_adjoint(shard.weights[:, None] * p * (1.0 - p)).ravel()
+
+    def hessian(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        p, n_columns = self.marginals(w, shard), self.shape[0]
+        if self.shape[1] == 1:
+            return shard.design.gram(shard.weights * p[:, -1] * (1.0 - p[:, -1]))
+        roots = np.ascontiguousarray((np.sqrt(shard.weights)[:, None] * p).T)
+        products = np.zeros((n_columns * self.n_labels, n_columns * self.n_labels))
+        for rows, x in shard.design.transposed_blocks(len(products)):
+            outer = (roots[:, None, rows] * x).reshape(len(products), x.shape[1])
+            products -= outer @ outer.T  # one operand twice: BLAS does half of the work
+        blocks = products.reshape(self.n_labels, n_columns, self.n_labels, n_columns)
+        for a in range(self.n_labels):
+            blocks[a, :, a, :] = 0.0
+            others = blocks[a].sum(axis=1)  # p (1 - p), with no difference that loses digits
+            blocks[a, :, a, :] = -0.5 * (others + others.T)
+        blocks = blocks[self.reference :, :, self.reference :, :]
+        return blocks.transpose(1, 0, 3, 2).reshape(self.n_weights, self.n_weights)

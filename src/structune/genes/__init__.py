@@ -1,0 +1,15 @@
+"""Protein-coding genes of a genome.
+
+Two models: `GeneFinder` for genes with introns, a state machine (``eukaryotes/``), and
+`ProkaryoticGeneFinder` for those without, a graph of candidates (``prokaryotes/``), with trees of organisms
+and `adapt` for genomes that nobody annotated. On the command line begin with ``structune genes``.
+
+- ``formats/``: GenBank, GFF3, DNA; records of genes, checks and writers
+- ``metrics``: genes found; ``plots``: tracks of genes; ``report``: pages
+- ``examples``, ``inputs``, ``nucleotides``, ``kernels/``: what both models do with sequences
+- ``data``: genomes with known genes; ``commands/``: the command line
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

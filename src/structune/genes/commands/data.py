@@ -1,0 +1,105 @@
+"""Annotated sequences and models as the gene commands read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from copy import copy
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import typer
+
+from structune.cli.batches import batches
+from structune.cli.options import PRETRAINED
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import load, load_shipped
+from structune.genes.eukaryotes.gene_finder import GeneFinder
+from structune.genes.formats.genomes import read_genomes
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
+from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.running.executors import make_executor
+from structune.trees.multitask import MultitaskEstimator
+
+_MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
+Finder = GeneFinder | ProkaryoticGeneFinder
+Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
+
+
+def read_annotated(
+    annotations: Sequence[Path], sequences: Sequence[Path] | None
+) -> Iterator[AnnotatedSequence]:
+    """The sequences of all files, one at a time."""
+    for annotation, fasta in paired(annotations, sequences):
+        yield from read_genomes(annotation, fasta)
+
+
+def paired(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> list[tuple[Path, Path | None]]:
+    """Each annotation with the file of its sequences, if those have files of their own."""
+    if not sequences:
+        return [(annotation, None) for annotation in annotations]
+    if len(sequences) != len(annotations):
+        raise DataError(
+            f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
+        )
+    return list(zip(annotations, sequences, strict=True))
+
+
+def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
+    """Sequences and their genes, some at a time and in their order.
+
+    Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
+    """
+    alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
+
+    def predict(some: list[AnnotatedSequence]) -> Found:
+        return [] if stopped.is_set() else list(zip(some, alone.predict(some), strict=True))
+
+    shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+    try:
+        yield from make_executor(finder.n_jobs).map(predict, shared)
+    finally:
+        stopped.set()
+
+
+def open_finder(
+    path: str,
+    n_jobs: int,
+    task: str | None = None,
+    nearest: Callable[[MultitaskEstimator], str] | None = None,
+) -> Finder:
+    """A model that train or tune saved, or the tree of prokaryotes that comes with structune.
+
+    Of a model of several tasks, that of the node `task`, or the nearest.
+    """
+    finder = load_shipped("structune.genes.prokaryotes") if path == PRETRAINED else load(path)
+    if isinstance(finder, MultitaskEstimator):
+        finder = _of_task(finder, path, nearest(finder) if task is None and nearest else task)
+    elif task is not None:
+        raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+    if not isinstance(finder, Finder):
+        raise ModelFileError(
+            f"{path}: found a model of class {type(finder).__name__}, expected a gene finder"
+        )
+    if isinstance(finder, GeneFinder) and finder.machine_.weights.n_tracks:
+        raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
+    finder.set_params(n_jobs=n_jobs)
+    return finder
+
+
+def _of_task(model: MultitaskEstimator, path: str, task: str | None) -> Any:
+    if task is None:
+        nodes = ", ".join(model.tree_.nodes)
+        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+    try:
+        return model.model(task)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
+    """Say on standard error what of a file was left out."""
+    if skipped:
+        typer.echo(
+            f"structune: {name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}", err=True
+        )

@@ -1,0 +1,162 @@
+"""``structune evaluate genes``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+
+from structune.cli.checks import check_apart, check_targets
+from structune.cli.reports import tell
+from structune.cli.settings import Telling
+from structune.cli.tables import numbers_table, record_table
+from structune.errors import DataError
+from structune.genes.commands.data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
+from structune.genes.formats.genomes import read_genomes
+from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
+
+Genes = dict[str, tuple[Transcript, ...]]
+_ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found of what is annotated."""
+
+    annotated: Mapping[str, Sequence[Transcript]]  # those that count
+    predicted: Mapping[str, Sequence[Transcript]]
+    scores: GeneScores
+    stops: GeneScores  # of stop codons in place of genes
+
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
+        rows = [
+            (
+                f"{level} ({row['annotated']:,} annotated, {row['predicted']:,} predicted)",
+                list(row.values())[2:],
+            )
+            for level, row in self.as_dict().items()
+        ]
+        record = [
+            ("sensitivity", "share of what is annotated that was found"),
+            ("precision", "share of what was predicted that is annotated so"),
+            ("nucleotide", "a coding base"),
+            ("exon", "a coding part, right if both its ends are"),
+            ("transcript", "right if all its coding parts are"),
+            ("gene", "right if one of its transcripts is"),
+            ("stop codon", "right if a transcript ends there, wherever it starts"),
+        ]
+        return [
+            numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
+            record_table("What was compared", record),
+        ]
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """As JSON shows it."""
+        found = {level: _accuracy(self.scores, level) for level in GENE_LEVELS}
+        return found | {"stop codon": _accuracy(self.stops, "exon")}
+
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.genes.report import gene_sections
+
+        return gene_sections(self.annotated, self.predicted)
+
+
+def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
+    annotated, predicted = scores.counts[:, GENE_LEVELS.index(level), :2].sum(axis=0).tolist()
+    return {"annotated": annotated, "predicted": predicted, **scores.pooled(level)._asdict()}
+
+
+def run(
+    model: str,
+    task: str | None,
+    annotations: list[Path],
+    sequences: list[Path] | None,
+    margin: int | None,
+    n_jobs: int,
+    telling: Telling,
+) -> None:
+    """Show how well a model, or another program, finds annotated genes."""
+    check_targets([], [], telling.report)
+    check_apart([model, *annotations, *(sequences or [])], [telling.report])
+    if _is_gff3(Path(model)):
+        if task is not None:
+            raise DataError(f"{model}: found predicted genes, expected a model with --task")
+        evaluation = _evaluate_file(Path(model), annotations, sequences, margin)
+    else:
+        evaluation = evaluate(
+            open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin
+        )
+    tell(evaluation, telling)
+
+
+def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
+    """Compare predicted with annotated genes. Sequences of several files may have the same name."""
+    true, found, skipped = Genes(), Genes(), list[Skipped]()
+    for each, genes in chain.from_iterable(predicted(finder, data)):
+        key = each.name if each.name not in true else f"{each.name} ({len(true)})"
+        true[key], found[key] = each.transcripts, genes
+        skipped += each.skipped
+    tell_skipped("annotation", skipped)
+    return _compared(true, found, margin)
+
+
+def _evaluate_file(
+    prediction: Path, annotations: Sequence[Path], sequences: Sequence[Path] | None, margin: int | None
+) -> Evaluation:
+    of_file = read_gff3(prediction)
+    tell_skipped(str(prediction), of_file.skipped)
+    true, found = _annotated(annotations, sequences), of_file.transcripts
+    beyond = [contig for contig in found if contig not in true]
+    if beyond:
+        n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
+        message = f"{prediction}: found {n} transcripts on sequences that the annotation lacks, {first}"
+        if len(beyond) == len(found):
+            known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
+            raise DataError(f"{message}; expected {known}")
+        typer.echo(f"structune: {message}", err=True)
+    return _compared(true, found, margin)
+
+
+def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
+    """Genes by the names of their sequences, which must differ."""
+    found, skipped = Genes(), list[Skipped]()
+    for path, fasta in paired(annotations, sequences):
+        if fasta is None and _is_gff3(path):
+            annotation = read_gff3(path)
+            of_file = list(annotation.transcripts.items())
+            skipped += annotation.skipped
+        else:
+            whole = list(read_genomes(path, fasta))
+            of_file = [(each.name, each.transcripts) for each in whole]
+            skipped += [one for each in whole for one in each.skipped]
+        for contig, transcripts in of_file:
+            if contig in found:
+                raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
+            found[contig] = transcripts
+    tell_skipped("annotation", skipped)
+    return found
+
+
+def _compared(
+    true: Mapping[str, Sequence[Transcript]], found: Mapping[str, Sequence[Transcript]], margin: int | None
+) -> Evaluation:
+    regions = None if margin is None else gene_regions(true, margin)
+    stops = gene_scores(stop_codons(true), stop_codons(found), regions)
+    scores = gene_scores(true, found, regions)
+    return Evaluation(counted(true, regions), counted(found, regions), scores, stops)
+
+
+def _is_gff3(path: Path) -> bool:
+    return path.name.lower().endswith(_ENDINGS)

@@ -1,0 +1,182 @@
+"""Options of the gene commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli.options import Jobs, KindGroups, Quiet
+
+
+class FeatureSet(StrEnum):
+    """Which features a model has."""
+
+    full = "full"
+    paper = "paper"
+
+
+class Strands(StrEnum):
+    """Where genes may be."""
+
+    both = "both"
+    forward = "forward"
+
+
+_SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
+
+TrainFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ANNOTATION",
+        help="Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 with "
+        "--sequences; also .gz. For train and tune also a folder that shard wrote.",
+    ),
+]
+Sequences = Annotated[
+    list[Path] | None,
+    typer.Option("--sequences", "-s", metavar="FASTA", help=_SEQUENCES, show_default=False),
+]
+TestFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--test", help="Annotation to evaluate the model on; may be repeated.", show_default=False),
+]
+TestSequences = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FASTA", help="Those of --test, as --sequences.", show_default=False),
+]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; or the word pretrained: the "
+        "tree of bacteria and archaea that comes with structune.",
+    ),
+]
+ModelOrPrediction = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; the word pretrained; or genes "
+        "that any program predicted, in a file named .gff3 or .gff, also .gz.",
+    ),
+]
+Annotations = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ANNOTATION",
+        help="Genes on their sequences, as in train genes; beside predicted ones, GFF3 without "
+        "sequences will do.",
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        help="With the pretrained model, or one that was trained with --tree: the leaf or inner node whose "
+        "model to use. genes takes by default the inner node that is surest of most of the sequence.",
+        show_default=False,
+    ),
+]
+Adapt = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="ROUNDS",
+        help="First learn the genome itself from the genes that the model finds there, in at most so "
+        "many rounds; 20 will do. For whole genomes of bacteria and archaea that are not those of the "
+        "training.",
+    ),
+]
+Code = Annotated[
+    int,
+    typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
+]
+Features = Annotated[
+    FeatureSet,
+    typer.Option(
+        help="paper: words of six bases by coding position and by phase in introns (Chen et al. 2009). full: "
+        "also shorter words, the bases around starts, stops and splice sites, and lengths of introns."
+    ),
+]
+StrandsOption = Annotated[Strands, typer.Option(help="Where genes may be.")]
+Donors = Annotated[
+    list[str],
+    typer.Option(help="The first two bases of introns: GT or GC; several with commas, or repeated."),
+]
+Flank = Annotated[
+    int, typer.Option(min=0, help="How many bases around a gene are learned from, with the gene.")
+]
+Margin = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Compare only within so many bases of annotated genes, where other genes would be known.",
+        show_default=False,
+    ),
+]
+GroupsOption = Annotated[
+    KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is learned from."""
+
+    train: TrainFiles
+    sequences: Sequences = None
+
+
+@dataclass(frozen=True)
+class Test:
+    """What the model is evaluated on."""
+
+    test: TestFiles = None
+    test_sequences: TestSequences = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which genes there are, and what is looked at."""
+
+    features: Features = FeatureSet.full
+    strands: StrandsOption = Strands.both
+    donors: Donors = field(default_factory=lambda: ["GT"])
+    flank: Flank = 1000
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `GeneFinder`."""
+        return {
+            "features": self.features.value,
+            "strands": self.strands.value,
+            "donors": tuple(donor for some in self.donors for donor in some.split(",")),
+            "flank": self.flank,
+        }
+
+
+@dataclass(frozen=True)
+class Request:
+    """Where genes are to be found, by which model, and where they go."""
+
+    file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")]
+    model: ModelOption
+    task: Task = None
+    adapt: Adapt = 0
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write, compressed if named .gz; standard output by default.",
+            show_default=False,
+        ),
+    ] = None
+    proteins: Annotated[
+        Path | None,
+        typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
+    ] = None
+    jobs: Jobs = -1
+    quiet: Quiet = False

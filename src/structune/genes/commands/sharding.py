@@ -1,0 +1,32 @@
+"""``structune shard`` of ``genes`` and ``prokaryotic-genes``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from structune.cli.batches import Progress, batches
+from structune.cli.checks import short_warnings
+from structune.cli.settings import Sharding
+from structune.cli.shard_data import Target
+from structune.genes.commands.data import Finder, read_annotated
+from structune.genes.commands.options import Source
+from structune.genes.formats.record import AnnotatedSequence
+
+_MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
+
+
+def run(source: Source, finder: Finder, sharding: Sharding, quiet: bool) -> None:
+    """Genomes are read block by block, more than once if the model depends on all of them."""
+
+    target = Target(sharding)
+
+    def blocks() -> Iterator[list[AnnotatedSequence]]:
+        read = read_annotated(source.train, source.sequences)
+        with Progress(not quiet, stage="shards", unit="sequences") as progress:
+            for block in batches(read, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES):
+                yield block
+                progress.advance(len(block))
+
+    with short_warnings():
+        written = finder.write_blocks(blocks, target.writer())
+    target.tell(written, target.described(written, "examples", "bases"))

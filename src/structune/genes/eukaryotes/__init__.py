@@ -1,0 +1,1 @@
+"""Genes with introns: a state machine over nucleotides."""

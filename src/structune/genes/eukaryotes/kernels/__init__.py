@@ -1,0 +1,1 @@
+"""Recursions of state machines."""

@@ -1,0 +1,1 @@
+"""State machines over nucleotides, whatever they are of."""

@@ -1,0 +1,1 @@
+"""The machine of genes: its states, its weights, and genes as paths."""

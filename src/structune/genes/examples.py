@@ -1,0 +1,157 @@
+"""Training examples of a gene finder: annotated sequences cut between their genes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position, skipped_text
+from structune.structure import FloatArray, IntArray
+
+Blocks = Callable[[], Iterable[Sequence[AnnotatedSequence]]]
+_CODON = 3
+AS_DNA = str.maketrans("Uu", "Tt")
+
+
+class SkippedGenesWarning(UserWarning):
+    """Some training genes are such that the model cannot learn from them."""
+
+
+@dataclass
+class Examples:
+    """Parts of annotated sequences, and the genes that were left out, with the reasons."""
+
+    sequences: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def report(self) -> None:
+        """Warn of what was left out; raise `DataError` if nothing is left."""
+        report(len(self.sequences), self.skipped, stacklevel=4)
+
+
+def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> None:
+    """Warn of genes that were left out; raise `DataError` if there is no example."""
+    if not n_examples:
+        reason = f": {skipped_text(skipped)}" if skipped else ""
+        raise DataError(f"found no gene to learn from{reason}")
+    if skipped:
+        text = f"skipped {len(skipped)} genes: {skipped_text(skipped)}"
+        warnings.warn(text, SkippedGenesWarning, stacklevel=stacklevel)
+
+
+@dataclass
+class GeneExamples(Examples):
+    """One gene each, with a part of what is around it.
+
+    Attributes
+    ----------
+    sequences : list of str
+    transcripts : list of Transcript
+        At their places in `sequences`.
+    spans : list of (int, int, int)
+        Which of the annotated sequences each is from, and its start and end there.
+    skipped : list of Skipped
+        Genes that were left out, and why.
+    """
+
+    transcripts: list[Transcript] = field(default_factory=list)
+    spans: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def introns(self) -> list[int]:
+        """Lengths of all introns."""
+        return [b - a for t in self.transcripts for a, b in t.introns]
+
+    def parts(self, tracks: Sequence[FloatArray]) -> list[FloatArray]:
+        """What belongs to each example of an array for each annotated sequence."""
+        return [tracks[s][a:b] for s, a, b in self.spans]
+
+
+def cut_examples(
+    annotated: Iterable[AnnotatedSequence], flank: int, strands: Collection[str], donors: Collection[str]
+) -> GeneExamples:
+    """An example for each gene: the gene, and up to `flank` bases, at most half of the way to the next one.
+
+    Of several transcripts of a gene the longest is taken of those that make sense to the model. Left out are
+    genes without one, those that overlap or touch others, and those of strands that the model does not have.
+    Flanks keep away from what a reader skipped as they do from genes.
+    """
+    found = GeneExamples()
+    for s, sequence in enumerate(annotated):
+        found.skipped += sequence.skipped
+        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(AS_DNA)
+        spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
+        unread = [one.span for one in sequence.skipped if one.span is not None]
+        close = _are_close(_pairs(spans))
+        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(bases))
+        for gene, span, is_close, (start, end) in zip(genes, spans, close, cuts, strict=True):
+            chosen, problem = _chosen(gene, bases, strands, donors)
+            reason = "overlaps or touches another gene" if is_close else problem
+            if reason or chosen is None:
+                found.skipped.append(Skipped(sequence.name, gene[0].gene, reason, span))
+            else:
+                found.sequences.append(bases[start:end])
+                found.transcripts.append(_moved(chosen, start))
+                found.spans.append((s, start, end))
+    return found
+
+
+def _genes(transcripts: Iterable[Transcript]) -> list[list[Transcript]]:
+    """The transcripts of each gene, by start."""
+    by_gene: dict[str, list[Transcript]] = {}
+    for t in by_position(transcripts):
+        by_gene.setdefault(t.gene, []).append(t)
+    return list(by_gene.values())
+
+
+def _pairs(spans: Sequence[tuple[int, int]]) -> IntArray:
+    return np.array(spans, np.int64).reshape(-1, 2)
+
+
+def _are_close(spans: IntArray) -> IntArray:
+    """Whether no base lies between a gene and another one, for each of those in `spans`, by start."""
+    close = np.zeros(len(spans), bool)
+    close[1:] = np.maximum.accumulate(spans[:, 1])[:-1] >= spans[1:, 0]
+    close[:-1] |= spans[:-1, 1] >= spans[1:, 0]
+    return close
+
+
+def _chosen(
+    gene: list[Transcript], sequence: str, strands: Collection[str], donors: Collection[str]
+) -> tuple[Transcript | None, str]:
+    """The transcript to learn from, or what is wrong with the longest."""
+    problem = ""
+    for t in sorted(gene, key=lambda t: -t.length):
+        problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]
+        if min(b - a for a, b in (t.exons[0], t.exons[-1])) < _CODON:
+            problems.append("a start or stop codon split by an intron")
+        if t.strand not in strands:
+            problems.append(f"on the strand {t.strand}")
+        if not problems:
+            return t, ""
+        problem = problem or problems[0]
+    return None, problem
+
+
+def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int]]:
+    """Where the example of each span begins and ends; `known` are all that flanks keep away from."""
+    flank = min(flank, n)
+    start, end = spans.T
+    by_start, by_end = (known[np.argsort(known[:, k])] for k in (0, 1))
+    ends = np.maximum.accumulate(np.append(-2 * flank, by_start[:, 1]))  # of those that begin before
+    starts = np.minimum.accumulate(np.append(n + 2 * flank, by_end[::-1, 0]))[::-1]  # that end after
+    before = np.minimum(ends[np.searchsorted(by_start[:, 0], start)], start)
+    after = np.maximum(starts[np.searchsorted(by_end[:, 1], end, "right")], end)
+    low = np.maximum(start - flank, (before + start + 1) // 2)
+    high = np.minimum(end + flank, (end + after) // 2)
+    found: list[list[int]] = np.stack((low, high), 1).clip(0, n).tolist()
+    return found
+
+
+def _moved(t: Transcript, by: int) -> Transcript:
+    return replace(t, exons=tuple((a - by, b - by) for a, b in t.exons))

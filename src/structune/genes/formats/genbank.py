@@ -1,0 +1,233 @@
+"""Sequences with genes in GenBank files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from io import StringIO
+from itertools import chain, pairwise
+
+from Bio import BiopythonWarning
+from Bio.Seq import UndefinedSequenceError
+from Bio.SeqFeature import ExactPosition, Location, SeqFeature
+from Bio.SeqRecord import SeqRecord
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, shown
+from structune.genes.formats.dna import check_dna
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
+
+_LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
+_OTHER_ORDER = "parts in another order than on the strand (across the origin, or trans-splicing)"
+_STRANDS = {1: "+", -1: "-"}
+
+
+def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
+    """Read the records of a GenBank file, compressed by gzip or not, one at a time.
+
+    A sequence is named by its version or, without one, by its LOCUS line; it is in upper case. Each CDS is a
+    transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it, or else
+    by its position. Transcripts that share it are of one gene if they overlap on one strand; of copies
+    elsewhere ``:`` and the start are added to the name of the gene.
+
+    These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
+    the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
+    or in another order than on the strand, as those across the origin are), parts that overlap (programmed
+    frameshifts), parts that are not joined (``order``), locations that cannot be read.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    AnnotatedSequence
+
+    Raises
+    ------
+    DataError
+        Names the file and the first line of a record that is no GenBank, has no sequence, another length than
+        it says, a gene outside its sequence, or the name of another one; names the file without records.
+    """
+    return parse_genbank(Lines(source, strip=False))
+
+
+def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
+    """Read records of lines that are whole."""
+    begun: dict[str, int] = {}
+    for number, text in _records(lines):
+        with lines.at(number):
+            found = _annotated(_parsed(text))
+            _check_length(found, text)
+            if found.name in begun:
+                raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
+        begun[found.name] = number
+        yield found
+    if not begun:
+        raise DataError(f"{lines.name}: found no records, expected some")
+
+
+def _records(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Number of the first line, and text, of each record."""
+    first, number = 0, 0
+    texts: list[str] = []
+    for number, text in lines:
+        if not texts and not text.strip():
+            continue
+        if not texts:
+            _check_begin(lines, number, text)
+            first = number
+        texts.append(text)
+        if text.startswith("//"):
+            yield first, "".join(texts)
+            texts = []
+    if texts:
+        raise lines.refuse(number, "found the end of the file, expected '//' before it")
+
+
+def _check_begin(lines: Lines, number: int, text: str) -> None:
+    """Refuse what is no GenBank before a whole file is read in search of the end of its record."""
+    if not text.startswith("LOCUS"):
+        hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
+        raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
+
+
+def _parsed(text: str) -> SeqRecord:
+    from Bio import SeqIO  # here, because it is slow to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BiopythonWarning)  # what matters of these is checked here
+        try:
+            record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
+        except Exception as error:  # Biopython raises many kinds for malformed text
+            raise DataError(f"found a record that cannot be read: {shown(str(error))}") from error
+    return record
+
+
+def _annotated(record: SeqRecord) -> AnnotatedSequence:
+    sequence = _sequence(record)
+    transcripts, skipped = [], []
+    used: Counter[str] = Counter()
+    for feature in record.features:
+        if feature.type != "CDS":
+            continue
+        name, gene = _names(record.id, feature, used)
+        if reason := _unusable(feature):
+            skipped.append(Skipped(record.id, name, reason, _place(feature, len(sequence))))
+        else:
+            transcripts.append(_transcript(record.id, feature.location, name, gene))
+    return AnnotatedSequence(record.id, sequence, tuple(_with_copies_apart(transcripts)), tuple(skipped))
+
+
+def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+    """The transcripts by position; copies of a gene that share its name are genes of their own."""
+    last: dict[tuple[str, str], tuple[int, str]] = {}
+    names = set[str]()
+    for t in by_position(transcripts):
+        end, gene = last.get((t.gene, t.strand), (0, ""))
+        if t.start >= end:
+            gene = f"{t.gene}:{t.start + 1}" if t.gene in names else t.gene
+        names.add(t.gene)
+        last[t.gene, t.strand] = max(end, t.end), gene
+        yield replace(t, gene=gene)
+
+
+def _sequence(record: SeqRecord) -> str:
+    try:
+        sequence = str(record.seq)
+    except UndefinedSequenceError:
+        sequence = ""
+    if not sequence:
+        raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
+    check_dna(sequence)
+    return sequence
+
+
+def _check_length(found: AnnotatedSequence, text: str) -> None:
+    said = _LENGTH.match(text)
+    if said and int(said[1]) != len(found.sequence):
+        raise DataError(f"found {len(found.sequence)} bases, expected {said[1]} as the LOCUS line says")
+
+
+def _names(contig: str, feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:
+    given = chain.from_iterable(feature.qualifiers.get(key, ()) for key in ("locus_tag", "gene"))
+    gene = next(filter(None, given), "") or _position(contig, feature.location)
+    used[gene] += 1
+    return (f"{gene}-{used[gene]}" if used[gene] > 1 else gene), gene
+
+
+def _position(contig: str, location: Location | None) -> str:
+    """What names a CDS without a name, as in GFF3."""
+    if location is None:
+        return f"{contig}:?"
+    return f"{contig}:{int(location.start) + 1}-{int(location.end)}({_STRANDS.get(location.strand, '?')})"
+
+
+def _unusable(feature: SeqFeature) -> str:
+    """Why a transcript is skipped, if it is."""
+    if feature.location is None:
+        return "a location that cannot be read"
+    if {"pseudo", "pseudogene"} & set(feature.qualifiers):
+        return "a pseudogene"
+    if "trans_splicing" in feature.qualifiers:
+        return "trans-splicing"
+    return _unusable_location(feature.location) or _unusable_start(feature)
+
+
+def _unusable_location(location: Location) -> str:
+    if reason := _scattered(location):
+        return reason
+    if getattr(location, "operator", "join") != "join":
+        return "parts that are not joined"
+    if not all(isinstance(end, ExactPosition) for part in location.parts for end in (part.start, part.end)):
+        return "not whole"
+    if any(b.start < a.end for a, b in pairwise(_ascending(location))):
+        return "parts overlap (a programmed frameshift?)"
+    return ""
+
+
+def _scattered(location: Location) -> str:
+    """Why parts are not of one place, if they are not."""
+    parts = location.parts
+    if any(part.ref is not None for part in parts):
+        return "parts on two sequences"
+    if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
+        return "parts on two strands"
+    if any(b.start < a.start for a, b in pairwise(_ascending(location))):
+        return _OTHER_ORDER
+    return ""
+
+
+def _ascending(location: Location) -> list[Location]:
+    """The parts along the sequence, if they are in the order of the strand."""
+    parts: list[Location] = location.parts
+    return parts if location.parts[0].strand == 1 else parts[::-1]
+
+
+def _place(feature: SeqFeature, n_bases: int) -> tuple[int, int] | None:
+    """The span of parts of one place; beyond the end, if across the origin."""
+    location = feature.location
+    if location is None or "trans_splicing" in feature.qualifiers:
+        return None
+    if reason := _scattered(location):
+        return _across_the_origin(_ascending(location), n_bases) if reason == _OTHER_ORDER else None
+    return int(location.start), int(location.end)
+
+
+def _across_the_origin(parts: list[Location], n_bases: int) -> tuple[int, int] | None:
+    back = [(int(a.end), int(b.start)) for a, b in pairwise(parts) if b.start < a.start]
+    return (int(parts[0].start), n_bases + int(parts[-1].end)) if back == [(n_bases, 0)] else None
+
+
+def _unusable_start(feature: SeqFeature) -> str:
+    start = feature.qualifiers.get("codon_start", ["1"])[0]
+    return "" if start == "1" else f"not whole: codon_start={start}"
+
+
+def _transcript(contig: str, location: Location, name: str, gene: str) -> Transcript:
+    exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
+    return Transcript(contig, _STRANDS[location.strand], exons, name, gene)

@@ -1,0 +1,79 @@
+"""Sequences of DNA with the genes on them, from GenBank, or from GFF3 with FASTA."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, shown
+from structune.genes.formats.dna import parse_dna, read_dna
+from structune.genes.formats.genbank import parse_genbank
+from structune.genes.formats.gff3 import GeneAnnotation, parse_gff3
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+
+_HEAD = 100  # lines looked at
+
+
+def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterator[AnnotatedSequence]:
+    """Read sequences with the transcripts on them, one sequence at a time.
+
+    Parameters
+    ----------
+    annotation : path or file object
+        GFF3 if there are `sequences`, or if it begins with ``##gff-version`` and so has them itself, after
+        ``##FASTA``; else GenBank. Compressed by gzip or not.
+    sequences : path or file object, optional
+        FASTA, compressed by gzip or not.
+
+    Yields
+    ------
+    AnnotatedSequence
+        All sequences, also those without genes, in the order of their file.
+
+    Raises
+    ------
+    DataError
+        As `read_gff3`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end,
+        when all sequences were given: for genes on a sequence that is not there.
+    """
+    lines = Lines(annotation, strip=False)
+    if sequences is not None:
+        lines.strip()
+        return annotated(parse_gff3(lines), read_dna(sequences), lines.name)
+    head = next((text for text in lines.head(_HEAD) if text.strip()), "")
+    if not head.startswith("##gff-version"):
+        return parse_genbank(lines)
+    lines.strip()
+    within = " after ##FASTA, or in a file of their own"
+    return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
+
+
+def annotated(
+    annotation: GeneAnnotation, sequences: Iterable[tuple[str, str]], name: str
+) -> Iterator[AnnotatedSequence]:
+    """Give sequences their genes; `name` is that of the annotation in errors."""
+    skipped: dict[str, list[Skipped]] = defaultdict(list)
+    for one in annotation.skipped:
+        skipped[one.contig].append(one)
+    unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
+    for contig, sequence in sequences:
+        unknown.pop(contig, None)
+        transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()
+        if contig in annotation.circular:
+            across = [
+                Skipped(contig, t.name, "across the origin", (t.start, t.end))
+                for t in transcripts
+                if t.end > len(sequence)
+            ]
+            transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
+        try:
+            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *across))
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from error
+    if unknown:
+        contig, on_it = next(iter(unknown.items()))
+        raise DataError(
+            f"{name}: found {len(on_it)} transcripts on {shown(contig)}, the first {shown(on_it[0].name)}, "
+            "expected a sequence of that name"
+        )

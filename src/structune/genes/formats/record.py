@@ -1,0 +1,208 @@
+"""Transcripts of protein-coding genes, and sequences with those that lie on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from numbers import Integral
+from typing import NamedTuple
+
+from Bio.Data import CodonTable
+from Bio.Seq import reverse_complement, translate
+
+from structune.errors import DataError
+from structune.files.text import shown
+
+_SHOWN = 3
+
+Exons = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """The coding parts of a transcript.
+
+    Attributes
+    ----------
+    contig : str
+        Name of the sequence that it lies on.
+    strand : {"+", "-"}
+    exons : tuple of (int, int)
+        Start and end of each coding part, start and stop codon included, untranslated parts left out;
+        0-based, half-open, ascending along the contig on either strand.
+    name, gene : str
+        Transcripts of one gene share the latter.
+    score : float, optional
+        How sure a prediction is.
+    """
+
+    contig: str
+    strand: str
+    exons: Exons
+    name: str
+    gene: str
+    score: float | None = None
+
+    def __post_init__(self) -> None:
+        for text in (self.contig, self.name, self.gene):
+            check_name(text)
+        if problem := _malformed(self.strand, self.exons):
+            raise DataError(f"transcript {shown(self.name)}: {problem}")
+
+    @property
+    def start(self) -> int:
+        """First position of the coding parts."""
+        return self.exons[0][0]
+
+    @property
+    def end(self) -> int:
+        """Position behind the coding parts."""
+        return self.exons[-1][1]
+
+    @property
+    def introns(self) -> Exons:
+        """What lies between the coding parts, ascending along the contig."""
+        return tuple((a, b) for (_, a), (b, _) in pairwise(self.exons))
+
+    @property
+    def length(self) -> int:
+        """Number of coding bases."""
+        return sum(b - a for a, b in self.exons)
+
+    @property
+    def phases(self) -> tuple[int, ...]:
+        """For each of `exons`, how many bases at its beginning, by strand, belong to the codon before it."""
+        lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
+        phases = tuple(-before % 3 for before in accumulate(lengths[:-1], initial=0))
+        return phases if self.strand == "+" else phases[::-1]
+
+    def coding_sequence(self, sequence: str) -> str:
+        """The coding parts of `sequence`, that of the contig, joined and read along the strand."""
+        joined = "".join(sequence[a:b] for a, b in self.exons)
+        return along_strand(joined, self.strand)
+
+    def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
+        """Translation, without the stop codon at the end; a start codon at the beginning gives M.
+
+        Codons that are not fully known give X where their residue is not; bases behind the last one are left
+        out.
+
+        Parameters
+        ----------
+        sequence : str
+            That of the contig.
+        code : int
+            NCBI's number of the genetic code: 1 the standard code, 11 that of bacteria and archaea.
+        starts : collection of str, optional
+            Start codons, in upper case; by default all those of the code.
+        """
+        table = genetic_code(code)
+        coding = self.coding_sequence(sequence).upper()
+        residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
+        if coding[:3] in (table.start_codons if starts is None else starts):
+            residues = "M" + residues[1:]
+        return residues.removesuffix("*")
+
+
+class Skipped(NamedTuple):
+    """A transcript of a file that was left out, and why; its start and end, where it lies in one place.
+
+    The end is beyond that of the sequence if the transcript goes across the origin of a circle.
+    """
+
+    contig: str
+    name: str
+    reason: str
+    span: tuple[int, int] | None = None
+
+
+def skipped_text(skipped: Iterable[Skipped]) -> str:
+    """How many transcripts were skipped for each reason, with the first names: a text for warnings."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for one in skipped:
+        names[one.reason].append(one.name)
+    return "; ".join(f"{len(of)}: {reason} ({_some(of)})" for reason, of in names.items())
+
+
+def _some(names: list[str]) -> str:
+    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join(names[:_SHOWN] + more)
+
+
+@dataclass(frozen=True)
+class AnnotatedSequence:
+    """A sequence of DNA and the transcripts on it.
+
+    Attributes
+    ----------
+    name : str
+    sequence : str
+        In the letters of the file: lower case, which marks repeats in many FASTA files, is kept.
+    transcripts : tuple of Transcript
+        By start.
+    skipped : tuple of Skipped
+        Transcripts of the file that could not be used.
+    """
+
+    name: str
+    sequence: str
+    transcripts: tuple[Transcript, ...] = field(default=())
+    skipped: tuple[Skipped, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        for transcript in self.transcripts:
+            if transcript.end > len(self.sequence):
+                raise DataError(
+                    f"transcript {shown(transcript.name)}: found its end at {transcript.end}, expected it "
+                    f"within the {len(self.sequence)} bases of {shown(self.name)}"
+                )
+
+
+def check_name(text: str) -> None:
+    """Refuse a name that is empty, or holds what is no text."""
+    if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
+
+
+def along_strand(bases: str, strand: str) -> str:
+    """Bases of a contig, read along a strand."""
+    along: str = bases if strand == "+" else reverse_complement(bases)
+    return along
+
+
+def genetic_code(code: int) -> CodonTable.CodonTable:
+    """NCBI's genetic code of a number.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    tables = CodonTable.unambiguous_dna_by_id
+    if not isinstance(code, Integral) or isinstance(code, bool) or code not in tables:
+        raise DataError(f"found the genetic code {code!r}, expected one of {', '.join(map(str, tables))}")
+    return tables[code]
+
+
+def by_position(transcripts: Iterable[Transcript]) -> tuple[Transcript, ...]:
+    """Transcripts in the order of their start, of their end, and of how they were given."""
+    return tuple(sorted(transcripts, key=lambda t: (t.start, t.end)))
+
+
+def _malformed(strand: str, exons: Exons) -> str:
+    if strand not in ("+", "-"):
+        return f"found the strand {shown(str(strand))}, expected '+' or '-'"
+    if not exons:
+        return "found no coding parts"
+    if exons[0][0] < 0:
+        return f"found its start at {exons[0][0]}, expected 0 or more"
+    for a, b in exons:
+        if a >= b:
+            return f"found a part from {a} to {b}, expected its start below its end"
+    for (_, a), (b, _) in pairwise(exons):
+        if b < a:
+            return f"found a part that starts at {b} after one that ends at {a}, expected them apart"
+    return ""

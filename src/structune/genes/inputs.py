@@ -1,0 +1,83 @@
+"""Annotated sequences as gene finders get them, and genes as they give them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
+from structune.genes.metrics import gene_scores
+from structune.genes.nucleotides import encode_letters
+
+
+def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
+    """What was given, as annotated sequences of nucleotides."""
+    if isinstance(X, str | AnnotatedSequence) or not isinstance(X, Iterable):
+        raise DataError(f"found one {type(X).__name__}, expected a list of sequences")
+    found = [
+        item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
+        for s, item in enumerate(X)
+    ]
+    for sequence in found:
+        encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide
+    if y is None:
+        return found
+    if not isinstance(y, Iterable):
+        raise DataError(f"found {type(y).__name__}, expected the genes of each sequence")
+    genes = list(y)
+    if len(genes) != len(found):
+        raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
+    return [
+        replace(sequence, transcripts=_transcripts(of, sequence.name))
+        for sequence, of in zip(found, genes, strict=True)
+    ]
+
+
+def _text(item: Any, s: int) -> str:
+    if not isinstance(item, str):
+        raise DataError(f"sequence {s}: found {type(item).__name__}, expected nucleotides")
+    return item
+
+
+def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
+    if not isinstance(given, Iterable):
+        raise DataError(f"{name}: found {type(given).__name__}, expected a list of Transcript")
+    found = tuple(given)
+    for t in found:
+        if not isinstance(t, Transcript):
+            raise DataError(f"{name}: found {type(t).__name__}, expected a Transcript")
+    return found
+
+
+def of_examples(
+    values: Any, sequences: Sequence[AnnotatedSequence], what: str, sources: Sequence[int]
+) -> np.ndarray | None:
+    """What is given for each sequence, if anything is, for the examples that were cut from them."""
+    if values is None:
+        return None
+    try:
+        found = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        raise DataError(f"found {what} of several shapes, expected ({len(sequences)},)") from None
+    if found.shape != (len(sequences),):
+        raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
+    return np.asarray(found[sources])
+
+
+def named_genes(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -> tuple[Transcript, ...]:
+    """Predicted genes of one transcript each: strand, coding parts and score."""
+    return tuple(
+        Transcript(contig, strand, exons, f"{contig}.g{k}.t1", f"{contig}.g{k}", score)
+        for k, (strand, exons, score) in enumerate(genes, 1)
+    )
+
+
+def exon_f1(annotated: Sequence[AnnotatedSequence], predicted: Sequence[Iterable[Transcript]]) -> float:
+    """F1 of exons, both ends of which must be right; sequences may have the same name."""
+    true = {str(s): sequence.transcripts for s, sequence in enumerate(annotated)}
+    found = {str(s): genes for s, genes in enumerate(predicted)}
+    return gene_scores(true, found).exon.f1

@@ -1,0 +1,272 @@
+"""Sensitivity and precision of predicted genes, by nucleotide, exon, transcript and gene."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.genes.formats.record import Transcript
+from structune.learning.bootstrap import Difference, FloatArray, paired_difference
+
+IntArray = NDArray[np.int64]
+Genes = Mapping[str, Iterable[Transcript]] | Iterable[Transcript]
+Intervals = list[tuple[int, int]]
+Regions = Mapping[str, Iterable[tuple[int, int]]]
+
+GENE_LEVELS = ("nucleotide", "exon", "transcript", "gene")
+_MEASURES = ("sensitivity", "precision", "f1")
+
+
+class GeneAccuracy(NamedTuple):
+    """How well the genes of all sequences together were found, at one level."""
+
+    sensitivity: float
+    precision: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class GeneScores:
+    """Counts on each sequence, and what follows from them.
+
+    Where a ratio is 0/0 it is 1 if there is neither an annotated nor a predicted one, otherwise 0.
+
+    Attributes
+    ----------
+    contigs : tuple of str
+        Names of the sequences.
+    counts : ndarray of int64, shape (n_contigs, 4, 4)
+        For each of `GENE_LEVELS`: how many are annotated, how many predicted, how many of the annotated were
+        found, and how many of the predicted are right. The last two differ for genes only, where two
+        predicted ones may each match a transcript of one annotated gene.
+    """
+
+    contigs: tuple[str, ...]
+    counts: IntArray
+
+    def pooled(self, level: str) -> GeneAccuracy:
+        """Accuracy at one of `GENE_LEVELS`, all sequences together."""
+        sums = self.counts[:, _level(level)].sum(axis=0).astype(np.float64)
+        return GeneAccuracy(*(float(_statistic(sums, measure)) for measure in _MEASURES))
+
+    @property
+    def nucleotide(self) -> GeneAccuracy:
+        """Of coding bases."""
+        return self.pooled("nucleotide")
+
+    @property
+    def exon(self) -> GeneAccuracy:
+        """Of the coding parts of exons, by both ends."""
+        return self.pooled("exon")
+
+    @property
+    def transcript(self) -> GeneAccuracy:
+        """Of transcripts, by all their exons."""
+        return self.pooled("transcript")
+
+    @property
+    def gene(self) -> GeneAccuracy:
+        """Of genes, by at least one of their transcripts."""
+        return self.pooled("gene")
+
+
+def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = None) -> GeneScores:
+    """Compare predicted with annotated genes (Burset & Guigo 1996; Keibler & Brent 2003).
+
+    Sensitivity is the share of what is annotated that was found, precision (which the field calls
+    specificity) the share of what was predicted that is right. All levels tell the strands apart, and count
+    coding parts only. At the nucleotide level the bases that are coding in any transcript count. Exons are
+    right if both ends are, transcripts if all their exons are; those that several transcripts share, or
+    transcripts with the same exons, count once. A gene is right if at least one of its transcripts is.
+
+    Parameters
+    ----------
+    annotated, predicted : mapping of str to transcripts, or iterable of Transcript
+        By contig, or all of them. Contigs without genes count as sequences if they are keys.
+    regions : mapping of str to intervals, optional
+        Where the annotation is known, by contig: 0-based half-open intervals. Nothing is scored on contigs
+        that have none. Only bases within them count; exons and transcripts count, whole, if one of their
+        coding bases lies within, and genes if one of their transcripts counts. So a prediction across the
+        border of a region is right or wrong as anywhere, and one beyond it is of no account.
+    """
+    true, found = _by_contig(annotated), _by_contig(predicted)
+    contigs = tuple(dict.fromkeys([*true, *found]))
+    counts = np.zeros((len(contigs), len(GENE_LEVELS), 4), np.int64)
+    for row, contig in zip(counts, contigs, strict=True):
+        within = None if regions is None else _union(regions.get(contig, ()))
+        _count(row, true.get(contig, []), found.get(contig, []), within)
+    return GeneScores(contigs, counts)
+
+
+def gene_difference(
+    a: GeneScores, b: GeneScores, level: str, measure: str, n: int = 2000, random_state: int | None = 0
+) -> Difference:
+    """Difference in pooled accuracy, b minus a, with a 95 % percentile interval over sequences.
+
+    Parameters
+    ----------
+    a, b : GeneScores
+        Of two predictions against the same annotation.
+    level : {"nucleotide", "exon", "transcript", "gene"}
+    measure : {"sensitivity", "precision", "f1"}
+    n : int
+        Number of resamples.
+    random_state : int, optional
+
+    Raises
+    ------
+    DataError
+        There is no such level or measure, the annotations differ, or there are no sequences.
+    """
+    if measure not in _MEASURES:
+        raise DataError(f"found the measure {measure!r}, expected one of {_MEASURES}")
+    contigs = dict.fromkeys([*a.contigs, *b.contigs])
+    counts_a, counts_b = (_rows(scores, contigs, _level(level)) for scores in (a, b))
+    if not np.array_equal(counts_a[:, 0], counts_b[:, 0]):
+        raise DataError("found scores against two annotations, expected the same one")
+    return paired_difference(counts_a, counts_b, lambda sums: _statistic(sums, measure), n, random_state)
+
+
+def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
+    """The last three bases of genes, in place of the genes.
+
+    Scores of these, at the exon level, tell how many genes of prokaryotes were found, wherever they start:
+    the start codons of many annotations are uncertain.
+    """
+    return {contig: [_stop_codon(t) for t in of] for contig, of in _by_contig(genes).items()}
+
+
+def _stop_codon(t: Transcript) -> Transcript:
+    return replace(t, exons=((max(t.end - 3, 0), t.end) if t.strand == "+" else (t.start, t.start + 3),))
+
+
+def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Transcript]]:
+    """The transcripts that `gene_scores` counts, by contig."""
+    if regions is None:
+        return _by_contig(genes)
+    within = {contig: _union(of) for contig, of in regions.items()}
+    return {contig: _touching(of, within.get(contig, [])) for contig, of in _by_contig(genes).items()}
+
+
+def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
+    """Spans of annotated genes from the first to the last coding base, and `margin` bases on either side."""
+    spans = {
+        contig: [(max(t.start - margin, 0), t.end + margin) for t in transcripts]
+        for contig, transcripts in _by_contig(annotated).items()
+    }
+    return {contig: _union(intervals) for contig, intervals in spans.items()}
+
+
+def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
+    if isinstance(genes, Mapping):
+        return {contig: list(of) for contig, of in genes.items()}
+    found = defaultdict(list)
+    for t in genes:
+        found[t.contig].append(t)
+    return dict(found)
+
+
+def _count(row: IntArray, true: list[Transcript], found: list[Transcript], within: Intervals | None) -> None:
+    true, found = _touching(true, within), _touching(found, within)
+    for strand in "+-":
+        a, b = ([t for t in of if t.strand == strand] for of in (true, found))
+        row[0] += _base_counts(a, b, within)
+        row[1] += _set_counts(_exons(a, within), _exons(b, within))
+        row[2] += _set_counts({t.exons for t in a}, {t.exons for t in b})
+        row[3] += _gene_counts(a, b)
+
+
+def _base_counts(a: list[Transcript], b: list[Transcript], within: Intervals | None) -> tuple[int, ...]:
+    bases_a, bases_b = (_union(e for t in of for e in t.exons) for of in (a, b))
+    if within is not None:
+        bases_a, bases_b = _intersection(bases_a, within), _intersection(bases_b, within)
+    right = _size(_intersection(bases_a, bases_b))
+    return _size(bases_a), _size(bases_b), right, right
+
+
+def _set_counts(a: set[object], b: set[object]) -> tuple[int, ...]:
+    return len(a), len(b), len(a & b), len(a & b)
+
+
+def _gene_counts(a: list[Transcript], b: list[Transcript]) -> tuple[int, ...]:
+    in_a, in_b = {t.exons for t in a}, {t.exons for t in b}
+    found, right = {t.gene for t in a if t.exons in in_b}, {t.gene for t in b if t.exons in in_a}
+    return len({t.gene for t in a}), len({t.gene for t in b}), len(found), len(right)
+
+
+def _touching(transcripts: list[Transcript], within: Intervals | None) -> list[Transcript]:
+    return [t for t in transcripts if any(_touches(exon, within) for exon in t.exons)]
+
+
+def _exons(transcripts: list[Transcript], within: Intervals | None) -> set[object]:
+    return {exon for t in transcripts for exon in t.exons if _touches(exon, within)}
+
+
+def _touches(interval: tuple[int, int], within: Intervals | None) -> bool:
+    if within is None:
+        return True
+    k = bisect_left(within, interval[1], key=itemgetter(0))  # the first that starts behind
+    return k > 0 and within[k - 1][1] > interval[0]
+
+
+def _union(intervals: Iterable[tuple[int, int]]) -> Intervals:
+    """The same positions as intervals that are apart, ascending."""
+    merged: Intervals = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _intersection(a: Intervals, b: Intervals) -> Intervals:
+    """What two lists of intervals that are apart and ascending have in common."""
+    common: Intervals = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if start < end:
+            common.append((start, end))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return common
+
+
+def _size(intervals: Intervals) -> int:
+    return sum(end - start for start, end in intervals)
+
+
+def _level(level: str) -> int:
+    if level not in GENE_LEVELS:
+        raise DataError(f"found the level {level!r}, expected one of {GENE_LEVELS}")
+    return GENE_LEVELS.index(level)
+
+
+def _rows(scores: GeneScores, contigs: Iterable[str], level: int) -> IntArray:
+    """Counts on each of some contigs, shape (n_contigs, 4)."""
+    known = dict(zip(scores.contigs, scores.counts[:, level], strict=True))
+    return np.array([known.get(contig, np.zeros(4, np.int64)) for contig in contigs]).reshape(-1, 4)
+
+
+def _statistic(counts: FloatArray, measure: str) -> FloatArray:
+    annotated, predicted, found, right = np.moveaxis(counts, -1, 0)
+    nothing = annotated + predicted == 0
+    sensitivity, precision = _ratio(found, annotated, nothing), _ratio(right, predicted, nothing)
+    if measure == "f1":
+        return _ratio(2 * sensitivity * precision, sensitivity + precision, np.False_)
+    return sensitivity if measure == "sensitivity" else precision
+
+
+def _ratio(above: FloatArray, below: FloatArray, nothing: NDArray[np.bool_] | np.bool_) -> FloatArray:
+    return np.where(below > 0, above / np.where(below > 0, below, 1), np.where(nothing, 1.0, 0.0))

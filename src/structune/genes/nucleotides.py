@@ -1,0 +1,26 @@
+"""Nucleotides as numbers, as all gene models see them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+
+LETTERS = "ACGTN"
+_CODES = np.full(256, -1, np.int8)
+for _letters, _code in zip((*"ACGT", "NRYSWKMBDHVX"), range(5), strict=True):
+    for _letter in _letters:
+        _CODES[ord(_letter)] = _CODES[ord(_letter.lower())] = _code
+_CODES[ord("U")] = _CODES[ord("u")] = 3
+
+
+def encode_letters(text: str, name: str) -> NDArray[np.int8]:
+    """Places in `LETTERS`; `name` is for errors."""
+    if not isinstance(text, str):
+        raise DataError(f"{name}: found {type(text).__name__}, expected nucleotides")
+    codes = _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        raise DataError(f"{name}: found {text[wrong[0]]!r} at position {wrong[0] + 1}, expected a nucleotide")
+    return codes

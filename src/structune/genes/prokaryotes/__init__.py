@@ -1,0 +1,1 @@
+"""Genes of bacteria and archaea: a graph of candidates."""

@@ -1,0 +1,1 @@
+"""Recursions along the graph of candidates."""

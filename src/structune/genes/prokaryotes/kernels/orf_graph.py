@@ -1,0 +1,283 @@
+"""Scores of candidate genes, and sums and maxima over the sets of them that may lie beside each other.
+
+A set is a walk along the sequence: each gene follows one whose right end is at most `overlap` behind its left
+end. The shortest gene is longer than the longest overlap, so that none lies within another, and left ends can
+be gone through by position. `forward` sums by logs, and `best` is its recursion over maxima.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel, part_of_kernel
+from structune.kernels.log_sums import add_logs
+
+_NOTHING = -1e300  # log of 0, of which sums stay finite
+_NEGLIGIBLE = 1e-18  # probability of the genes of a frame, the words of which are not counted
+
+
+class Ends(NamedTuple):
+    """Left and right ends of the candidates of a sequence, each by position; those of a left end have its
+    strand and are next to each other."""
+
+    left_position: Any
+    left_strand: Any  # 0: forward, 1: reverse
+    first_candidate: Any  # of each left end, and the one behind its last
+    last_candidate: Any
+    right_position: Any
+    right_strand: Any
+    right_of: Any  # the right end of each candidate
+
+
+class Gaps(NamedTuple):
+    """Scores of neighbours by the distance between them."""
+
+    overlap: int
+    bins: Any  # of each distance from -overlap on; behind them neighbours are far, which is the last bin
+    scores: Any  # (3, n_bins): on the same strand, convergent, divergent
+
+
+class Words(NamedTuple):
+    """Words of open reading frames from their first candidate's start on, frame by frame."""
+
+    words: Any
+    n_words: Any  # of each frame
+    n_candidates: Any
+    skipped: Any  # words before the start of each candidate, rising within a frame
+
+
+class Sums(NamedTuple):
+    """Logs of the sums of the sets up to each end, that included on the right; filled by `forward`."""
+
+    left: Any
+    right: Any
+    far: Any  # (n_lefts, 2): of those that end far from the left end, by strand
+
+
+@part_of_kernel
+def _kind(before, after):
+    """Row of `Gaps.scores`."""
+    return 0 if before == after else 1 + before
+
+
+@part_of_kernel
+def _is_far(ends, gaps, r, x):
+    return ends.left_position[x] - ends.right_position[r] >= gaps.bins.size - gaps.overlap
+
+
+@part_of_kernel
+def _is_near(ends, gaps, r, x):
+    """Whether a left end may follow a right one that is not far."""
+    return ends.right_position[r] - ends.left_position[x] <= gaps.overlap
+
+
+@part_of_kernel
+def _gap(ends, gaps, r, x):
+    """Place in `Gaps.scores` of a right end and a left one that is not far."""
+    distance = ends.left_position[x] - ends.right_position[r]
+    return _kind(ends.right_strand[r], ends.left_strand[x]), gaps.bins[distance + gaps.overlap]
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+@kernel
+def score_words(frames, table, out):
+    """Add the scores of the words behind its start to each candidate."""
+    word, candidate = 0, 0
+    for o in range(frames.n_words.size):
+        end, total = candidate + frames.n_candidates[o], 0.0 * table[0]
+        k, c = end - 1, frames.n_words[o]
+        while k >= candidate:
+            while c > frames.skipped[k]:
+                c -= 1
+                total += table[frames.words[word + c]]
+            out[k] += total
+            k -= 1
+        word += frames.n_words[o]
+        candidate = end
+
+
+@kernel
+def count_words(frames, used, counts):
+    """Add how often each word is used."""
+    word, candidate = 0, 0
+    for o in range(frames.n_words.size):
+        end, most = candidate + frames.n_candidates[o], 0.0
+        for k in range(candidate, end):
+            most += abs(used[k])
+        total, k = 0.0 * used[0], candidate
+        for c in range(frames.n_words[o] if most > _NEGLIGIBLE else 0):
+            while k < end and frames.skipped[k] == c:
+                total += used[k]
+                k += 1
+            counts[frames.words[word + c]] += total
+        word += frames.n_words[o]
+        candidate = end
+
+
+# --- signals ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def score_signals(table, signals, out):
+    """Add the scores of the signals of each candidate."""
+    for k in range(out.size):
+        total = 0.0 * table[0]
+        for j in range(signals.shape[1]):
+            total += table[signals[k, j]]
+        out[k] += total
+
+
+@kernel
+def count_signals(signals, used, counts):
+    """Add how often each signal is used."""
+    for k in range(used.size):
+        if abs(used[k]) > _NEGLIGIBLE:
+            for j in range(signals.shape[1]):
+                counts[signals[k, j]] += used[k]
+
+
+# --- sums -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def forward(ends, gaps, scores, sums):
+    """Fill `sums`; the log of the sum over all sets."""
+    n_rights, near, last = ends.right_position.size, 0, 0
+    zero = 0.0 * gaps.scores[0, 0]
+    plus = minus = value = zero + _NOTHING
+    terms = np.empty(n_rights + 3, scores.dtype)
+    sums.right[:] = _NOTHING
+    for x in range(ends.left_position.size):
+        strand = ends.left_strand[x]
+        while near < n_rights and _is_far(ends, gaps, near, x):
+            if ends.right_strand[near] == 0:
+                plus = add_logs(plus, sums.right[near])
+            else:
+                minus = add_logs(minus, sums.right[near])
+            near += 1
+        while last < n_rights and _is_near(ends, gaps, last, x):
+            last += 1
+        sums.far[x, 0], sums.far[x, 1] = plus, minus
+        terms[0] = zero
+        terms[1] = plus + gaps.scores[_kind(0, strand), -1]
+        terms[2] = minus + gaps.scores[_kind(1, strand), -1]
+        for r in range(near, last):
+            kind, bin_ = _gap(ends, gaps, r, x)
+            terms[3 + r - near] = sums.right[r] + gaps.scores[kind, bin_]
+        sums.left[x] = _log_sum(terms, 3 + last - near)
+        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
+            r = ends.right_of[c]
+            sums.right[r] = add_logs(sums.right[r], sums.left[x] + scores[c])
+    for r in range(n_rights):
+        value = add_logs(value, sums.right[r])
+    return add_logs(value, zero)
+
+
+@part_of_kernel
+def _log_sum(terms, n):
+    highest = terms[0].real
+    for k in range(1, n):
+        highest = max(highest, terms[k].real)
+    total = np.exp(terms[0] - highest)
+    for k in range(1, n):
+        total += np.exp(terms[k] - highest)
+    return highest + np.log(total)
+
+
+@kernel
+def backward(ends, gaps, scores, sums, value, used, counts):
+    """Add the probability of each candidate to `used`, and of each gap to `counts`, as `Gaps.scores`."""
+    n_lefts, n_rights = ends.left_position.size, ends.right_position.size
+    near = last = n_rights
+    follow = np.exp(sums.right - value)  # how probable each right end is: first, as the last of all
+    after = np.full(2, 0.0 * value + _NOTHING)  # logs of what far left ends pass on to right ends, by strand
+    for x in range(n_lefts - 1, -1, -1):
+        strand = ends.left_strand[x]
+        while near > 0 and not _is_far(ends, gaps, near - 1, x):
+            near -= 1
+            follow[near] += np.exp(sums.right[near] + after[ends.right_strand[near]])
+        while last > 0 and not _is_near(ends, gaps, last - 1, x):
+            last -= 1
+        total = 0.0 * value
+        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
+            r = ends.right_of[c]
+            probability = follow[r] * np.exp(sums.left[x] + scores[c] - sums.right[r])
+            used[c] += probability
+            total += probability
+        if total == 0.0:
+            continue
+        for s in range(2):
+            kind, log = _kind(s, strand), np.log(total) - sums.left[x]
+            counts[kind, -1] += np.exp(sums.far[x, s] + gaps.scores[kind, -1] + log)
+            after[s] = add_logs(after[s], gaps.scores[kind, -1] + log)
+        for r in range(near, last):
+            kind, bin_ = _gap(ends, gaps, r, x)
+            share = total * np.exp(sums.right[r] + gaps.scores[kind, bin_] - sums.left[x])
+            counts[kind, bin_] += share
+            follow[r] += share
+
+
+# --- maxima -----------------------------------------------------------------------------------------------
+
+
+@kernel
+def best(ends, gaps, scores, chosen):
+    """Mark the candidates of the best set in `chosen`; its score."""
+    n_lefts, n_rights, near, last = ends.left_position.size, ends.right_position.size, 0, 0
+    right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to a right end; its candidate
+    came_from, left_of = np.full(n_lefts, -1), np.full(scores.size, -1)
+    far = np.full(2, -1)  # best right end that is far, by strand
+    for x in range(n_lefts):
+        while near < n_rights and _is_far(ends, gaps, near, x):
+            s = ends.right_strand[near]
+            if far[s] < 0 or right[near] > right[far[s]]:
+                far[s] = near
+            near += 1
+        while last < n_rights and _is_near(ends, gaps, last, x):
+            last += 1
+        most = 0.0
+        for s in range(2):
+            if far[s] >= 0:
+                value = right[far[s]] + gaps.scores[_kind(s, ends.left_strand[x]), -1]
+                if value > most:
+                    most, came_from[x] = value, far[s]
+        for r in range(near, last):
+            kind, bin_ = _gap(ends, gaps, r, x)
+            value = right[r] + gaps.scores[kind, bin_]
+            if value > most:
+                most, came_from[x] = value, r
+        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
+            r, left_of[c] = ends.right_of[c], x
+            if most + scores[c] > right[r]:
+                right[r], by[r] = most + scores[c], c
+    end, most = -1, 0.0
+    for r in range(n_rights):
+        if right[r] > most:
+            end, most = r, right[r]
+    while end >= 0:
+        chosen[by[end]] = 1
+        end = came_from[left_of[by[end]]]
+    return most
+
+
+@kernel
+def count_gaps(ends, gaps, chosen, factor, counts):
+    """Add the gaps between the chosen candidates to `counts`, as `Gaps.scores`.
+
+    The candidate that may not follow the one before it, or -1.
+    """
+    before = -1
+    for x in range(ends.left_position.size):
+        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
+            if chosen[c]:
+                if before >= 0 and _is_far(ends, gaps, before, x):
+                    counts[_kind(ends.right_strand[before], ends.left_strand[x]), -1] += factor
+                elif before >= 0 and _is_near(ends, gaps, before, x):
+                    kind, bin_ = _gap(ends, gaps, before, x)
+                    counts[kind, bin_] += factor
+                elif before >= 0:
+                    return c
+                before = ends.right_of[c]
+    return -1

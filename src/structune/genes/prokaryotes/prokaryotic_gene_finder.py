@@ -1,0 +1,244 @@
+"""The gene finder of bacteria and archaea: genes without introns, with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from structune.errors import ModelFileError
+from structune.files.models import load_shipped
+from structune.genes.examples import Blocks, report
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
+from structune.genes.prokaryotes.examples import cut_genomes
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.parameters import parameters
+from structune.running.executors import make_executor
+from structune.structure import FloatArray, Groups
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+
+_PRECISIONS = {
+    "codons": 20.0,
+    "hexamers": 1000.0,
+    "starts": 0.3,
+    "ribosome site": 3.0,
+    "lengths": 1.0,
+    "context": 20.0,
+    "gaps": 5.0,
+}  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
+_OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
+
+
+@parameters
+class ProkaryoticGeneFinder(StructuredEstimator):
+    """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    penalty : float or dict, optional
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). By default about what tuning finds on a thousand genes, which serves ten genes too, ten times
+        that for losses of costs, and 1 for groups that are no kinds. Ignored under `tuning`.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (codons, words of two codons, start codons,
+        ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
+        function from a weight's name to its group's.
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the genes; or losses of the number of wrong starts and stops. "ramp"
+        finds most genes, for annotations have mistakes, but gives no probabilities.
+    code : int
+        NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    holdout, folds
+        Share of the examples that tuning holds out, or number of folds; an example is about five genes.
+
+    Attributes
+    ----------
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
+    graph_ : OrfGraph
+        The structure.
+
+    Notes
+    -----
+    Candidates are the start codons ATG, GTG and TTG on both strands, each with the next stop codon in its
+    frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
+    are no other start codons, no programmed frameshifts, no stop codons that are read through, and sequences
+    are linear: a gene across the origin of a circular genome is not found. In predictions genes may go beyond
+    the ends of a sequence. Beside that there are no RNA genes, nor pseudogenes.
+    """
+
+    _learns_tasks = True
+    _natural_groups = "kind"
+
+    penalty: float | Mapping[str, float] | None = None
+    code: int = 11
+    hessian: str = field(default="complex-step", init=False)
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from annotated sequences, all genes of which are known.
+
+        Parameters
+        ----------
+        X : list of AnnotatedSequence, or of str
+            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
+        y : list of lists of Transcript, optional
+            The genes of each sequence, if X has none.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Genes of sequences of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that cannot be used; or no gene is left.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            Some genes cannot be learned from: see `skipped_`.
+        """
+        loss, annotated, graph = self._make_loss(), annotated_sequences(X, y), self._graph()
+        examples = cut_genomes(annotated, graph.rules)
+        examples.report()
+        weights = of_examples(sample_weight, annotated, "weights", examples.sources)
+        kept = of_examples(groups, annotated, "groups", examples.sources)
+        shard = graph.encode(examples.sequences, examples.genes, weights)
+        self._learn(graph, loss, shard, self._start(graph), kept)
+        self.graph_, self.skipped_ = graph, examples.skipped
+        return self
+
+    def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
+        """Write a folder of shards of more annotated sequences than memory holds.
+
+        Parameters
+        ----------
+        blocks : function without arguments
+            Gives lists of AnnotatedSequence.
+        writer : ShardWriter
+
+        Raises
+        ------
+        DataError
+            As `fit`.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            As `fit`.
+        """
+        graph, skipped = self._graph(), list[Skipped]()
+        for block in blocks():
+            examples = cut_genomes(annotated_sequences(block, None), graph.rules)
+            skipped += examples.skipped
+            if examples.sequences:
+                writer.add(graph.encode(examples.sequences, examples.genes))
+        report(writer.n_examples, skipped)
+        model = copy(self)
+        model._import(np.zeros(graph.n_weights))
+        model.graph_, model.skipped_ = graph, skipped
+        return writer.finish(model)
+
+    def _graph(self) -> OrfGraph:
+        return OrfGraph(OrfRules(self.code))
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:
+            factor = 1.0 if self._make_loss().smooth else _OF_COSTS
+            known = {name: factor * precision for name, precision in _PRECISIONS.items()}
+            return np.array([known.get(name, 1.0) for name in groups.names])
+        return super()._precisions(groups)
+
+    @property
+    def _structure(self) -> OrfGraph:
+        return self.graph_
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[tuple[Transcript, ...]]:
+        """The most probable genes of each sequence.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence
+
+        Returns
+        -------
+        list of tuples of Transcript
+            By start; the score of each is its probability, None with losses other than "log". A gene that
+            begins before or ends behind its sequence has no start or no stop codon.
+        """
+        self._check_fitted()
+        return list(make_executor(self.n_jobs).map(self._genes, annotated_sequences(X, None)))
+
+    def _genes(self, sequence: AnnotatedSequence) -> tuple[Transcript, ...]:
+        shard = self.graph_.encode([sequence.sequence], is_open=True)
+        chosen, _ = self.graph_.best(self.coef_, shard)
+        genes = np.flatnonzero(chosen)
+        genes = genes[np.argsort(shard.bounds[genes, 0], kind="stable")]
+        if self.has_probabilities:
+            scores = self.graph_.marginals(self.coef_, shard)[genes].clip(0.0, 1.0).tolist()
+        else:
+            scores = [None] * genes.size
+        strands = ["-" if reverse else "+" for reverse in shard.reverse[genes]]
+        exons = [((a, b),) for a, b in shard.bounds[genes].tolist()]
+        return named_genes(sequence.name, zip(strands, exons, scores, strict=True))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """F1 of genes, both ends of which must be right.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        """
+        annotated = annotated_sequences(X, y)
+        return exon_f1(annotated, self.predict(annotated))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls, X: Any = None) -> ProkaryoticGeneFinder:
+        """A model that comes with structune, of a tree of seven bacteria and six archaea of genetic code 11.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence, optional
+            A genome, which needs no annotation: the model is that of the node of the tree that is nearest to
+            it, as `nearest_node` has it; else that of the root.
+
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
+        """
+        from structune.genes.prokaryotes.adaptation import nearest_node  # which imports this module
+
+        tree = load_shipped("structune.genes.prokaryotes")
+        finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
+        return finder.set_params(n_jobs=-1)
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
+        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
+        finder = cls(**options)
+        graph = finder._graph()
+        if graph.weight_names() != names:
+            raise ModelFileError("the weights are those of another gene model")
+        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder.set_params(**options)
+        finder.graph_, finder.skipped_ = graph, []
+        return finder

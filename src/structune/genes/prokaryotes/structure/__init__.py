@@ -1,0 +1,1 @@
+"""Candidates, their features, and the graph of those that may lie beside each other."""

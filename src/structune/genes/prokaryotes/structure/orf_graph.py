@@ -1,0 +1,246 @@
+"""Sets of genes without introns, as a conditional random field over a graph of their candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.genes.nucleotides import encode_letters
+from structune.genes.prokaryotes.kernels import orf_graph as kernels
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.encoding import (
+    Gene,
+    check_candidates,
+    chosen_candidates,
+    encode_sequence,
+)
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays, join_sequences
+from structune.genes.prokaryotes.structure.weights import OrfWeights
+from structune.structure import Array, FloatArray, Groups, Structure, check_weights
+
+Chosen = NDArray[np.int8]
+
+
+class OrfGraph(Structure):
+    """Sets of candidate genes on both strands.
+
+    An output marks the candidates that are genes. Candidates are start codons, each with the next stop codon
+    in its frame; neighbours overlap by no more than `rules` allow.
+
+    Parameters
+    ----------
+    rules : OrfRules
+    """
+
+    name = "orf-graph"
+    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+
+    def __init__(self, rules: OrfRules) -> None:
+        self.rules, self.weights = rules, OrfWeights(rules)
+        self._tables = self.weights.word_table, self.weights.signal_table
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.weights)
+
+    def weight_names(self) -> list[str]:
+        return self.weights.names()
+
+    def groups(self) -> Groups:
+        return self.weights.groups()
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[Iterable[Gene]] | None = None,
+        weights: Any = None,
+        is_open: bool = False,
+    ) -> OrfShard:
+        """Sequences as a shard.
+
+        Parameters
+        ----------
+        inputs : list of str
+            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+        outputs : list of lists of (int, int, str), optional
+            First base, the one behind the last, and strand of the genes of each sequence.
+        is_open : bool
+            Genes may go beyond the ends of a sequence.
+
+        Raises
+        ------
+        DataError
+            Names the sequence, and the position or gene, that cannot be used.
+        """
+        names = [f"sequence {s}" for s in range(len(inputs))]
+        letters = [encode_letters(text, name) for text, name in zip(inputs, names, strict=True)]
+        parts = [encode_sequence(part, self.weights, is_open) for part in letters]
+        for s, part in enumerate(parts):
+            part["chosen"] = np.empty(0, np.int8)
+            if outputs is not None:
+                part["chosen"] = chosen_candidates(part, outputs[s], names[s])
+        sizes = [part.size for part in letters]
+        shard = join_sequences(parts, self._none, sizes, check_weights(weights, len(parts)))
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+        return shard
+
+    def check_shard(self, shard: OrfShard) -> None:
+        n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
+        check_arrays(shard, n_words, self._none["signals"].shape[1], n_places)
+        names = [f"sequence {s}" for s in range(len(shard))]
+        for s, name in enumerate(names):
+            try:
+                check_candidates(shard.arrays(s), self.rules)
+            except DataError as error:
+                raise DataError(f"{name}: {error}") from None
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+
+    @cached_property
+    def _none(self) -> dict[str, Array]:
+        """The arrays of an empty sequence."""
+        nothing = np.empty(0, np.int8)
+        return encode_sequence(nothing, self.weights, False) | {"chosen": nothing}
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def features(
+        self, shard: OrfShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
+        chosen, factors = self._outputs(shard, outputs), shard.weights if weights is None else weights
+        self._add(shard, chosen * np.repeat(factors, np.diff(shard.offsets[CANDIDATES])), out)
+        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
+
+    def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
+        chosen = self._outputs(shard, outputs)
+        rows = [scipy.sparse.csr_array((0, self.n_weights))]
+        for s in range(len(shard)):
+            row = np.zeros(self.n_weights)
+            self.features(shard.take([s]), row, np.ones(1), chosen[shard.part(s, CANDIDATES)])
+            rows.append(scipy.sparse.csr_array(row[None]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
+
+    def _outputs(self, shard: OrfShard, outputs: Any) -> Chosen:
+        return shard.chosen if outputs is None else outputs
+
+    def _add(self, shard: OrfShard, used: Array, out: Array) -> None:
+        """Add the features of candidates, as often as they are `used`, to `out`."""
+        words, signals = (table(np.zeros_like(out)) for table in self._tables)
+        kernels.count_words(shard.frames, used, words)
+        kernels.count_signals(shard.signals, used, signals)
+        self.weights.add_words(words, out)
+        self.weights.add_signals(signals, out)
+
+    def _count_gaps(
+        self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
+    ) -> FloatArray:
+        """Sums over gaps between genes; an error names the sequence."""
+        gaps = self._gaps(np.zeros(self.n_weights))
+        counts = np.zeros(gaps.scores.shape)
+        for s in range(len(shard) if chosen.size else 0):
+            own = chosen[shard.part(s, CANDIDATES)]
+            wrong = kernels.count_gaps(shard.ends(s), gaps, own, factors[s], counts)
+            if wrong >= 0 and names is not None:
+                start, end = shard.bounds[shard.part(s, CANDIDATES)][wrong].tolist()
+                raise DataError(
+                    f"{names[s]}: found a gene at {start}-{end} that overlaps the one before it by more than "
+                    f"{self.rules.overlap} bases"
+                )
+        return counts
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    def _gaps(self, w: Array) -> kernels.Gaps:
+        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
+
+    def _scores(self, w: Array, shard: OrfShard) -> Array:
+        """Of all candidates."""
+        scores = np.zeros(len(shard.bounds), w.dtype)
+        kernels.score_words(shard.frames, self.weights.word_table(w), scores)
+        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        return scores
+
+    # --- sums ---------------------------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: OrfShard,
+        expected: Array | None = None,
+        weights: Array | None = None,
+        within: bool = False,
+    ) -> Array:
+        if within:
+            raise self._cannot("within")
+        factors = shard.weights if weights is None else weights
+        values, used, gaps = self._sums(w, shard, factors)
+        if expected is not None:
+            self._add(shard, used, expected)
+            self.weights.part(expected, "gaps")[:] += gaps
+        return values
+
+    def _sums(self, w: Array, shard: OrfShard, factors: FloatArray) -> tuple[Array, Array, Array]:
+        """Log partition functions, and the probabilities of candidates and counts of gaps, times factors."""
+        scores, gaps = self._scores(w, shard), self._gaps(w)
+        values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
+        counts = np.zeros_like(gaps.scores)
+        for s, factor in enumerate(factors):
+            ends, part = shard.ends(s), shard.part(s, CANDIDATES)
+            n_lefts, n_rights = ends.left_position.size, ends.right_position.size
+            sums = kernels.Sums(*(np.empty(n, w.dtype) for n in (n_lefts, n_rights, (n_lefts, 2))))
+            values[s] = kernels.forward(ends, gaps, scores[part], sums)
+            own = np.zeros_like(counts)
+            kernels.backward(ends, gaps, scores[part], sums, values[s], used[part], own)
+            used[part] *= factor
+            counts += factor * own
+        return values, used, counts
+
+    def variance(self, w: FloatArray, shard: OrfShard) -> FloatArray:
+        """Expected squares, use by use: a little more than variances, where features are rare."""
+        found = np.zeros(self.n_weights)
+        self.log_partition(w, shard, found)
+        return found
+
+    def marginals(self, w: FloatArray, shard: OrfShard) -> FloatArray:
+        """The probability of each candidate, shape (n_candidates,)."""
+        return self._sums(w, shard, np.ones(len(shard)))[1]
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: OrfShard, cost: FloatArray | None = None
+    ) -> tuple[Chosen, FloatArray]:
+        scores, gaps, values = self._scores(w, shard), self._gaps(w), np.empty(len(shard))
+        if cost is not None:
+            base, each = self._costs(shard)
+            scores += np.repeat(cost, np.diff(shard.offsets[CANDIDATES])) * each
+        chosen = np.zeros(scores.size, np.int8)
+        for s in range(len(shard)):
+            part = shard.part(s, CANDIDATES)
+            values[s] = kernels.best(shard.ends(s), gaps, scores[part], chosen[part])
+        return chosen, values if cost is None else values + cost * base
+
+    def cost(self, shard: OrfShard, outputs: Chosen) -> FloatArray:
+        """The number of starts and of stops that are in one of the two sets alone."""
+        base, each = self._costs(shard)
+        return base + _sums_by_sequence(shard, outputs * each)
+
+    def _costs(self, shard: OrfShard) -> tuple[FloatArray, FloatArray]:
+        """What an empty set costs, and what each candidate adds."""
+        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
+        stops = np.bincount(frame, weights=shard.chosen, minlength=shard.n_candidates.size)
+        each = 2.0 - 2.0 * shard.chosen - 2.0 * stops[frame]
+        return 2.0 * _sums_by_sequence(shard, shard.chosen), each
+
+
+def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
+    """Of what is given by candidate."""
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))

@@ -1,0 +1,229 @@
+"""What can be predicted: the one table of kinds, ours and those of installed packages.
+
+A kind has one word, by which the command line, model files and folders of shards call it. Packages add kinds
+by entry points of the group ``structune.kinds``, each a `Kind`; `docs/extending.md` builds one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from structune.errors import DataError, ModelFileError
+
+ENTRY_POINTS = "structune.kinds"
+_COMMANDS = {"train", "tune", "evaluate", "shard", "warm"}  # that no kind may have as its own
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of prediction.
+
+    Classes are told as ``"package.module:Class"``, and imported when they are needed.
+
+    Attributes
+    ----------
+    word : str
+        What it is called, by commands and in files.
+    estimator : str
+        Its class, which `structune.load` makes of a model file.
+    about : str
+        What is predicted, from which files: a clause of the help.
+    commands : str, optional
+        The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, some of which may be
+        missing, and those named in `own`. If it has kernels, a function ``warm`` without parameters learns
+        and predicts something small, for ``structune warm`` to compile them.
+    own : tuple of str
+        Commands that no other kind has, such as ``fold``.
+    shard : str, optional
+        The class of its shards, if folders can hold them.
+    also : tuple of str
+        Other words that commands and files may say.
+    """
+
+    word: str
+    estimator: str
+    about: str = ""
+    commands: str | None = None
+    own: tuple[str, ...] = ()
+    shard: str | None = None
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for words in (self.own, self.also):
+            if not isinstance(words, tuple):
+                raise DataError(f"kind {self.word!r}: found {words!r}, expected a tuple of words")
+        for place in (self.estimator, self.shard):
+            if place is not None and place.count(":") != 1:
+                raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
+        if self.own and self.commands is None:
+            raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected their module, too")
+
+    @property
+    def estimator_class(self) -> Any:
+        return self._found(self.estimator)
+
+    @property
+    def shard_class(self) -> Any:
+        if self.shard is None:
+            raise ModelFileError(f"the kind {self.word!r} has no folders of shards")
+        return self._found(self.shard)
+
+    def _found(self, place: str) -> Any:
+        module, _, name = place.partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ModelFileError(
+                f"found no {place}, which is named by the kind {self.word!r} ({error})"
+            ) from error
+
+    def command(self, name: str) -> Any:
+        """One of its commands, or None."""
+        return None if self.commands is None else getattr(_module(self.commands), name, None)
+
+    def is_of(self, cls: type) -> bool:
+        """Whether a class is its estimator; other packages may name one by where it can be imported from."""
+        if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
+            return True
+        packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
+        return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
+
+
+_OURS = (
+    Kind(
+        word="tagging",
+        estimator="structune.tagging.tagger:SequenceTagger",
+        about="labels of sequences, from column files",
+        commands="structune.tagging.commands",
+        own=("predict",),
+        shard="structune.tagging.structure.shard:ChainShard",
+        also=("tagger", "sequence-tagger", "chain"),
+    ),
+    Kind(
+        word="rna",
+        estimator="structune.rna.folder:RNAFolder",
+        about="secondary structures of RNA, from dot-bracket, CT, BPSEQ or Stockholm files",
+        commands="structune.rna.commands",
+        own=("fold",),
+        shard="structune.rna.structure.shard:RNAShard",
+        also=("rna-folder",),
+    ),
+    Kind(
+        word="ranking",
+        estimator="structune.ranking.ranker:Ranker",
+        about="orders of the documents of queries, from LETOR files",
+        commands="structune.ranking.commands",
+        own=("rank",),
+        also=("rank", "ranker"),
+    ),
+    Kind(
+        word="alignment",
+        estimator="structune.alignment.aligner:SequenceAligner",
+        about="alignments of two proteins, from FASTA, A2M, Clustal or Stockholm files",
+        commands="structune.alignment.commands",
+        own=("align",),
+        shard="structune.alignment.structure.shard:AlignmentShard",
+        also=("align", "sequence-aligner"),
+    ),
+    Kind(
+        word="genes",
+        estimator="structune.genes.eukaryotes.gene_finder:GeneFinder",
+        about="genes with introns, from GenBank or GFF3",
+        commands="structune.genes.commands",
+        own=("genes",),
+        shard="structune.genes.eukaryotes.machine.shard:MachineShard",
+        also=("gene-finder", "state-machine"),
+    ),
+    Kind(
+        word="prokaryotic-genes",
+        estimator="structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder",
+        about="genes of bacteria and archaea, from GenBank or GFF3",
+        commands="structune.genes.prokaryotes.commands",
+        shard="structune.genes.prokaryotes.structure.shard:OrfShard",
+        also=("prokaryotic-gene-finder", "orf-graph"),
+    ),
+    Kind(word="classifier", estimator="structune.flat.classifier:Classifier"),
+    Kind(word="regressor", estimator="structune.flat.regressor:Regressor"),
+    Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator", also=("multitask",)),
+)
+
+
+def kinds() -> dict[str, Kind]:
+    """All kinds by their words: ours, and then those of installed packages."""
+    return {kind.word: kind for kind in (*_OURS, *_installed())}
+
+
+def find_kind(word: str) -> Kind | None:
+    """The kind that is called so; other packages are asked only if it is none of ours."""
+    return next((kind for kind in every_kind() if word in (kind.word, *kind.also)), None)
+
+
+def kind_of(estimator: Any) -> Kind:
+    """The kind of an estimator, or of the class that it derives from.
+
+    Raises
+    ------
+    DataError
+        A class that no kind names.
+    """
+    for cls in type(estimator).__mro__:
+        for kind in every_kind():
+            if kind.is_of(cls):
+                return kind
+    raise DataError(
+        f"{type(estimator).__name__} is the estimator of no kind: expected one that an installed package "
+        f"declares by an entry point of the group {ENTRY_POINTS!r}"
+    )
+
+
+def every_kind() -> Iterator[Kind]:
+    """Ours, and then those of installed packages, which are looked for when it comes to them."""
+    yield from _OURS
+    yield from _installed()
+
+
+@cache
+def _installed() -> tuple[Kind, ...]:
+    """Those of other packages; what cannot be used is told, and does not harm the rest."""
+    from importlib.metadata import entry_points  # here, because most commands are ours
+
+    found, taken = list[Kind](), {word for kind in _OURS for word in (kind.word, *kind.also)}
+    commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            kind = point.load()
+        except Exception as error:  # whatever it is, ours can be used
+            _warn(point, f"{type(error).__name__}: {error}")
+            continue
+        if not isinstance(kind, Kind):
+            _warn(point, f"found {type(kind).__name__}, expected a Kind")
+        elif words := taken.intersection((kind.word, *kind.also)):
+            _warn(point, f"{', '.join(sorted(words))} is another kind already")
+        elif names := commands.intersection(kind.own):
+            _warn(point, f"{', '.join(sorted(names))} is another command already")
+        else:
+            found.append(kind)
+            taken |= {kind.word, *kind.also}
+            commands |= {*kind.own}
+    return tuple(found)
+
+
+def _warn(point: Any, why: str) -> None:
+    warnings.warn(f"the kind {point.name!r} of {point.value} is left out: {why}", stacklevel=2)
+
+
+@cache
+def _module(name: str) -> Any:
+    """The module of a kind's commands; one without any if that of another package cannot be imported."""
+    try:
+        return import_module(name)
+    except Exception as error:  # whatever it is, ours can be used
+        if name.partition(".")[0] == "structune":
+            raise
+        warnings.warn(f"the commands of {name} are left out: {type(error).__name__}: {error}", stacklevel=2)
+        return None

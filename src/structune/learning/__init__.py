@@ -1,0 +1,17 @@
+"""How weights and their regularisation are learned, whatever the structure.
+
+Begin with `structune.learning.estimator`, what all estimators do; or with `Risk` and `fit_l2`, to fit a
+structure of your own.
+
+- ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
+- ``risk``: a loss summed over shards; ``penalties``: grouped L2
+- ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
+- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``fitting``:
+  one fit; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``
+- ``side_by_side``: independent fits
+- ``bootstrap``: whether one set of predictions is better than another
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

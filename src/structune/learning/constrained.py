@@ -1,0 +1,124 @@
+"""Estimators that can be held to constraints while they learn (Chen et al. 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.losses import LogLoss, Loss
+from structune.learning.parameters import parameters
+from structune.structure import FloatArray, Shard, Structure
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder
+    from structune.learning.risk import Risk
+    from structune.learning.tuning.problem import TuningProblem, TuningResult
+    from structune.running.monitor import Monitor
+
+
+@parameters
+class ConstrainedEstimator(StructuredEstimator):
+    """An estimator with the parameters `constraints`, `validation_sets` and `gamma`.
+
+    Parameters
+    ----------
+    constraints : None or "validation"
+        "validation" holds the model to `validation_sets` parts of the training data: of each the score of the
+        best outputs is to exceed that of the annotated ones by `gamma` at most. Log loss only. With `tuning`,
+        precisions are tuned first, without the constraints.
+    validation_sets : int
+        Parts that the examples are shared out to at random.
+    gamma : float
+        What the constraints bound the summed differences of scores by.
+
+    Attributes
+    ----------
+    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
+        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
+    status_ : str
+        "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
+        be met.
+    """
+
+    constraints: str | None = None
+    validation_sets: int = 3
+    gamma: float = 0.01
+
+    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
+        """What `constraints` asks for, one function a validation set."""
+        if self.constraints is None:
+            return []
+        from structune.learning.constraints import validation_constraints
+        from structune.learning.solvers.saddle_point import check_positive
+
+        if not isinstance(shard, Shard):
+            raise DataError(
+                f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
+            )
+        if self.constraints != "validation":
+            raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
+        if not isinstance(loss, LogLoss):
+            raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
+        check_positive("gamma", self.gamma)
+        return validation_constraints(
+            structure, shard, self.validation_sets, self.random_state, self._executor()
+        )
+
+    def _fit_constrained(
+        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
+    ) -> TuningResult:
+        """Go on from a fit to one that meets the constraints, with the same precisions."""
+        from structune.learning.penalties import GroupedL2
+        from structune.learning.solvers.saddle_point import fit_constrained
+        from structune.running.monitor import STOPPED, Monitor
+
+        stopped, risk = result.status in STOPPED, problem.full
+        before = risk.passes
+        fit = fit_constrained(
+            risk,
+            GroupedL2(problem.groups, result.log_precision).precision,
+            constraints,
+            result.w,
+            gamma=self.gamma,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
+        )
+        validation = sum(h.passes * h.n_parts for h in constraints) / risk.n_parts
+        passes = risk.passes - before + validation
+        monitor.record(
+            "constrained fit",
+            objective=fit.objective,
+            passes=passes,
+            constraint_values=fit.constraint_values.tolist(),
+            multipliers=fit.multipliers.tolist(),
+        )
+        return replace(
+            result,
+            w=fit.w,
+            status=result.status if stopped else fit.status,
+            passes=result.passes + passes,
+            history=monitor.history,
+        )
+
+    @property
+    def constraint_values_(self) -> FloatArray:
+        """How far each validation set's annotation scores below the best output, at the fitted weights."""
+        return np.array(self._constrained_record["constraint_values"])
+
+    @property
+    def multipliers_(self) -> FloatArray:
+        """Of each validation set's constraint; 0 where it never had to pull."""
+        return np.array(self._constrained_record["multipliers"])
+
+    @property
+    def _constrained_record(self) -> dict[str, Any]:
+        self._check_fitted("history_")
+        for record in self.history_[-1:]:
+            if record["stage"] == "constrained fit":
+                return record
+        raise AttributeError("the model was fitted without constraints")

@@ -1,0 +1,127 @@
+"""How an estimator's weights are fitted: with given precisions, or with those that a tuner chooses."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.files.shards import ShardFolder
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.losses import Loss
+from structune.learning.parameters import FitsOnExecutor, Parameters
+from structune.learning.penalties import GroupedL2
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning.problem import TuningProblem, TuningResult
+from structune.running.blas import one_thread
+from structune.running.checkpoints import Checkpoint, digest
+from structune.running.monitor import STOPPED, Monitor
+from structune.structure import FloatArray, Groups, Shard, Structure
+
+# between a fit and the one that goes on from its checkpoint
+_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
+_ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
+
+
+def fit_weights(
+    model: StructuredEstimator,
+    structure: Structure,
+    loss: Loss,
+    shard: Shard | ShardFolder,
+    groups: Groups,
+    start: FloatArray | None,
+    example_groups: Any,
+    strata: Any,
+) -> TuningResult:
+    """The weights of a structure, as the parameters of an estimator say; see `StructuredEstimator._learn`."""
+    if example_groups is not None and len(example_groups) != len(shard):
+        raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
+    origin = model._origin(structure)
+    if origin is not None and start is not None:
+        start = start - origin
+    tuner = None if model.tuning is None else model._tuner(model.tuning)
+    constraints = model._constraints(structure, loss, shard)
+    with Monitor(model.verbose, model.max_seconds) as monitor, one_thread():
+        splits: dict[str, Any] = {"splits": False}
+        if tuner is not None:
+            splits = {"splits": tuner.needs_splits, "holdout": model.holdout, "folds": model.folds}
+        options = {"executor": model._executor(), "hessian": model.hessian, "origin": origin, **splits}
+        if isinstance(shard, ShardFolder):
+            problem = TuningProblem.of_files(structure, loss, shard, groups, **options)
+        else:
+            options |= {
+                "example_groups": example_groups,
+                "strata": strata,
+                "random_state": model.random_state,
+            }
+            problem = TuningProblem.build(structure, loss, shard, groups, **options)
+        problem = model._prepared(problem, start if tuner is None else None)
+        checkpoint = begin_checkpoint(model, monitor, problem.full, groups)
+        result = _fit(model, problem, start, monitor) if tuner is None else tuner.tune(problem, monitor)
+        if constraints:
+            result = model._fit_constrained(problem, constraints, result, monitor)
+        if checkpoint is not None:
+            checkpoint.end(result.status not in STOPPED)
+    if origin is not None:
+        result.w = result.w + origin
+    return result
+
+
+def _fit(
+    model: StructuredEstimator, problem: TuningProblem, start: FloatArray | None, monitor: Monitor
+) -> TuningResult:
+    """With the precisions that `penalty` gives."""
+    risk = problem.full
+    penalty = GroupedL2(problem.groups, np.log(model._precisions(problem.groups)))
+    # the rounds of a loss that is not convex are records, and bound it by other functions
+    followed = monitor.recording(lambda: risk.passes) if risk.convex else nullcontext()
+    with followed:
+        fit = fit_l2(
+            risk,
+            penalty.precision,
+            start,
+            tolerance=model.tolerance,
+            max_iterations=model.max_iterations,
+            monitor=monitor,
+        )
+    end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
+    if np.isfinite(fit.lower_bound):
+        end["lower_bound"] = fit.lower_bound
+    monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
+    return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
+
+
+def begin_checkpoint(
+    model: FitsOnExecutor, monitor: Monitor, risk: Risk, groups: Groups
+) -> Checkpoint | None:
+    """Let the monitor have the checkpoint, with what it has of the same work."""
+    if model.checkpoint is None:
+        return None
+    given = model.checkpoint
+    checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
+    settings = {
+        name: _as_told(value)
+        for name, value in model.get_params().items()
+        if name.rpartition("__")[2] not in _MAY_CHANGE
+    }
+    at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
+    sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
+    checkpoint.begin({"class": type(model).__name__, **settings, **sizes, **at_zero})
+    monitor.checkpoint = checkpoint  # not before: a file of other work is not to be written over
+    return checkpoint
+
+
+def _as_told(value: Any) -> Any:
+    """A setting as every process would tell it."""
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, Parameters):
+        return type(value).__name__  # its parameters are told beside it
+    text = repr(value)
+    if _ADDRESS.search(text):
+        text = _ADDRESS.sub("", f"{text} {getattr(value, '__dict__', '')}")
+    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}... {digest(text)}"

@@ -1,0 +1,102 @@
+"""Losses of a structure's outputs, each the sum of a nonlinear and a linear function of the weights."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from structune.structure import Array, FloatArray, HessianProduct, Structure
+
+
+class Loss(Protocol):
+    """A loss summed over the examples of a shard: nonlinear part + ``linear @ w``.
+
+    Products with the Hessian and variances are new arrays each time: the caller adds to them.
+    """
+
+    name: str  # by which estimators know it
+    needs: frozenset[str]
+    quadratic: bool  # its Hessian is the same everywhere
+    smooth: bool  # it has a gradient everywhere
+    convex: bool  # at least where all outputs are known
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        """The linear part's coefficients, shape (n_weights,), or None for none."""
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        """Value of the nonlinear part; adds its gradient to `gradient`."""
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        """Products with the Hessian at `w`."""
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        """A positive stand-in for the diagonal of the Hessian at `w`."""
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        """The Hessian at `w` as a matrix."""
+
+
+class LogLoss:
+    """-log p(y | x; w) = log-partition - score.
+
+    With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
+    convex, and its Hessian, a difference of covariances, may be indefinite.
+    """
+
+    name = "log"
+    needs = frozenset({"log_partition"})
+    quadratic = False
+    smooth = convex = True
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        if shard.partial:
+            return None
+        observed = np.zeros(structure.n_weights)
+        structure.features(shard, observed)
+        return -observed
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        value = shard.weights @ structure.log_partition(w, shard, gradient)
+        if shard.partial:
+            within = None if gradient is None else np.zeros_like(gradient)
+            value = value - shard.weights @ structure.log_partition(w, shard, within, within=True)
+            if gradient is not None:
+                gradient -= within
+        return value
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        whole = structure.linearize(w, shard)
+        if not shard.partial:
+            return whole
+        within = structure.linearize(w, shard, within=True)
+        return lambda v: whole(v) - within(v)
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)
+
+
+class SquaredLoss:
+    """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
+
+    name = "squared"
+    needs = frozenset({"squared_error"})
+    quadratic = smooth = convex = True
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        return None
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        return structure.linearize(w, shard)
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)

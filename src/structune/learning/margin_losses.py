@@ -1,0 +1,260 @@
+"""Losses that are maxima over outputs: the margin loss, and tighter ones that are not convex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.errors import DataError
+from structune.structure import Array, FloatArray, HessianProduct, Structure
+
+RESCALINGS = ("margin", "slack")
+
+
+def _hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.maximum(a, 0.0), (a > 0).astype(np.float64)
+
+
+def _squared_hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    a = np.maximum(a, 0.0)
+    return 0.5 * a * a, a
+
+
+def _huber(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Quadratic up to 1, then linear."""
+    a = np.maximum(a, 0.0)
+    return np.where(a < 1.0, 0.5 * a * a, a - 0.5), np.minimum(a, 1.0)
+
+
+def _logistic(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))
+
+
+OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
+    "hinge": _hinge,
+    "squared_hinge": _squared_hinge,
+    "huber": _huber,
+    "logistic": _logistic,
+}
+
+
+@dataclass(frozen=True)
+class Violations:
+    """The outputs that attain the maximum in a loss, one an example.
+
+    Attributes
+    ----------
+    outputs : outputs of the shard
+    factor : ndarray, shape (n_examples,)
+        What their features count: Gamma(Delta).
+    value : ndarray, shape (n_examples,)
+        The maximum.
+    """
+
+    outputs: Any
+    factor: FloatArray
+    value: FloatArray
+
+
+class MaximumLoss:
+    """What losses of a maximum over outputs share.
+
+    The maximum runs over ``beta + Delta``, with beta = Gamma(Delta(y, y')) (f(x, y') - f(x, y)), and is then
+    put into a convex and increasing outer function. Where that is the identity and Gamma is 1, the score of y
+    leaves the maximum, and is the linear part of the loss.
+
+    Parameters
+    ----------
+    rescaling : {"margin", "slack"}
+        Gamma(eta) = 1, or Gamma(eta) = eta.
+    outer : {"hinge", "squared_hinge", "huber", "logistic"}
+        Gornitz et al. 2011, section 2.2. The maximum is never negative: the hinge is the identity.
+    """
+
+    name: str
+    quadratic = smooth = False
+    convex = True
+
+    def __init__(self, rescaling: str = "margin", outer: str = "hinge") -> None:
+        if rescaling not in RESCALINGS:
+            raise DataError(f"rescaling={rescaling!r}: expected one of {RESCALINGS}")
+        if outer not in OUTER:
+            raise DataError(f"outer={outer!r}: expected one of {sorted(OUTER)}")
+        self.rescaling, self.outer = rescaling, outer
+        self.needs = frozenset({"best", "cost"} | ({"rescaled"} if rescaling == "slack" else set()))
+
+    @property
+    def own_score_is_linear(self) -> bool:
+        """Whether the score of y is a linear part of its own."""
+        return self.rescaling == "margin" and self.outer == "hinge"
+
+    def violations(
+        self, structure: Structure, shard: Any, w: FloatArray, augmented: bool = True
+    ) -> Violations:
+        """The maximum over outputs at `w`; of beta alone if not `augmented`."""
+        ones = np.ones(len(shard)) if augmented else None
+        if self.rescaling == "slack":
+            outputs, value = structure.best_rescaled(w, shard, ones)
+            return Violations(outputs, structure.cost(shard, outputs), value)
+        outputs, value = structure.best(w, shard, ones)
+        if not self.own_score_is_linear:
+            value = value - structure.score(w, shard)
+        return Violations(outputs, np.ones(len(shard)), value)
+
+    def outer_value(self, maximum: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The outer function of the maximum, and its slope."""
+        if self.own_score_is_linear:  # without the score of y, the maximum may be negative
+            return maximum, np.ones_like(maximum)
+        return OUTER[self.outer](maximum)
+
+    def add_features(
+        self, structure: Structure, shard: Any, found: Violations, weights: FloatArray, out: FloatArray
+    ) -> None:
+        """Add the weighted sum of the features of a maximum to `out`."""
+        structure.features(shard, out, weights * found.factor, found.outputs)
+        if not self.own_score_is_linear:
+            structure.features(shard, out, -weights * found.factor)
+
+    def planes(
+        self, structure: Structure, shard: Any, found: Violations, own: scipy.sparse.csr_array
+    ) -> tuple[scipy.sparse.csr_array, FloatArray]:
+        """Rows and offsets, one an example: beta + Delta of the outputs found is ``row . v + offset`` at v.
+
+        `own` are the features of the examples' own outputs.
+        """
+        rows = structure.feature_rows(shard, found.outputs) - own
+        factors = found.factor[:, None]
+        return scipy.sparse.csr_array(rows.multiply(factors)), structure.cost(shard, found.outputs)
+
+    def maximum(
+        self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True
+    ) -> float:
+        """Weighted sum of the outer function of the maximum; adds a subgradient."""
+        found = self.violations(structure, shard, w, augmented)
+        value, slope = self.outer_value(found.value)
+        if gradient is not None:
+            self.add_features(structure, shard, found, shard.weights * slope, gradient)
+        return float(shard.weights @ value)
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        if not self.own_score_is_linear:
+            return None
+        own = np.zeros(structure.n_weights)
+        structure.features(shard, own)
+        return -own
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        raise _no_curvature(self)
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        raise _no_curvature(self)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        raise _no_curvature(self)
+
+
+class MarginLoss(MaximumLoss):
+    """outer(max over y' of Gamma(Delta) (f(x, y') - f(x, y)) + Delta): convex.
+
+    With the hinge, at least the cost of the best output. Taskar et al. 2004 (margin rescaling),
+    Tsochantaridis et al. 2005 (slack rescaling); lemma 1 of Chapelle et al. 2008.
+    """
+
+    name = "margin"
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        return self.maximum(structure, shard, w, gradient)
+
+
+class PerceptronLoss(MaximumLoss):
+    """max f - f(x, y): how far the example's own output is from the best; zero where it is the best.
+
+    Convex, and positively homogeneous in the weights. Collins 2002; the constraints of Chen et al. 2009
+    (equation 6) are sums of it, and the difference of features is a subgradient.
+    """
+
+    name = "perceptron"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs = frozenset({"best"})
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        return self.maximum(structure, shard, w, gradient, augmented=False)
+
+
+class DifferenceLoss(MaximumLoss):
+    """A maximum minus another convex function, for convex-concave programming."""
+
+    convex = False
+
+    @property
+    def bound(self) -> MarginLoss:
+        """The margin loss: the same maximum, minus the score of the example's own output."""
+        return MarginLoss(self.rescaling)
+
+    def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        """The convex function that is subtracted, positively homogeneous; adds a subgradient."""
+        raise NotImplementedError
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        return None
+
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        value = self.maximum(structure, shard, w, gradient)
+        if gradient is None:
+            return value - self.concave(structure, shard, w, None)
+        other = np.zeros_like(gradient)
+        value -= self.concave(structure, shard, w, other)
+        gradient -= other
+        return value
+
+
+class RampLoss(DifferenceLoss):
+    """max(beta + Delta) - max beta over outputs: at most Delta of the first, at least Delta of the best.
+
+    Chapelle et al. 2008, equation 6. It does not grow with the weights where an example stays wrong.
+
+    Parameters
+    ----------
+    rescaling : {"margin", "slack"}
+        With "margin" the example's own output leaves the loss but for its costs.
+    """
+
+    name = "ramp"
+
+    def __init__(self, rescaling: str = "margin") -> None:
+        super().__init__(rescaling)
+
+    def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        found = self.violations(structure, shard, w, augmented=False)
+        if gradient is not None:
+            self.add_features(structure, shard, found, shard.weights, gradient)
+        return float(shard.weights @ found.value)
+
+
+class EquivalentMarginLoss(DifferenceLoss):
+    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3).
+
+    max(f + Delta) over all outputs, minus max f over the equivalent ones; margin rescaling.
+    """
+
+    name = "equivalent"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs = self.needs | {"equivalent"}
+
+    def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        outputs, value = structure.best_equivalent(w, shard)
+        if gradient is not None:
+            structure.features(shard, gradient, None, outputs)
+        return float(shard.weights @ value)
+
+
+def _no_curvature(loss: MaximumLoss) -> DataError:
+    return DataError(f"{type(loss).__name__} has no second derivatives: expected a smooth loss")

@@ -1,0 +1,351 @@
+"""The empirical risk: a loss summed over shards of examples, with its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.losses import Loss
+from structune.running.checkpoints import digest
+from structune.running.executors import Executor, ThreadExecutor
+from structune.structure import FloatArray, HessianProduct, Structure, split_evenly
+
+HESSIAN_METHODS = ("auto", "exact", "dense", "complex-step", "finite-difference")
+_COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
+_WORK_PER_SHARD = 8192
+_MIN_SHARDS, _MAX_SHARDS = 4, 16
+# measured: a fit takes about ten times as many gradients as Newton steps
+_GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
+_MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; seconds an evaluation
+
+
+def cut_shard(structure: Structure, shard: Any) -> list[Any]:
+    """One large shard as the shards that are good for threads; it depends on the data alone."""
+    # each shard costs a gradient to clear and add: few where gradients outweigh the data
+    most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
+    work = shard.work()
+    n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
+    pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
+    return [shard] if len(pieces) <= 1 else [shard.take(piece) for piece in pieces]
+
+
+class AtZero:
+    """A risk at w = 0.
+
+    Attributes
+    ----------
+    value : float
+    gradient_norm : float
+    name : str
+        A digest of the gradient: of other data it is another.
+    variance : ndarray, shape (n_weights,)
+    """
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk, self._w = risk, np.zeros(risk.n_weights)
+        self.value, gradient = risk.value_and_gradient(self._w)
+        self.name = digest(gradient)
+        self.gradient_norm = float(np.linalg.norm(gradient))
+        if not np.isfinite(self.value + self.gradient_norm):
+            raise DataError("the loss or its gradient is not finite at w = 0: scale the features and outputs")
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        return self._risk.variance(self._w)
+
+
+class Risk:
+    """A loss summed over shards.
+
+    Sums run in an order that depends on the number of shards alone: values do not depend on that of threads.
+
+    Parameters
+    ----------
+    structure : Structure
+    loss : Loss
+    shards : sequence of shards
+    executor : Executor, optional
+        One thread by default.
+    hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
+        How `linearize` makes its products; "dense" has solvers take the Hessian as a matrix instead, and
+        "auto" does where that is cheaper.
+    origin : ndarray, shape (n_weights,), optional
+        Of a smooth loss: added to all weights that the risk is given, so that a prior pulls to the origin.
+
+    Attributes
+    ----------
+    linear : ndarray, shape (n_weights,)
+        Of the loss: its linear part.
+    passes : float
+        Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
+        counts by its multiplications.
+    partial : bool
+        Whether some outputs are only partly known.
+    dense : bool
+        Whether solvers take the Hessian as a matrix.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        loss: Loss,
+        shards: Sequence[Any],
+        executor: Executor | None = None,
+        hessian: str = "exact",
+        origin: FloatArray | None = None,
+    ) -> None:
+        if hessian not in HESSIAN_METHODS:
+            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        if origin is not None and not loss.smooth:
+            raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
+        if not shards:
+            raise DataError("found no shards, expected at least one")
+        structure.require(loss.needs, type(loss).__name__)
+        self.structure, self.shards, self.hessian = structure, list(shards), hessian
+        self.loss: Any = loss
+        self.origin = origin
+        self._place(executor or ThreadExecutor(1))
+        self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
+        self.smooth, self.convex = loss.smooth, loss.convex
+        self.partial = any(shard.partial for shard in self.shards)
+        self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
+        self._constant_hessian: FloatArray | None = None
+        self.n_parts = sum(shard.n_parts for shard in self.shards)
+        self.weight = float(sum(shard.weights.sum() for shard in self.shards))
+        self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
+        self._passes: list[float] = []  # what was spent; shared with the bounds of this risk
+        self._set_linear()
+
+    @classmethod
+    def over(
+        cls,
+        structure: Structure,
+        loss: Loss,
+        shard: Any,
+        executor: Executor | None = None,
+        hessian: str = "exact",
+        origin: FloatArray | None = None,
+    ) -> Risk:
+        """The risk on one large shard, cut as `cut_shard` does."""
+        return cls(structure, loss, cut_shard(structure, shard), executor, hessian, origin)
+
+    def _place(self, executor: Executor) -> None:
+        self.executor = executor
+        self._placed = executor.place(self.shards)
+        (self._structure,) = executor.place([self.structure])
+
+    def _set_linear(self) -> None:
+        self.linear = self._sum(_linear, self.loss)
+
+    @property
+    def passes(self) -> float:
+        return sum(self._passes)
+
+    def count_passes(self, spent: float = 1.0) -> None:
+        """Add passes over the data; threads may do so at the same time."""
+        self._passes.append(spent)
+
+    def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
+        """Results of ``function(shard, *items, structure, *shared)``, in the order of the shards.
+
+        A column has an item for each shard.
+        """
+        return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
+
+    def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
+        """What stands for ``function(shard, structure, *shared)``; the results stay where the shards are."""
+        return self.executor.keep(function, self._placed, shared=(self._structure, *shared))
+
+    def _sum(self, function: Callable[..., Any], *shared: Any) -> Any:
+        return self.executor.sum(function, self._placed, shared=(self._structure, *shared))
+
+    def _moved(self, w: Any) -> Any:
+        return w if self.origin is None else w + self.origin
+
+    def value(self, w: FloatArray) -> float:
+        """The summed loss at `w`."""
+        self.count_passes()
+        w = self._moved(w)
+        return float(self._sum(_value, self.loss, w) + self._linear_value(w))
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The summed loss at `w` and its gradient, shape (n_weights,)."""
+        value, gradient = self.nonlinear(w)
+        gradient += self.linear
+        return float(value + self._linear_value(self._moved(w))), gradient
+
+    def _linear_value(self, w: FloatArray) -> float:
+        # not `@`: the threads of BLAS would go on spinning, and take the cores from those of the executor
+        return float(np.einsum("i,i", self.linear, w))
+
+    def nonlinear(self, w: Any) -> tuple[Any, Any]:
+        """Value and gradient of the loss without its linear part."""
+        return self._sums(self.loss.nonlinear, self._moved(w))
+
+    def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
+        """Value and gradient of a function of shards."""
+        self.count_passes()
+        value, gradient = self._sum(_value_and_gradient, function, w)
+        return value, gradient
+
+    def around(self, center: FloatArray) -> Risk:
+        """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
+        return self._like(origin=self._moved(center))
+
+    def _like(self, **attributes: Any) -> Risk:
+        """A copy with other attributes; passes are counted together."""
+        other = copy(self)
+        other.__dict__.pop("at_zero", None)
+        other.__dict__.update(attributes)
+        return other
+
+    def on(self, executor: Executor) -> Risk:
+        """A copy that works on another executor."""
+        other = self._like()
+        other._place(executor)
+        return other
+
+    # --- losses that are maxima ---------------------------------------------------------------------------
+
+    def under(self, loss: Loss, linear: FloatArray | None = None) -> Risk:
+        """The risk of another loss, or one of another linear part, on the same data.
+
+        Passes are counted together.
+        """
+        self.structure.require(loss.needs, type(loss).__name__)
+        other = self._like(loss=loss, convex=loss.convex, smooth=loss.smooth)
+        if linear is None:
+            other._set_linear()
+        else:
+            other.linear = linear
+        return other
+
+    def bound(self, slope: FloatArray | None = None) -> Risk:
+        """A convex risk above one that is a difference of convex functions.
+
+        With `slope`, a subgradient of `concave`, the function that is subtracted is replaced by its tangent
+        (Yuille & Rangarajan 2003); without, this is the margin loss.
+        """
+        return self.under(self.loss.bound, None if slope is None else -slope)
+
+    def concave(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The convex function that a difference of convex functions subtracts, and a subgradient."""
+        return self._sums(self.loss.concave, w)
+
+    def heldout_loss(self, w: FloatArray) -> float:
+        """What held-out data are judged by: the loss or, if it bounds the cost of predictions, that cost."""
+        return self.value(w) if self.smooth else self.task_cost(w)
+
+    def task_cost(self, w: FloatArray) -> float:
+        """Weighted sum of the costs of the best outputs."""
+        self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
+        w = self._moved(w)
+        self.count_passes()
+
+        return float(self._sum(_task_cost, w))
+
+    # --- second derivatives -------------------------------------------------------------------------------
+
+    def linearize(self, w: FloatArray) -> HessianProduct:
+        """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
+        if self.hessian == "complex-step":
+            self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
+            return lambda v: self.nonlinear(w + 1j * _COMPLEX_STEP * v)[1].imag / _COMPLEX_STEP
+        if self.hessian == "finite-difference":
+            return lambda v: self._central_difference(w, v)
+        self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
+        w = self._moved(w)
+        products = self.keep(_linearize, self.loss, w)
+        self.count_passes()
+
+        def product(v: FloatArray) -> FloatArray:
+            self.count_passes()
+            return np.asarray(self.executor.sum(_product, products, shared=(v,)))
+
+        return product
+
+    def hessian_matrix(self, w: FloatArray) -> FloatArray:
+        """The Hessian at `w`, shape (n_weights, n_weights); not to be changed."""
+        if self._constant_hessian is not None:
+            return self._constant_hessian
+        self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
+        w = self._moved(w)
+        self.count_passes(self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops")))
+        matrix = np.asarray(self._sum(_hessian, self.loss, w))
+        if self.quadratic:
+            self._constant_hessian = matrix
+        return matrix
+
+    def _flops(self, what: str) -> float:
+        return float(sum(getattr(shard, what) for shard in self.shards))
+
+    def _dense_pays(self) -> bool:
+        """Whether Newton's method with a factored Hessian takes less time than gradients."""
+        n = self.structure.n_weights
+        if "dense_hessian" not in self.structure.capabilities or n > _MOST_DENSE:
+            return False
+        newton = self._flops("hessian_flops") / _MATRIX_SPEED + n**3 / 3 / _MATRIX_SPEED
+        return newton <= _GRADIENTS_PER_HESSIAN * (self._flops("gradient_flops") / _VECTOR_SPEED + _OVERHEAD)
+
+    def _central_difference(self, w: FloatArray, v: FloatArray) -> FloatArray:
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return np.zeros_like(v)
+        # cube root of the machine precision: truncation and rounding errors balance
+        step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
+        difference = self.nonlinear(w + step * v)[1] - self.nonlinear(w - step * v)[1]
+        return np.asarray(difference / (2 * step))
+
+    @cached_property
+    def at_zero(self) -> AtZero:
+        """What solvers measure against."""
+        return AtZero(self)
+
+    def variance(self, w: FloatArray) -> FloatArray:
+        """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
+        self.count_passes()
+        return np.asarray(self._sum(_variance, self.loss, self._moved(w)))
+
+
+# --- of one shard, wherever that is -----------------------------------------------------------------------
+
+
+def _linear(shard: Any, structure: Structure, loss: Loss) -> FloatArray:
+    found = loss.linear(structure, shard)
+    return np.zeros(structure.n_weights) if found is None else found
+
+
+def _value(shard: Any, structure: Structure, loss: Loss, w: Any) -> Any:
+    return loss.nonlinear(structure, shard, w, None)
+
+
+def _value_and_gradient(
+    shard: Any, structure: Structure, function: Callable[..., Any], w: Any
+) -> tuple[Any, Any]:
+    gradient = np.zeros_like(w)
+    return function(structure, shard, w, gradient), gradient
+
+
+def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
+    return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
+
+
+def _linearize(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> HessianProduct:
+    return loss.linearize(structure, shard, w)
+
+
+def _product(product: HessianProduct, v: FloatArray) -> FloatArray:
+    return product(v)
+
+
+def _hessian(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
+    return loss.hessian(structure, shard, w)
+
+
+def _variance(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
+    return loss.variance(structure, shard, w)

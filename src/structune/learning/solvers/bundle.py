@@ -1,0 +1,247 @@
+"""Bundle methods: minimise a convex risk that has kinks, plus a Gaussian prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.risk import Risk
+from structune.learning.solvers.cutting_planes import CuttingPlanes
+from structune.learning.solvers.seen_outputs import SeenOutputs
+from structune.learning.solvers.solution import Solution
+from structune.running.blas import one_thread
+from structune.running.checkpoints import digest
+from structune.running.monitor import STOPS, Kept, Monitor, stop_status
+from structune.structure import FloatArray
+
+GAP = 1e-3  # of the objective
+_PART = 0.03  # and of the fall from the objective at the center, which a strong prior makes small,
+_FINEST = 0.01  # but not below this times the gap asked for
+_THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
+_SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
+_LEAST_TRUST = 0.1
+_ROUNDING = 1e-6  # of the objective: what a bound may lie above it
+_LEAST_SCALE = 1e-6  # of the objective at the start
+_LONGEST, _BISECTIONS = 2.0, 14
+_MOST_INNER = 1000
+
+Convex = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights, the objective there, and a subgradient of it without the prior."""
+
+    w: FloatArray
+    objective: float
+    gradient: FloatArray
+
+
+class Bundle:
+    """The planes and the outputs that a minimisation leaves behind, for another of the same loss."""
+
+    def __init__(
+        self,
+        risk: Risk,
+        precision: FloatArray,
+        center: FloatArray | None = None,
+        *,
+        keep_outputs: bool | None = None,
+        most_planes: int | None = None,
+    ) -> None:
+        keep = risk.structure.decoding_is_costly if keep_outputs is None else keep_outputs
+        self.planes = CuttingPlanes(precision, center, most_planes)
+        self.seen = SeenOutputs(risk) if keep and hasattr(risk.loss, "planes") else None
+        self.kept: Kept | None = None
+        self._risk = risk
+
+    def resume(self, risk: Risk, monitor: Monitor, start: FloatArray) -> FloatArray:
+        """Take over the planes of an earlier run, if there are any; where to start."""
+        if self.kept is not None:
+            return start
+        self.kept = monitor.kept_fit(self.planes.precision, self.planes.center, self._risk.at_zero.name)
+        state = self.kept.state
+        if state is None:
+            return start
+        self.planes.restore(state.array("rows", None, start.size), state.array("offsets", None))
+        return state.array("w", start.size) if state.get("linear") == digest(risk.linear) else start
+
+    def keep(self, w: FloatArray) -> None:
+        """Let a checkpoint have the planes as they are when it is written."""
+        if self.kept is not None:
+            self.kept.keep(lambda: {**self.planes.state(), "w": w, "linear": digest(self.planes.linear)})
+
+
+def minimize_bundle(
+    risk: Risk,
+    precision: FloatArray,
+    start: FloatArray | None = None,
+    *,
+    bundle: Bundle | None = None,
+    tolerance: float = GAP,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 by cutting planes.
+
+    Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1.
+    Planes touch near the best point so far and not at the minimum of those there are, which may lie far away.
+    Where decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone
+    give, with a line search.
+
+    Parameters
+    ----------
+    risk : Risk
+        Convex.
+    precision : ndarray, shape (n_weights,)
+        Positive.
+    start : ndarray, shape (n_weights,), optional
+        The center by default.
+    bundle : Bundle, optional
+        That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
+        have been others; it has the center.
+    tolerance : float
+        Ends when the gap between the objective and its lower bound is at most this times the objective, and
+        3 % of what the objective can fall below its value at the center (or a hundredth of the former).
+    max_iterations : int
+        Passes over the data.
+    monitor : Monitor, optional
+        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+
+    Returns
+    -------
+    Solution
+        Its status is "stalled", and there is no lower bound, where rounding has put the bound above the
+        objective: features are huge beside the precision.
+
+    Raises
+    ------
+    DataError
+        A risk that is not convex, or not finite where it starts.
+    """
+    if not risk.convex:
+        raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
+    bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
+    bundle.planes.change(risk.linear, precision)
+    w = bundle.planes.center if start is None else start
+    if monitor.checkpoint is not None:
+        w = bundle.resume(risk, monitor, w)
+    search = _Search(risk, bundle, tolerance, monitor)
+    with one_thread():
+        return search.run(w, max_iterations)
+
+
+class _Search:
+    """The best point, the lower bound, and the way from one pass to the next."""
+
+    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor) -> None:
+        self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
+        self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
+        self.tolerance, self.monitor = tolerance, monitor
+        self.best: Point | None = None
+        self.least = 0.0  # scale of a gap, should the minimum be zero
+        self.lower, self.trust, self.n = -np.inf, 1.0, 0
+
+    def run(self, w: FloatArray, max_iterations: int) -> Solution:
+        status = "iterations"
+        try:
+            self._evaluate(w)
+            while self.n < max_iterations:
+                aim = self._next_point()
+                assert self.best is not None
+                if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
+                    status, self.lower = "stalled", -np.inf
+                    break
+                if self._gap <= self._target_gap:
+                    status = "converged"
+                    break
+                self._evaluate(aim)
+        except STOPS as stop:
+            if self.best is None:
+                raise
+            status = stop_status(stop)
+        assert self.best is not None
+        pull = self.planes.precision * (self.best.w - self.planes.center)
+        gradient = self.best.gradient + pull
+        return Solution(self.best.w, self.best.objective, gradient, self.n, status, self.lower)
+
+    @property
+    def _gap(self) -> float:
+        assert self.best is not None
+        return self.best.objective - self.lower
+
+    @property
+    def _target_gap(self) -> float:
+        assert self.best is not None
+        enough = self.tolerance * max(abs(self.best.objective), self.least)
+        fall = self.planes.at_center - self.best.objective
+        return min(enough, max(_PART * fall, _FINEST * enough))
+
+    def _point(self, function: Convex, w: FloatArray) -> Point:
+        """Evaluate, and keep the plane."""
+        value, gradient = function(w)
+        self.planes.add(w, value, gradient)
+        objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
+        return Point(w, objective, gradient + self.planes.linear)
+
+    def _evaluate(self, w: FloatArray) -> None:
+        """A pass over the data at `w`."""
+        point = self._point(self.function, w)
+        self.n += 1
+        if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
+            raise DataError("the loss or its gradient is not finite: scale the features and outputs")
+        self.least = self.least or _LEAST_SCALE * abs(point.objective)
+        if self.best is None or point.objective < self.best.objective:
+            self.best, self.trust = point, min(1.0, 2.0 * self.trust)
+        else:
+            self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
+        self.bundle.keep(self.best.w)
+        self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
+        self.monitor.check()
+
+    def _minimum_of_planes(self) -> FloatArray:
+        aim, bound = self.planes.minimum()
+        self.lower = max(self.lower, bound)  # rounding may lower it
+        return aim
+
+    def _next_point(self) -> FloatArray:
+        """Where to look next."""
+        assert self.best is not None
+        if self.seen is None:
+            aim = self._minimum_of_planes()
+            return self.best.w + _THETA * (aim - self.best.w)
+        gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
+        aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._target_gap))
+        return self.best.w + self.trust * (aim - self.best.w)
+
+    def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:
+        """Where the objective of the outputs seen has its minimum, up to a gap of `enough`."""
+        assert self.best is not None
+        point = self._point(seen.estimate, self.best.w)
+        for _ in range(_MOST_INNER):
+            aim = self._minimum_of_planes()
+            if point.objective - self.lower <= enough:
+                break
+            turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)
+            value, gradient = seen.estimate(turn)
+            objective = value + float(self.planes.linear @ turn) + self.planes.prior(turn)
+            ahead = self._point(seen.estimate, turn + _THETA * (aim - turn))
+            point = min(point, Point(turn, objective, gradient), ahead, key=lambda p: p.objective)
+            self.monitor.check()
+        return point.w
+
+    def _line_minimum(self, seen: SeenOutputs, w: FloatArray, step: FloatArray) -> float:
+        """The t >= 0 that minimises the estimated objective at ``w + t step``, by bisection of its slope."""
+        line, pull = seen.along(w, step), self.planes.precision * step
+        slope, rise = float(self.planes.linear @ step + pull @ (w - self.planes.center)), float(pull @ step)
+        low, high = 0.0, _LONGEST
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if line(middle)[1] + slope + rise * middle <= 0.0:
+                low = middle
+            else:
+                high = middle
+        return 0.5 * (low + high)

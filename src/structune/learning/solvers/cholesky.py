@@ -1,0 +1,61 @@
+"""Linear systems with the Hessian of a penalised risk, factored."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
+
+from structune.learning.risk import Risk
+from structune.learning.solvers.linear import HessianSystem, LinearSolution
+from structune.running.blas import one_thread
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
+
+# of a unit diagonal: the biases of all classes may move together, and nothing changes
+_JITTER = 1e-13
+
+
+class FactoredSystem:
+    """(C + H) x = b at one w, by a Cholesky factor."""
+
+    def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
+        hessian, self._precision = risk.hessian_matrix(w), precision
+        diagonal = np.diag(hessian) + precision
+        self._scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5  # a unit diagonal
+        with one_thread():
+            self._factor = _factor(hessian, precision, self._scale)
+
+    def solve(
+        self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
+    ) -> LinearSolution:
+        """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
+        x = self._scale * cho_solve(self._factor, self._scale * b, check_finite=False)
+        return LinearSolution(x, 0, "cholesky", True)
+
+    def determined(self) -> FloatArray:
+        """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
+        with one_thread():
+            inverse, _ = dtrtri(self._factor[0], lower=1)
+        rows = np.tril(inverse) * self._scale  # of (C + H)^-1, the sum of their outer products
+        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
+
+
+def system_at(
+    risk: Risk, precision: FloatArray, w: FloatArray, monitor: Monitor | None = None
+) -> FactoredSystem | HessianSystem:
+    """The system at `w`, factored where the risk gives its Hessian as a matrix."""
+    if risk.dense:
+        return FactoredSystem(risk, precision, w)
+    return HessianSystem(risk, precision, w, monitor=monitor)
+
+
+def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> tuple[FloatArray, bool]:
+    jitter = _JITTER
+    while True:
+        matrix = scale[:, None] * hessian * scale
+        matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
+        try:
+            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            jitter *= 100.0

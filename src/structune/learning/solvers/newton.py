@@ -1,0 +1,111 @@
+"""Newton's method with a line search, for models of few weights and for quadratic losses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structune.learning.risk import Risk
+from structune.learning.solvers.cholesky import system_at
+from structune.learning.solvers.solution import Objective, Solution
+from structune.running.blas import one_thread
+from structune.running.monitor import STOPS, Kept, Monitor, stop_status
+from structune.structure import FloatArray
+
+_DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
+_ROUNDING = 8 * np.finfo(float).eps
+_LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
+
+
+def minimize_newton(
+    objective: Objective,
+    risk: Risk,
+    precision: FloatArray,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps, one at least.
+
+    Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
+    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
+    make a gradient look small though the way is long. A quadratic takes one step.
+
+    Parameters
+    ----------
+    objective : callable
+        w -> value and gradient of the sum.
+    risk : Risk
+        Gives the Hessian: a matrix, or products for conjugate gradients.
+    precision : ndarray, shape (n_weights,)
+        Of the prior.
+    start : ndarray, shape (n_weights,)
+    tolerance : float
+    max_iterations : int
+    monitor : Monitor, optional
+        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    """
+    monitor = monitor or Monitor()
+    kept = Kept()
+    if monitor.checkpoint is not None:
+        kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
+    if kept.state is not None:
+        start = kept.state.array("w", start.size)
+    path = _Path(objective, start, monitor, kept)
+    status = "iterations"
+    try:
+        with one_thread():
+            enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
+            residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
+            if not path.norm:
+                return path.solution("converged")
+            for _ in range(max_iterations):
+                system = system_at(risk, precision, path.w, path.monitor)
+                share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
+                solved = system.solve(path.gradient, tolerance=share)
+                step = -solved.x
+                decrement = -float(path.gradient @ step)
+                moved = path.descend(step)
+                if decrement <= enough or (risk.quadratic and moved and solved.converged):
+                    return path.solution("converged")
+                if not moved:
+                    return path.solution("stalled")
+    except STOPS as stop:
+        status = stop_status(stop)
+    return path.solution(status)
+
+
+class _Path:
+    """The iterate, and the way it has come."""
+
+    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor, kept: Kept) -> None:
+        self.objective, self.monitor, self.kept = objective, monitor, kept
+        self.w = start
+        self.value, self.gradient = objective(start)
+        self.n_evaluations = 1
+
+    @property
+    def norm(self) -> float:
+        return float(np.linalg.norm(self.gradient))
+
+    def descend(self, step: FloatArray) -> bool:
+        """Go along a step as far as the objective falls; whether it did."""
+        slope = float(self.gradient @ step)
+        length, slack = 1.0, _ROUNDING * abs(self.value)
+        for _ in range(_MOST_HALVINGS):
+            w = self.w + length * step
+            value, gradient = self.objective(w)
+            self.n_evaluations += 1
+            if value <= self.value + _DECREASE * length * slope + slack:
+                moved = value < self.value or float(np.linalg.norm(gradient)) < self.norm
+                self.w, self.value, self.gradient = w, value, gradient
+                self.kept.keep(lambda: {"w": self.w})
+                self.monitor.show("fit", evaluation=self.n_evaluations, objective=value, gradient=self.norm)
+                self.monitor.check()
+                return moved
+            length *= 0.5
+        return False
+
+    def solution(self, status: str) -> Solution:
+        return Solution(self.w, self.value, self.gradient, self.n_evaluations, status)

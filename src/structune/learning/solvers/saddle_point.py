@@ -1,0 +1,390 @@
+"""Extended saddle point search: minimise a smooth function under constraints that may have kinks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from structune.errors import CapabilityError, DataError
+from structune.learning.defaults import TOLERANCE
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import curvature_scale, penalised
+from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.solvers.solution import Objective, Solution
+from structune.running.checkpoints import State
+from structune.running.monitor import STOPS, Monitor, stop_status
+from structune.structure import FloatArray
+
+T = TypeVar("T")
+SCHEDULES = ("balanced", "doubling")
+MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
+_FIRST_STEP = 1e-9  # c of equation 15
+_FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
+_SLACK = 0.01  # of gamma: what counts as met
+_PROJECTIONS = 20
+_STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
+_PROMISING = 0.8  # of the violation 10 steps before: f is minimised further before anything is penalised
+_REMEMBERED = 3  # iterates: rounds begin and end at known ones
+_LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
+
+
+class Constraint(Protocol):
+    """A function that is to stay below a bound; a `Risk` is one."""
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The function at `w`, and its gradient or a subgradient."""
+
+
+@dataclass(frozen=True)
+class SaddlePoint(Solution):
+    """Where the search ended; `objective` and `gradient` are without the penalties.
+
+    Attributes
+    ----------
+    status : {"converged", "infeasible", "iterations", "budget", "interrupted"}
+        "infeasible": no iterate met the constraints, and `w` is the one of least violation. "iterations": `w`
+        meets them, but the last minimisation ended elsewhere.
+    multipliers, constraint_values : ndarray, shape (n_constraints,)
+    n_rounds : int
+        Minimisations over w.
+    """
+
+    multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
+    constraint_values: FloatArray = field(default_factory=lambda: np.empty(0))
+    n_rounds: int = 0
+
+
+def minimize_saddle_point(
+    objective: Objective,
+    constraints: Sequence[Constraint],
+    start: FloatArray,
+    *,
+    gamma: float,
+    scale: FloatArray | None = None,
+    multipliers: FloatArray | None = None,
+    schedule: str = "balanced",
+    tolerance: float = TOLERANCE,
+    max_rounds: int = MOST_ROUNDS,
+    max_multiplier: float = MOST_MULTIPLIER,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> SaddlePoint:
+    """Minimise f(w) where h_j(w) <= gamma for all j (Chen et al. 2009, section 4).
+
+    Minimises L = f + sum_j beta_j max(0, h_j - gamma) (equation 10) over w by L-BFGS, raises the multipliers
+    of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
+    the minimum of L meets the constraints.
+
+    A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
+    further before anything is penalised. L-BFGS gets stuck at kinks. Each round with penalties therefore
+    starts where the last one ended, after some projections on planes of violated constraints and, where it
+    lowers L, closer to zero. Where many kinks meet at the minimum the search ends near it, not at it.
+
+    Parameters
+    ----------
+    objective : callable
+        w -> f and its gradient.
+    constraints : sequence of Constraint
+    start : ndarray, shape (n_weights,)
+    gamma : float
+        Positive.
+    scale : ndarray, shape (n_weights,), optional
+        L-BFGS works in w / scale.
+    multipliers : ndarray, shape (n_constraints,), optional
+        beta at the start; zero by default, which makes the first round a minimisation of f.
+    schedule : {"balanced", "doubling"}
+        "balanced": the first time that h_j is violated, beta_j becomes such that its penalty pulls a tenth as
+        hard as f does at w = 0; then it doubles. "doubling": the paper's, beta_j += c max(0, h_j - gamma)
+        with c doubling from 1e-9 (equations 15 and 16). As violations shrink so do its steps, and it
+        needs more rounds.
+    tolerance : float
+        A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
+        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
+        there is no small gradient at a kink.
+    max_rounds : int
+    max_multiplier : float
+        The search ends when all that is violated has this multiplier.
+    max_iterations : int
+        Of rounds without penalties: the first ends by the tolerance, the second where the constraints are met
+        or 10 steps of L-BFGS leave more than four fifths of the violation. Rounds with penalties have 10
+        steps, and go on without raising the multipliers once the constraints are met.
+    monitor : Monitor, optional
+        Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
+
+    Returns
+    -------
+    SaddlePoint
+        The iterate of the smallest f, of all that were evaluated, among those with h_j <= 1.01 gamma; if
+        there is none, that of the least violation, with the status "infeasible".
+    """
+    if schedule not in SCHEDULES:
+        raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
+    check_positive("gamma", gamma)
+    monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
+    search = _Search(objective, constraints, gamma)
+    beta = np.zeros(len(constraints)) if multipliers is None else multipliers
+    status, kept = "iterations", monitor.kept_search("saddle point")
+    if kept.state is not None:
+        w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
+        n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
+    try:
+        rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
+        if kept.state is not None:
+            search.evaluate(kept.state.array("best", w.size))
+        while n_rounds < max_rounds:
+            n_rounds += 1
+            free, first = not beta.any(), n_rounds == 1
+            fit = rounds.minimise(w, beta, first)
+            w, end = fit.w, search.evaluate(fit.w)
+            fit.check()
+            monitor.record(
+                "saddle point",
+                objective=end.objective,
+                violation=end.violation,
+                evaluations=search.objective.n,
+                multipliers=beta.tolist(),
+            )
+            if not end.violation and (free or fit.status != "iterations"):
+                status = "converged"
+                break
+            if end.violation and not (free and first):
+                if np.all(beta[end.excess > 0] >= max_multiplier):
+                    break
+                n_raised += 1
+                pull, balanced = rounds.pull, schedule == "balanced"
+                raised = _balanced(beta, end, pull) if balanced else _doubling(beta, end, n_raised)
+                beta = np.minimum(raised, max_multiplier)
+            kept.keep(partial(_state, w, search, beta, n_rounds, n_raised))
+    except STOPS as stop:
+        if search.best is None:
+            raise
+        status = stop_status(stop)
+    return search.solution(status, beta, n_rounds)
+
+
+def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
+    """What a search that goes on after a round has to know."""
+    assert search.best is not None
+    numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
+    return {"w": w, "best": search.best.w, "multipliers": multipliers, **numbers}
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise a `DataError` for a bound that is not a positive number."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < np.inf:
+        raise DataError(f"{name}={value!r}: expected a finite number > 0")
+
+
+def fit_constrained(
+    risk: Risk,
+    precision: FloatArray,
+    constraints: Sequence[Constraint],
+    start: FloatArray,
+    *,
+    tolerance: float = TOLERANCE,
+    **options: Any,
+) -> SaddlePoint:
+    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints.
+
+    Parameters
+    ----------
+    risk : Risk
+        Of a smooth loss.
+    precision : ndarray, shape (n_weights,)
+    constraints : sequence of Constraint
+        Such as `structune.learning.validation_constraints`.
+    start : ndarray, shape (n_weights,)
+        Best the weights that `fit_l2` gives: then the first round is over at once.
+    tolerance, **options
+        Of `minimize_saddle_point`.
+    """
+    if not risk.smooth:
+        raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
+    scale = curvature_scale(precision, risk.at_zero.variance)
+    return minimize_saddle_point(
+        penalised(risk, precision), constraints, start, scale=scale, tolerance=tolerance, **options
+    )
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    w: FloatArray
+    objective: float
+    gradient: FloatArray
+    values: FloatArray  # of the constraints
+    slopes: FloatArray
+    excess: FloatArray  # max(0, h - gamma), 0 where that is as good as met
+
+    @property
+    def violation(self) -> float:
+        return float(self.excess.max(initial=0.0))
+
+    def better_than(self, other: _Iterate | None) -> bool:
+        return other is None or (self.violation, self.objective) < (other.violation, other.objective)
+
+
+class _Remembered(Generic[T]):
+    """A function of w that knows its last values, for rounds begin and end at known points."""
+
+    def __init__(self, function: Callable[[FloatArray], T]) -> None:
+        self._function = function
+        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_REMEMBERED)
+        self.n = 0
+
+    def __call__(self, w: FloatArray) -> T:
+        for at, value in self._known:
+            if np.array_equal(at, w):
+                return value
+        value = self._function(w)
+        self._known.append((w, value))
+        self.n += 1
+        return value
+
+
+class _Search:
+    """f and the constraints, and the best iterate at which they were evaluated."""
+
+    def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
+        self.objective, self.constrain = _Remembered(objective), _Remembered(self._constrain)
+        self.constraints, self.gamma = constraints, gamma
+        self.best: _Iterate | None = None
+
+    def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, slopes and excesses of the constraints."""
+        found = [constraint.value_and_gradient(w) for constraint in self.constraints]
+        values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
+        return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
+
+    def evaluate(self, w: FloatArray) -> _Iterate:
+        iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
+        if iterate.better_than(self.best):
+            self.best = iterate
+        return iterate
+
+    def lagrangian(self, multipliers: FloatArray) -> Objective:
+        """L and its gradient (equations 10 and 11) at the multipliers."""
+        if not multipliers.any():
+            return self.objective
+
+        def function(w: FloatArray) -> tuple[float, FloatArray]:
+            found = self.evaluate(w)
+            excess = np.maximum(found.values - self.gamma, 0.0)
+            pull = np.where(excess > 0.0, multipliers, 0.0)
+            return found.objective + float(pull @ excess), found.gradient + pull @ found.slopes
+
+        return function
+
+    def projected(self, w: FloatArray) -> FloatArray:
+        """`w` after some projections on the plane of the constraint that is violated most.
+
+        Off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that meets
+        convex constraints with half of gamma to spare, the objective unseen (Polyak 1969).
+        """
+        for _ in range(_PROJECTIONS):
+            values, slopes, excess = self.constrain(w)
+            j = int(np.argmax(excess))
+            if not excess[j] or not slopes[j].any():
+                break
+            w = w - (values[j] - 0.5 * self.gamma) / float(slopes[j] @ slopes[j]) * slopes[j]
+        return w
+
+    def solution(self, status: str, multipliers: FloatArray, n_rounds: int) -> SaddlePoint:
+        best = self.best
+        assert best is not None
+        if status == "iterations" and best.violation:
+            status = "infeasible"
+        return SaddlePoint(
+            best.w,
+            best.objective,
+            best.gradient,
+            self.objective.n,
+            status,
+            multipliers=multipliers,
+            constraint_values=best.values,
+            n_rounds=n_rounds,
+        )
+
+
+class _Falling:
+    """Says after every tenth step whether the violation is gone, or no longer falls."""
+
+    def __init__(self, search: _Search) -> None:
+        self.search, self.n_steps, self.last = search, 0, np.inf
+
+    def __call__(self, w: FloatArray) -> bool:
+        self.n_steps += 1
+        if self.n_steps % _STEPS:
+            return False
+        before, self.last = self.last, self.search.evaluate(w).violation
+        return not self.last or self.last > _PROMISING * before
+
+
+class _Rounds:
+    """The minimisations of L for given multipliers."""
+
+    def __init__(
+        self,
+        search: _Search,
+        start: FloatArray,
+        scale: FloatArray | None,
+        tolerance: float,
+        max_iterations: int,
+        monitor: Monitor,
+    ) -> None:
+        self.search, self.tolerance = search, tolerance
+        self.scale = np.ones_like(start) if scale is None else scale
+        self.max_iterations, self.monitor = max_iterations, monitor
+        self.at_zero, slope = search.objective(np.zeros_like(start))
+        self.pull = float(np.linalg.norm(slope))
+
+    def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
+        """The first starts at `w`, one with penalties nearby; f alone goes on while that helps."""
+        free = not multipliers.any()
+        lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
+        if free and not first:
+            return self._fit(lagrangian, w, 0.0, until=_Falling(self.search), **ends)
+        if not free:
+            ends["max_iterations"] = min(self.max_iterations, _STEPS)
+        if not (free or first):
+            w = _halved(lagrangian, self.search.projected(w))
+        return self._fit(lagrangian, w, self.tolerance, **ends)
+
+    def _fit(self, lagrangian: Objective, w: FloatArray, tolerance: float, **ends: Any) -> Solution:
+        return minimize_smooth(
+            lagrangian,
+            w,
+            scale=self.scale,
+            gradient_tolerance=tolerance * self.pull,
+            least_gain=_LEAST_GAIN * tolerance * self._share_gained(lagrangian(w)[0]),
+            monitor=self.monitor,
+            **ends,
+        )
+
+    def _share_gained(self, value: float) -> float:
+        """How far L is from its value at w = 0, relative to L: near w = 0 all gains are small."""
+        return min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
+
+
+def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
+    """`w`, halved while that lowers L, as where w = 0 meets the constraints and much has to shrink."""
+    value = lagrangian(w)[0]
+    while (lower := lagrangian(w / 2)[0]) < value:
+        w, value = w / 2, lower
+    return w
+
+
+def _doubling(multipliers: FloatArray, end: _Iterate, n_raised: int) -> FloatArray:
+    """Equations 15 and 16."""
+    return multipliers + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
+
+
+def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray:
+    """Twice the multipliers of what is violated, and at least a share of the `pull` of f."""
+    slope = np.linalg.norm(end.slopes, axis=1)
+    first = np.maximum(_FIRST_SHARE * pull / np.where(slope > 0, slope, np.inf), _FIRST_STEP)
+    return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)

@@ -1,0 +1,10 @@
+"""Choice of the regularisation from the data: each tuner takes a `TuningProblem`.
+
+- ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
+- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009); ``direct``: the same, as one function
+- ``grid``: one precision for all, by trial
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,70 @@
+"""L-BFGS on the integrated objective itself: the baseline of Foo, Do & Ng 2009."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from structune.learning.defaults import TOLERANCE
+from structune.learning.penalties import IntegratedL2
+from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
+from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
+
+
+@dataclass
+class DirectTuner:
+    """Minimises ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` at once, from w = 0.
+
+    Not convex, and prone to poor optima: `MajorizeTuner` minimises the same objective.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The Gamma prior of each precision.
+    max_iterations : int
+    fit_tolerance : float
+    noise_floor : float
+        As that of `MajorizeTuner`.
+    """
+
+    alpha: float = 0.0
+    beta: float = 1.0
+    max_iterations: int = 1000
+    fit_tolerance: float = TOLERANCE
+    noise_floor: float = NOISE_FLOOR
+    needs_splits = False
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Fit on all data; the precisions are those of the majorising quadratic at the end."""
+        problem.require_smooth("the direct tuner")
+        risk = problem.full
+        penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
+        passes = PassCount(problem)
+        integrated = IntegratedNoise(risk, self.noise_floor)
+        noise = integrated.variance(risk.at_zero.value)
+
+        def objective(w: FloatArray) -> tuple[float, FloatArray]:
+            loss, gradient = risk.value_and_gradient(w)
+            extra, pull = penalty.value_and_gradient(w)
+            return integrated.value(loss) + extra, gradient / integrated.variance(loss) + pull
+
+        with monitor or Monitor() as monitor:
+            fit = minimize_smooth(
+                objective,
+                np.zeros(risk.n_weights),
+                scale=(1.0 + risk.at_zero.variance / noise) ** -0.25,
+                gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm / noise,
+                max_iterations=self.max_iterations,
+                monitor=monitor,
+            )
+            log_precision = np.log(penalty.precision(fit.w))
+            monitor.record(
+                "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
+            )
+            noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
+        learned = integrated.of_result(noise)
+        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, learned)

@@ -1,0 +1,260 @@
+"""Majorisation-minimisation with the hyperparameters integrated out (Foo, Do & Ng 2009)."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.defaults import TOLERANCE
+from structune.learning.penalties import GroupedL2, IntegratedL2
+from structune.learning.solvers.cholesky import FactoredSystem
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.linear import HessianSystem
+from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
+from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
+from structune.running.checkpoints import Restored, State
+from structune.running.monitor import STOPS, Monitor, stop_status
+from structune.structure import FloatArray
+
+_LOOSE = 10.0
+_LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
+_BETA_EFFECTIVE = 0.01
+_MOST_EXACT = 1000  # weights, to count them by a matrix
+_PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
+_SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
+_MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
+COUNTS = ("auto", "all", "effective")
+_KEPT: dict[str, type] = {
+    **dict.fromkeys(("noise", "loss", "first_loss"), float),
+    **dict.fromkeys(("effective", "collapsed"), bool),
+    "n_updates": int,
+}
+
+
+class CollapseWarning(UserWarning):
+    """The update drives the weights to zero: they are many more than the data determine."""
+
+
+@dataclass
+class MajorizeTuner:
+    """Updates of the precisions and fits with them, in turns (algorithm 2 of the paper).
+
+    The update is ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Shape and rate of the Gamma prior of each precision. By default beta is 1, as in the paper, where all
+        weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
+    count : {"auto", "all", "effective"}
+        What n_j counts: all weights of a group, as in the paper, or those that the data determine,
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact for up to 1000 weights of flat models, else by random
+        probes. "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight,
+        but not for random probes of fewer than ten weights a group; and where "all" collapses: when the fit
+        has lost half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
+    start : float, optional
+        Precision of every group to begin with: by default 1, as in the paper, or in regression, where
+        features may have any unit, the mean square of the group's features.
+    max_iterations : int
+    tolerance : float
+        Ends when no log precision moves by more than this.
+    fit_tolerance : float
+        Of the last fit. Those before are ten times looser: with a convex loss any progress on the majorising
+        objective lowers the integrated one. The convex-concave procedure starts every fit anew, and may not.
+    cg_tolerance : float
+        Of the linear systems for the effective number of weights.
+    random_state : int
+        Of the probes.
+    noise_floor : float
+        In regression, where the noise variance is integrated out too: the least that it may be, as a share of
+        the mean square of the outputs. With as many weights as examples there would be no other bound.
+    """
+
+    alpha: float = 0.0
+    beta: float | None = None
+    count: str = "auto"
+    start: float | None = None
+    max_iterations: int = 20
+    tolerance: float = 0.5
+    fit_tolerance: float = TOLERANCE
+    cg_tolerance: float = 0.02
+    random_state: int = 0
+    noise_floor: float = NOISE_FLOOR
+    needs_splits = False
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Choose the precisions of `problem.groups`, and fit with them on all data."""
+        if self.count not in COUNTS:
+            raise DataError(f"count={self.count!r}: expected one of {COUNTS}")
+        with monitor or Monitor() as monitor:
+            return _Steps(self, problem, monitor).run()
+
+
+class _Steps:
+    def __init__(self, tuner: MajorizeTuner, problem: TuningProblem, monitor: Monitor) -> None:
+        self.tuner, self.monitor = tuner, monitor
+        self.risk, self.groups = problem.full, problem.groups
+        self.passes = PassCount(problem)
+        self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
+        self.noise = self.integrated.variance(self.risk.at_zero.value)
+        n = int(self.groups.sizes.sum())
+        if tuner.count == "effective":
+            problem.require_smooth("count='effective'")
+        can = "dense_hessian" in self.risk.structure.capabilities
+        self.exact = self.risk.n_weights <= _MOST_EXACT and can
+        many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
+        countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
+        self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
+        self.solved: dict[int, FloatArray] = {}  # of the probes
+        self.log_precision = self._first_log_precision()
+        self.w = np.zeros(self.risk.n_weights)
+        self.first_loss: float | None = None
+        self.collapsed = False
+        self.n_updates = 0
+        self.kept = monitor.kept_search("majorize")
+        if self.kept.state is not None:
+            self._restore(self.kept.state)
+
+    def _first_log_precision(self) -> FloatArray:
+        """Of C at t = 0."""
+        given = self.tuner.start
+        if given is not None or not self.risk.quadratic:
+            return np.full(len(self.groups), np.log(given or 1.0))
+        sums = self.groups.sum(self.risk.at_zero.variance)
+        mean_square = sums / np.maximum(self.groups.sizes, 1) / self.risk.weight
+        return np.log(np.where(mean_square > 0, mean_square, 1.0))
+
+    def run(self) -> TuningResult:
+        status = "iterations"
+        try:
+            if self.first_loss is None:
+                self._fit(_LOOSE * self.tuner.fit_tolerance)
+            while self.n_updates < self.tuner.max_iterations:
+                self.kept.keep(self._state)
+                if self._update() <= self.tuner.tolerance:
+                    status = "converged"
+                    break
+                self._fit(_LOOSE * self.tuner.fit_tolerance)
+                self._check_collapse()
+                self.n_updates += 1
+            self._fit(self.tuner.fit_tolerance)
+        except STOPS as stop:
+            status = stop_status(stop)
+        spent, history = self.passes.spent, self.monitor.history
+        noise = self.integrated.of_result(self.noise)
+        return TuningResult(self.log_precision, self.w, status, None, spent, history, noise)
+
+    def _state(self) -> State:
+        solved = {f"solved {p}": x for p, x in self.solved.items()}
+        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w")} | solved
+        numbers = {name: getattr(self, name) for name in _KEPT}
+        return {**arrays, **numbers, "passes": self.passes.spent}
+
+    def _restore(self, state: Restored) -> None:
+        n = self.risk.n_weights
+        self.log_precision = state.array("log_precision", len(self.groups))
+        self.w, self.first_w = state.array("w", n), state.array("first_w", n)
+        for name, kind in _KEPT.items():
+            setattr(self, name, state.entry(name, kind))
+        solved = [name for name in state if re.fullmatch("solved [0-9]{1,9}", name)]
+        self.solved = {int(name.split()[1]): state.array(name, n) for name in solved}
+        self.risk.count_passes(state.entry("passes", float))
+
+    @property
+    def penalty(self) -> IntegratedL2:
+        beta = self.tuner.beta
+        if beta is None:
+            beta = _BETA_EFFECTIVE if self.effective else 1.0
+        return IntegratedL2(self.groups, self.tuner.alpha, beta)
+
+    @property
+    def _precision(self) -> FloatArray:
+        """Beside a squared loss that is not divided by the noise variance."""
+        return GroupedL2(self.groups, self.log_precision).precision * self.noise
+
+    def _fit(self, tolerance: float) -> None:
+        precision = self._precision
+        start = None if self.first_loss is None else self.w
+        fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
+        self.w = fit.w
+        loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
+        self.monitor.record(
+            "majorize",
+            objective=self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0],
+            loss=loss,
+            log_precision=self.log_precision.tolist(),
+            fit_evaluations=fit.n_evaluations,
+            effective=self.effective,
+            passes=self.passes.spent,
+        )
+        fit.check()
+        self.loss = loss
+        if self.first_loss is None:
+            self.first_loss, self.first_w = loss, fit.w
+
+    def _check_collapse(self) -> None:
+        assert self.first_loss is not None
+        at_zero = self.risk.at_zero.value
+        kept = at_zero - self.loss >= 0.5 * (at_zero - self.first_loss)
+        if kept or self.effective or self.collapsed:
+            return
+        self.collapsed, self.effective = True, self.tuner.count == "auto" and self.risk.smooth
+        remedy = "going on with" if self.effective else "count='effective' goes on with"
+        remedy += " the effective number of weights"
+        if not self.risk.smooth:
+            remedy = "tuning='grid' may do better"
+        warnings.warn(
+            f"the precisions grow and the weights collapse to zero: the training loss rose from "
+            f"{self.first_loss:.6g} to {self.loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than "
+            f"the data determine; {remedy}",
+            CollapseWarning,
+            stacklevel=4,
+        )
+        if self.effective:
+            self.log_precision, self.w = self._first_log_precision(), self.first_w
+            self.loss, self.noise = self.first_loss, self.integrated.variance(self.first_loss)
+
+    def _update(self) -> float:
+        """New precisions and noise; the largest move of their logarithms."""
+        before = np.append(self.log_precision, np.log(self.noise))
+        counts = self._effective_counts() if self.effective else None
+        self.log_precision = np.log(self.penalty.precision(self.w, counts))
+        taken = 0.0 if counts is None else float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
+        self.noise = self.integrated.variance(self.loss, taken)
+        return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
+
+    def _effective_counts(self) -> FloatArray:
+        """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
+        if self.exact:
+            return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
+        return self._probed_counts()
+
+    @cached_property
+    def _probes(self) -> FloatArray:
+        """Random signs, the same for every update; shape (n_probes, n_weights)."""
+        n = self.risk.n_weights
+        small = n <= min(_MOST_OF_SMALL, _LARGE_GROUPS * len(self.groups))
+        signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (8 if small else 1, n))
+        return np.asarray(2.0 * signs - 1.0)
+
+    def _probed_counts(self) -> FloatArray:
+        """The same by Hutchinson's estimator.
+
+        Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
+        the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
+        the sum of h / (C + h), which keeps the noise of small groups in check.
+        """
+        precision = self._precision
+        system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
+        counts = np.zeros(len(self.groups))
+        for p, probe in enumerate(self._probes):
+            right = system.hessian_product(probe)
+            self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
+            counts += self.groups.sum(probe * x) / len(self._probes)
+        most = self.groups.sum(1.0 - precision / system.diagonal)
+        return np.clip(counts, _LEAST * most, most)

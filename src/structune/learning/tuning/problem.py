@@ -1,0 +1,296 @@
+"""What every tuner is given, and what it gives back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from structune.errors import CapabilityError, DataError
+from structune.files.shards import ShardFolder
+from structune.learning.losses import Loss
+from structune.learning.risk import Risk
+from structune.running.executors import Executor
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray, Groups, Structure
+
+
+@dataclass(frozen=True)
+class Split:
+    """Risks on a training part and on what was held out from it.
+
+    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, with gamma one more
+    hyperparameter.
+    """
+
+    train: Risk
+    heldout: Risk
+    parent: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class TuningProblem:
+    """Data and groups of the hyperparameters to choose.
+
+    Attributes
+    ----------
+    full : Risk
+        On all training data.
+    groups : Groups
+    splits : tuple of Split
+        One held-out split, or K folds; empty where the tuner needs none.
+    parent : ndarray, shape (n_weights,), optional
+        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+    name : str
+        Of one of several problems, by which a checkpoint tells them apart.
+    """
+
+    full: Risk
+    groups: Groups
+    splits: tuple[Split, ...] = ()
+    parent: FloatArray | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.groups.index.size != self.full.n_weights:
+            raise DataError(
+                f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
+            )
+
+    def require_smooth(self, who: str) -> None:
+        """Raise `CapabilityError` if the loss has kinks."""
+        if not self.full.smooth:
+            raise CapabilityError(
+                f"{who} needs a smooth loss, found {type(self.full.loss).__name__}: expected tuning='grid', "
+                "'majorize' or None"
+            )
+
+    @classmethod
+    def build(
+        cls,
+        structure: Structure,
+        loss: Loss,
+        shard: Any,
+        groups: Groups,
+        *,
+        splits: bool = True,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        example_groups: Any = None,
+        random_state: Any = 0,
+        executor: Executor | None = None,
+        hessian: str = "exact",
+        strata: Any = None,
+        origin: FloatArray | None = None,
+    ) -> TuningProblem:
+        """Split one shard of all training examples at random, by the example or by `example_groups`.
+
+        Parameters
+        ----------
+        splits : bool
+            Whether to hold anything out.
+        holdout : float
+            Share of the examples (or of their groups) to hold out, if `folds` is None.
+        folds : int, optional
+            Number of folds; each is held out once, and the held-out losses are added.
+        example_groups : array-like, shape (n_examples,), optional
+            Examples of one group stay on one side of every split.
+        strata : array-like, shape (n_examples,), optional
+            Every part of a split has about the same share of each, where that can be; one held-out part of
+            groups is not stratified.
+        origin : ndarray, shape (n_weights,), optional
+            Of all risks: where the prior has its mean.
+
+        Raises
+        ------
+        DataError
+            Too few examples to split.
+        """
+
+        def risk(indices: Any) -> Risk:
+            part = shard if indices is None else shard.take(np.sort(indices))
+            return Risk.over(structure, loss, part, executor, hessian, origin)
+
+        if not splits:
+            return cls(risk(None), groups)
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
+        except ValueError as error:
+            raise DataError(f"cannot split {len(shard)} examples: {error}") from None
+        return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
+
+    @classmethod
+    def of_files(
+        cls,
+        structure: Structure,
+        loss: Loss,
+        data: ShardFolder,
+        groups: Groups,
+        *,
+        splits: bool = True,
+        holdout: float = 0.2,
+        folds: int | None = None,
+        **options: Any,
+    ) -> TuningProblem:
+        """The same on a folder of shards, of which whole ones are held out: the folds that it was dealt to.
+
+        Parameters
+        ----------
+        holdout : float
+            Share of the folds to hold out together, if `folds` is None; at least one, and not all.
+        folds : int, optional
+            How many to hold out, each in turn.
+        **options
+            Of the risks.
+
+        Raises
+        ------
+        DataError
+            Fewer folds than two, or than `folds`.
+        """
+
+        def risk(chosen: Sequence[int]) -> Risk:
+            return Risk(structure, loss, data.of_folds(chosen), **options)
+
+        every = sorted(set(data.fold))
+        if (executor := options.get("executor")) is not None:
+            for fold in every:
+                executor.place(data.of_folds([fold]))  # together, as splits take them
+        if not splits:
+            return cls(risk(every), groups)
+        if len(every) < max(2, folds or 2):
+            raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, folds or 2)}")
+        n = min(len(every) - 1, max(1, round(holdout * len(every))))
+        parts = [[fold] for fold in every[:folds]] if folds else [every[:n]]
+        pairs = [Split(risk([f for f in every if f not in part]), risk(part)) for part in parts]
+        return cls(risk(every), groups, tuple(pairs))
+
+
+def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
+    if strata is not None and not _can_stratify(strata, holdout, folds):
+        strata = None
+    labels = np.zeros(n) if strata is None else strata
+    if folds is not None:
+        splitter = {
+            (False, False): KFold,
+            (False, True): StratifiedKFold,
+            (True, False): GroupKFold,
+            (True, True): StratifiedGroupKFold,
+        }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
+        return splitter.split(np.empty(n), labels, groups)
+    if groups is not None:
+        splitter = GroupShuffleSplit
+    else:
+        splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
+    return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
+
+
+def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
+    """Whether every part can have some of each stratum; of folds, of the largest at least."""
+    counts = np.unique(strata, return_counts=True)[1]
+    if folds is not None:
+        return bool(counts.max() >= folds)
+    smaller = min(holdout, 1.0 - holdout) * counts.sum()
+    return bool(counts.min() >= 2 and smaller >= counts.size)
+
+
+@dataclass
+class TuningResult:
+    """What a tuner chose.
+
+    Attributes
+    ----------
+    log_precision : ndarray, shape (n_groups,)
+        d, on the scale of all training data if `refit`, else of the training part.
+    w : ndarray, shape (n_weights,)
+        Weights fitted with it: on all data after the refit, else on the (first) training part.
+    status : str
+        "converged", "iterations", "budget" or "interrupted".
+    heldout_loss : float or None
+        Summed over splits, for the tuners that hold data out.
+    passes : float
+        Passes over all training data spent (gradient-equivalents), the refit included.
+    history : list of dict
+    noise : float, optional
+        Variance that divides the loss beside the precisions, where it was integrated out.
+    gamma : float, optional
+        Times the weights of the parent it is the mean of the prior, where a problem has one.
+    """
+
+    log_precision: FloatArray
+    w: FloatArray
+    status: str
+    heldout_loss: float | None = None
+    passes: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    noise: float | None = None
+    gamma: float | None = None
+
+    @property
+    def precision(self) -> FloatArray:
+        """Of each group, beside a loss that is not divided by the noise; shape (n_groups,)."""
+        return np.asarray(np.exp(self.log_precision) * (1.0 if self.noise is None else self.noise))
+
+
+class Tuner(Protocol):
+    """Chooses the hyperparameters of a `TuningProblem`."""
+
+    needs_splits: bool
+    fit_tolerance: float
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Choose them, and fit with them."""
+
+
+class PassCount:
+    """Passes over all training data spent on a problem since this was made."""
+
+    def __init__(self, problem: TuningProblem) -> None:
+        risks = [problem.full] + [risk for split in problem.splits for risk in (split.train, split.heldout)]
+        self._risks = [(risk, risk.passes) for risk in risks]
+        self._parts = problem.full.n_parts
+
+    @property
+    def spent(self) -> float:
+        parts = sum((risk.passes - before) * risk.n_parts for risk, before in self._risks)
+        return float(parts / self._parts)
+
+
+def make_tuner(tuning: str | Tuner) -> Tuner:
+    """A tuner by name, or the tuner itself.
+
+    Raises
+    ------
+    DataError
+        An unknown name.
+    """
+    if not isinstance(tuning, str):
+        if not hasattr(tuning, "tune"):
+            raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
+        return tuning
+    from structune.learning import tuning as package
+
+    names = {
+        "implicit": "ImplicitTuner",
+        "majorize": "MajorizeTuner",
+        "direct": "DirectTuner",
+        "grid": "GridTuner",
+    }
+    if tuning not in names:
+        raise DataError(f"tuning={tuning!r}: expected one of {sorted(names)}, a tuner, or None")
+    tuner: Tuner = getattr(package, names[tuning])()
+    return tuner

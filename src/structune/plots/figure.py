@@ -1,0 +1,106 @@
+"""Figures, and labels that do not overlap."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.errors import DataError, StructuneError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+Path = str | os.PathLike[str] | None
+LABEL_SIZE = 8
+ACCENT = "#3b6ea5"
+CONTRAST = "#b3541e"
+_LABEL_INCHES = 1.4 * LABEL_SIZE / 72
+_FRAME_INCHES = 1.0  # what the axis below and the title take
+DPI = 150  # of figures that are saved as pixels
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")  # most of them make SVG invalid
+
+
+def new_figure(path: Path, width: float, height: float) -> Figure:
+    """A figure to be saved; or, without a path, one that pyplot shows."""
+    if path is not None:
+        check_path(path)
+    pyplot, figure = _matplotlib()
+    make: Any = pyplot.figure if path is None else figure
+    return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raise a `StructuneError` if matplotlib is missing, or cannot write such a file."""
+    _, figure = _matplotlib()
+    known = figure().canvas.get_supported_filetypes()
+    ending = os.path.splitext(path)[1].removeprefix(".").lower()
+    if ending not in known:
+        raise DataError(f"{os.fspath(path)}: expected a name that ends in one of {', '.join(sorted(known))}")
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    """The module pyplot, and the class of figures that it does not keep."""
+    try:
+        from matplotlib import pyplot
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise StructuneError("plots need matplotlib: pip install 'structune[plots]'") from None
+    return pyplot, Figure
+
+
+def finish(figure: Figure, path: Path) -> Figure:
+    """Save the figure if it has a path."""
+    if path is not None:
+        figure.savefig(path, dpi=DPI)
+    return figure
+
+
+def printable(text: str) -> str:
+    """A text without what no font has: control characters, lone surrogates of bytes that were not UTF-8."""
+    return _CONTROL.sub("?", text.encode("utf-8", "replace").decode())
+
+
+def tidy(axes: Axes) -> None:
+    """No box, a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def integer_ticks(axis: Axis) -> None:
+    """Put ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def height_for(n_labels: int, least: float) -> float:
+    """Inches for a figure with this many labels above each other, with room to move them."""
+    return max(least, _FRAME_INCHES + 1.3 * n_labels * _LABEL_INCHES)
+
+
+def label_gap(figure_height: float) -> float:
+    """Height of a label, as a share of the axes'."""
+    return _LABEL_INCHES / (figure_height - _FRAME_INCHES)
+
+
+def spread(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
+    """Positions as near to `wanted` as can be that are `gap` apart and within [low, high].
+
+    Least squares: isotonic regression of what is left when the gaps are taken out.
+    """
+
+    order = np.argsort(wanted, kind="stable")
+    offsets = gap * np.arange(wanted.size)
+    fitted = scipy.optimize.isotonic_regression(wanted[order] - offsets).x
+    positions = np.empty(wanted.size)
+    positions[order] = np.clip(fitted, low, max(low, high - gap * (wanted.size - 1))) + offsets
+    return positions

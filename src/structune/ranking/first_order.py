@@ -1,0 +1,59 @@
+"""The order of documents with which fits begin that end at the nearest of several minima."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.flat.regressor import Regressor
+from structune.learning.risk import Risk
+from structune.learning.tuning.majorize import MajorizeTuner
+from structune.learning.tuning.problem import TuningProblem
+from structune.ranking.structure.gain import ratio
+from structune.ranking.structure.ranking import Ranking
+from structune.ranking.structure.shard import RankingShard
+from structune.structure import FloatArray, IntArray
+
+_MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
+
+
+def begin_sorted(problem: TuningProblem, structure: Ranking, start: FloatArray | None) -> TuningProblem:
+    """The problem with its training documents sorted by the weights of `start`, or by a ridge regression.
+
+    Those of held-out splits by a regression that saw their training part only.
+    """
+
+    def ordered(risk: Risk) -> Risk:
+        w = start if start is not None and start.any() else ridge_regression(risk.shards)
+        shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
+        return Risk(structure, risk.loss, shards, risk.executor)
+
+    splits = tuple(replace(split, train=ordered(split.train)) for split in problem.splits)
+    return replace(problem, full=ordered(problem.full), splits=splits)
+
+
+def ridge_regression(shards: list[RankingShard]) -> FloatArray:
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
+    sizes = np.concatenate([shard.sizes() for shard in shards])
+    gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
+    matrices = [shard.design.matrix for shard in shards]
+    gains = _centred(gains, sizes)
+    is_sparse = scipy.sparse.issparse(matrices[0])
+    X: Any = scipy.sparse.vstack(matrices, format="csr") if is_sparse else np.vstack(matrices)
+    if not is_sparse or np.prod(X.shape) <= _MOST_CELLS:
+        X = _centred(X.toarray() if is_sparse else X, sizes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
+        tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
+        return np.asarray(Regressor(tuning=tuner, fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
+
+
+def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """Values of documents, less the mean of their query."""
+    starts = np.cumsum(sizes) - sizes
+    means = np.add.reduceat(values, starts, axis=0).T / sizes
+    return values - np.repeat(means.T, sizes, axis=0)

@@ -1,0 +1,58 @@
+"""Normalised discounted cumulative gain (NDCG) of rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structune.errors import DataError
+from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.queries import check_queries, sorted_positions
+
+
+def ndcg(
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    queries: ArrayLike,
+    k: int | None = 10,
+    convention: str = "letor",
+) -> NDArray[np.float64]:
+    """NDCG@k of each query when its documents are sorted by score, shape (n_queries,).
+
+    Queries come in the order of their documents. One without relevant documents counts 0.
+
+    Parameters
+    ----------
+    relevance : array-like, shape (n_documents,)
+        Numbers >= 0.
+    scores : array-like, shape (n_documents,)
+        Documents with equal scores stay in the order given, as in the tool of LETOR; scikit-learn averages
+        over their orders.
+    queries : array-like, shape (n_documents,)
+        The query of each document, a number or a string; the documents of a query lie together.
+    k : int, optional
+        Only the first k positions count; None counts all.
+    convention : {"letor", "burges", "scikit-learn"}
+        Gains of a relevance r, and discounts at the positions i = 1, 2, ...
+
+        - "letor": 2^r - 1 and 1 / log2(max(i, 2)), the evaluation tool of LETOR 3.0 (Qin et al. 2010).
+        - "burges": 2^r - 1 and 1 / log2(1 + i): Burges et al. 2005, and LightGBM, where however a query
+          without relevant documents counts 1.
+        - "scikit-learn": r and 1 / log2(1 + i): `sklearn.metrics.ndcg_score`.
+
+    Raises
+    ------
+    DataError
+        No documents, arrays of different lengths, a query in two places, a relevance below 0 or too large,
+        a score that is not a number, another convention, a k below 1.
+    """
+    ids, offsets = check_queries(queries)
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != ids.shape:
+        raise DataError(f"found scores of shape {values.shape} for {ids.size} documents")
+    for j in np.flatnonzero(np.isnan(values))[:1]:
+        raise DataError(f"document {j}, query {ids[j]}: found the score nan, expected a number")
+    measure = Ndcg(convention, k)
+    gains = measure.gains(relevance, ids)
+    found, ideal = (measure.dcg(gains, sorted_positions(offsets, -key), offsets) for key in (values, gains))
+    return ratio(found, ideal)

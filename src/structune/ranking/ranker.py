@@ -1,0 +1,216 @@
+"""Linear ranking by NDCG, with scikit-learn's face."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.flat.feature_estimator import FeatureEstimator
+from structune.learning.estimator_file import Arrays
+from structune.learning.losses import Loss
+from structune.learning.parameters import parameters
+from structune.ranking.metrics import ndcg
+from structune.ranking.structure.gain import Ndcg
+from structune.ranking.structure.queries import brought_together, check_queries, sorted_positions
+from structune.ranking.structure.ranking import Ranking
+from structune.ranking.structure.shard import RankingShard
+from structune.structure import Array, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.problem import Tuner, TuningProblem
+
+_GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
+
+
+class ZeroWeightsWarning(UserWarning):
+    """The weights are all zero: the model ranks documents as they are given."""
+
+
+@parameters
+class Ranker(FeatureEstimator):
+    """Documents of a query ranked by a linear score, learned from the NDCG@k of the training queries.
+
+    Parameters
+    ----------
+    loss : {"ramp", "equivalent", "margin"}, or a loss
+        A bound on 1 - NDCG@k, summed over queries: the ramp loss (Chapelle et al. 2008); the margin loss
+        relative to the best order that sorts by relevance; or that relative to one such order, in which equal
+        relevances stay in the order given. The last is convex, and the first two are minimised by a
+        convex-concave procedure. Often no weights lower the last two, and all are 0 then.
+    tuning : None, "grid", "majorize", or a tuner
+        How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 8^-3 .. 8^3, and
+        keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing out; it may drive
+        the weights to 0.
+    k : int, optional
+        Of the NDCG: only the first k positions count; None counts all.
+    convention : {"letor", "burges", "scikit-learn"}
+        Gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without relevant documents
+        has an NDCG of 0 in all three.
+    folds : int, optional
+        Number of folds of the queries that "grid" holds out in turn; None for one held-out part.
+    holdout : float
+        Share of the queries in that part.
+    tolerance : float
+        A fit ends at a gap of ten times this, relative to the objective; the convex-concave procedure when a
+        round gains less than that. A tuner object has its own.
+    max_iterations : int
+        Of a fit without tuning: passes over the data, of each round of a convex-concave procedure.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+
+    Notes
+    -----
+    The structure is that of Le & Smola (2007): an order has the features sum_j (p_j + 1)^(-1/4) x_j, with p_j
+    the position of document j from 1. A constant added to a feature of all documents of a query changes
+    nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
+
+    At w = 0 all orders tie, and where the convex bound has its minimum there, the procedure goes on from the
+    order given. Before fits of "ramp" and "equivalent" the training documents of each query are therefore
+    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only; with
+    `warm_start`, by the weights of the fit before, unless they are all 0. Sparse features of more than 2^26
+    cells keep their means within queries in that regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structune import Ranker
+    >>> X = np.array([[0.9, 0.1], [0.2, 0.3], [0.1, 0.9], [0.7, 0.4], [0.4, 0.2], [0.1, 0.6]])
+    >>> y, queries = [2, 1, 0, 2, 1, 0], ["a", "a", "a", "b", "b", "b"]
+    >>> Ranker(tuning=None).fit(X, y, queries).rank(X, queries).tolist()
+    [1, 2, 3, 1, 2, 3]
+    """
+
+    loss: str | Loss = "ramp"
+    tuning: str | Tuner | None = "grid"
+    k: int | None = 10
+    convention: str = "letor"
+    folds: int | None = 5
+    hessian: str = field(default="exact", init=False)  # no loss of rankings has one
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, queries: Any) -> Self:
+        """Learn from documents with known relevances.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n_documents, n_features)
+        y : array-like, shape (n_documents,)
+            Relevances, numbers >= 0.
+        queries : array-like, shape (n_documents,)
+            The query of each document, a number or a string; documents may come in any order. Queries
+            whose documents are equally relevant are left out.
+
+        Raises
+        ------
+        ValueError
+            Input as scikit-learn refuses it; nan, which an imputer may replace.
+        DataError
+            Query ids; relevances below 0, too large, or equal within every query; fewer queries than parts
+            to hold out.
+        CapabilityError
+            A loss that needs more than the best orders, such as "log".
+
+        Warns
+        -----
+        ZeroWeightsWarning
+        """
+        loss = self._make_loss()
+        Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
+        before = getattr(self, "coef_", None) if self.warm_start else None
+        X, y = self._check_fit(X, y, y_numeric=True)
+        if y.dtype.kind not in "biuf":
+            raise DataError("found relevances that are strings, expected numbers")
+        ids, order = _arranged(queries, X)
+        self._check_relevance(y, ids)
+        structure = self._structure
+        shard = _uneven(structure.encode((X[order], ids[order]), y[order]))
+        start = before if before is not None and before.size == X.shape[1] else None
+        self._learn(structure, loss, shard, start, None)
+        if self.status_ == "converged" and not self.coef_.any():
+            message = f"all weights are 0: found no others that lower the {loss.name} loss, with its penalty"
+            warnings.warn(message, ZeroWeightsWarning, stacklevel=2)
+        return self
+
+    def _check_relevance(self, y: Any, ids: Array) -> None:
+        """Refuse wrong relevances, by the place of the document in the order given."""
+        Ndcg(self.convention, self.k).gains(y, ids)
+
+    @property
+    def _structure(self) -> Ranking:
+        return Ranking(self._names, self.k, self.convention)
+
+    def _tuner(self, tuning: str | Tuner) -> Tuner:
+        from structune.learning.tuning.grid import GridTuner
+
+        if tuning == "grid":
+            return GridTuner(_GRID, fit_tolerance=self.tolerance)
+        return super()._tuner(tuning)
+
+    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+        """With the documents of training parts sorted: orders that tie at w = 0 are then good ones."""
+        if problem.full.convex:
+            return problem
+
+        from structune.ranking.first_order import begin_sorted
+
+        return begin_sorted(problem, self._structure, start)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of each document, ``coef_ . x``, shape (n_documents,): higher ones come first."""
+        return np.asarray(self._check_features(X) @ self.coef_)
+
+    def predict(self, X: Any) -> FloatArray:
+        """The same: documents of a query are ranked by falling score."""
+        return self.decision_function(X)
+
+    def rank(self, X: Any, queries: Any) -> IntArray:
+        """Position of each document in the ranking of its query, from 1, shape (n_documents,).
+
+        Documents with equal scores stay in the order given.
+        """
+        scores = self.decision_function(X)
+        ids, order = _arranged(queries, scores)
+        ranks = np.empty_like(order)
+        ranks[order] = 1 + sorted_positions(check_queries(ids[order])[1], -scores[order])
+        return ranks
+
+    def score(self, X: Any, y: Any, queries: Any) -> float:
+        """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents."""
+        scores = self.decision_function(X)
+        ids, order = _arranged(queries, scores)
+        self._check_relevance(y, ids)
+        return float(ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention).mean())
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
+        model = cls()
+        model._unpack(header, arrays)
+        return model
+
+
+def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
+    """Query ids, and an order of the rows that brings the documents of each query together."""
+    ids, order = brought_together(queries)
+    if ids.size != rows.shape[0]:
+        raise DataError(f"found {ids.size} query ids for {rows.shape[0]} documents")
+    return ids, order
+
+
+def _uneven(shard: RankingShard) -> RankingShard:
+    """Queries with documents of different relevance: there is nothing to learn from others."""
+    starts = shard.offsets[:-1]
+    low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
+    if not np.any(low < high):
+        raise DataError("found no query with documents of different relevance, expected at least one")
+    return shard.take(np.flatnonzero(low < high))

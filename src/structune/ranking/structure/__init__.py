@@ -1,0 +1,1 @@
+"""The space of orders of documents, and its answers."""

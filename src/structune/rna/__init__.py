@@ -1,0 +1,16 @@
+"""Secondary structures of RNA.
+
+Nested pairs of bases, scored by CONTRAfold's features or more, with exact sums over all structures. Begin
+with ``RNAFolder.pretrained().predict(sequences)``, or `RNAFolder` to learn one of your own; on the command
+line with ``structune fold``.
+
+- ``folder``: the estimator; ``inputs``: what it is given; ``folder_space``: what of it can be learned from
+- ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
+- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, parameters of CONTRAfold
+- ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages
+- ``data``: sets of known structures; ``commands/``: the command line
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,143 @@
+"""RNA sequences and structures as the commands read them, each with the place that errors name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structune.cli.options import PRETRAINED
+from structune.errors import DataError, ModelFileError
+from structune.files.models import load
+from structune.files.text import Lines, header_name, shown, source_name
+from structune.rna.folder import RNAFolder
+from structune.rna.formats.any import read_rna
+from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.structure.constraints import NOTATION
+
+
+@dataclass(frozen=True)
+class Example:
+    """A record of a file.
+
+    Attributes
+    ----------
+    index : int
+        Among those of the input, from 0.
+    place : str
+        The file, and the line where it is known.
+    constraints : str, optional
+        In the notation of `structune.rna.Constraints`.
+    """
+
+    index: int
+    record: RNARecord
+    place: str
+    constraints: str | None = None
+
+    def refuse(self, message: str) -> DataError:
+        """The error of this record."""
+        return DataError(f"{self.place}: record {shown(self.record.name)}: {message}")
+
+    @property
+    def structure(self) -> str:
+        """The structure, which there must be."""
+        if self.record.structure is None:
+            raise self.refuse("found no structure, expected one")
+        return self.record.structure
+
+
+def open_folder(model: str, contrafold: Path | None = None) -> RNAFolder:
+    """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread."""
+    if contrafold is not None:
+        if model != PRETRAINED:
+            raise DataError("found --model and --contrafold, expected at most one of them")
+        return RNAFolder.from_contrafold(contrafold, n_jobs=1)
+    folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
+    if not isinstance(folder, RNAFolder):
+        raise ModelFileError(f"{model}: found a model of class {type(folder).__name__}, expected one for RNA")
+    return folder.set_params(n_jobs=1)
+
+
+def read_with_structures(paths: Iterable[Path]) -> list[Example]:
+    """All records of files and folders; each has a structure."""
+    places = ((path, record) for path in paths for record in read_rna(path))
+    examples = [Example(index, record, str(path)) for index, (path, record) in enumerate(places)]
+    for example in examples:
+        _ = example.structure
+    if not examples:
+        raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
+    return examples
+
+
+def read_sequences(file: str, with_constraints: bool) -> Iterator[Example]:
+    """Records of a file, or of standard input, one at a time."""
+    source: Any = sys.stdin.buffer if file == "-" else file
+    if with_constraints:
+        yield from _read_constrained(Lines(source))
+        return
+    for index, record in enumerate(read_rna(source)):
+        yield Example(index, record, source_name(source))
+
+
+def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
+    """The family of each example, from a file of names and families."""
+    families: dict[str, str] = {}
+    lines = Lines(path)
+    for number, text in lines.filled():
+        words = [word.strip() for word in text.split("\t")]
+        if len(words) != 2 or not all(words):
+            raise lines.refuse(
+                number, f"found {shown(text)}, expected a name and a family, with a tab between"
+            )
+        if families.setdefault(words[0], words[1]) != words[1]:
+            raise lines.refuse(number, f"found a second family of {shown(words[0])}")
+    for example in examples:
+        if example.record.name not in families:
+            raise DataError(f"{path}: found no family of {shown(example.record.name)} in {example.place}")
+    return [families[example.record.name] for example in examples]
+
+
+@dataclass
+class _Entry:
+    """The lines of one record: its header, its sequence, its constraints."""
+
+    number: int
+    name: str
+    sequence: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    constraints_number: int = 0
+
+    def add(self, lines: Lines, number: int, text: str) -> None:
+        if self.sequence and set(text) <= set(NOTATION):
+            self.constraints_number = self.constraints_number or number
+            self.constraints.append(text)
+        elif self.constraints:
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        else:
+            with lines.at(number):
+                self.sequence.append(clean_sequence(text))
+
+    def example(self, lines: Lines, index: int) -> Example:
+        with lines.at(self.number):
+            record = RNARecord(self.name, "".join(self.sequence))
+        place = f"{lines.name}:{self.constraints_number or self.number}"
+        return Example(index, record, place, "".join(self.constraints) or None)
+
+
+def _read_constrained(lines: Lines) -> Iterator[Example]:
+    entry, count = None, 0
+    for number, text in lines.filled():
+        if text.startswith(">"):
+            if entry is not None:
+                yield entry.example(lines, count - 1)
+            count += 1
+            entry = _Entry(number, header_name(text, count))
+        elif entry is None:
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        else:
+            entry.add(lines, number, text)
+    if entry is not None:
+        yield entry.example(lines, count - 1)

@@ -1,0 +1,110 @@
+"""What is wanted of each sequence, and how an `RNAFolder` gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from structune.rna.commands.options import Wanted
+
+if TYPE_CHECKING:
+    from structune.rna.commands.data import Example
+    from structune.rna.folder import RNAFolder
+    from structune.rna.formats.record import RNARecord
+    from structune.structure import FloatArray
+
+
+class Choice(NamedTuple):
+    """One of the structures of a sequence.
+
+    Attributes
+    ----------
+    kind : str
+        "rank", "sample", or nothing if it is the only one.
+    number : int
+        From 1.
+    probability : float, optional
+    """
+
+    structure: str
+    kind: str = ""
+    number: int = 1
+    probability: float | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """What a header tells of it."""
+        told = [self.kind, str(self.number)] if self.kind else []
+        return told if self.probability is None else [*told, "probability", f"{self.probability:.6g}"]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was found out about a sequence; None is what was not asked for.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (n_bases, n_bases), optional
+        Probabilities, symmetric.
+    """
+
+    record: RNARecord
+    choices: list[Choice]
+    pairs: FloatArray | None = None
+    log_partition: float | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is wanted of each sequence."""
+
+    wanted: Wanted
+    with_structures: bool = True
+    with_pairs: bool = False
+    with_log_partition: bool = False
+
+    def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
+        """Do it."""
+        sequences = [example.record.sequence for example in batch]
+        constraints = [example.constraints for example in batch]
+        choices = self._choices(folder, batch) if self.with_structures else [[] for _ in batch]
+        folded = []
+        for s, example in enumerate(batch):
+            pairs = folder.pair_probabilities(sequences[s], constraints[s]) if self.with_pairs else None
+            folded.append(Folded(example.record, choices[s], pairs))
+        if not self.with_log_partition:
+            return folded
+        log_z = folder.log_partition(sequences, constraints).tolist()
+        return [Folded(f.record, f.choices, f.pairs, z) for f, z in zip(folded, log_z, strict=True)]
+
+    def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[list[Choice]]:
+        sequences = [example.record.sequence for example in batch]
+        constraints = [example.constraints for example in batch]
+        wanted = self.wanted
+        if wanted.samples is not None:
+            return [self._samples(folder, example, wanted.samples) for example in batch]
+        if wanted.nbest is not None:
+            return [_ranked(found) for found in folder.predict_nbest(sequences, wanted.nbest, constraints)]
+        if wanted.method == "viterbi":
+            return _single(folder.predict_viterbi(sequences, constraints))
+        if wanted.method == "centroid":
+            threshold = 0.5 if wanted.threshold is None else wanted.threshold
+            return _single(folder.predict_centroid(sequences, threshold, constraints))
+        return _single(folder.predict(sequences, wanted.gamma, constraints))
+
+    def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
+        """Drawn by the number of the example, whatever the batch that it is in."""
+        import numpy as np
+
+        generator = np.random.default_rng([self.wanted.seed, example.index])
+        (found,) = folder.sample([example.record.sequence], n, generator, [example.constraints])
+        return [Choice(structure, "sample", number) for number, structure in enumerate(found, 1)]
+
+
+def _single(structures: Iterable[str]) -> list[list[Choice]]:
+    return [[Choice(structure)] for structure in structures]
+
+
+def _ranked(found: list[tuple[str, float]]) -> list[Choice]:
+    return [Choice(structure, "rank", rank, p) for rank, (structure, p) in enumerate(found, 1)]

@@ -1,0 +1,215 @@
+"""``structune evaluate rna``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from structune.cli.batches import Progress
+from structune.cli.checks import check_apart, check_targets
+from structune.cli.reports import tell
+from structune.cli.settings import Telling
+from structune.cli.tables import numbers_table, record_table
+from structune.errors import DataError
+from structune.rna.commands.batches import in_order
+from structune.rna.commands.data import Example, open_folder, read_with_structures
+from structune.rna.folder import RNAFolder
+from structune.rna.formats.dot_bracket import largest_nested, partners
+from structune.rna.metrics import (
+    ROC_GAMMAS,
+    BasePairScores,
+    PairAccuracy,
+    SensitivityCurve,
+    base_pair_scores,
+    roc_area,
+    sensitivity_ppv_curve,
+)
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of base pairs, exact and with a slip of one base.
+
+    Attributes
+    ----------
+    gamma : float, optional
+        None for a model without probabilities, whose structures are those of the highest score.
+    knots : dict of int to int
+        Number of pairs in pseudoknots of those known structures that have some.
+    curve : SensitivityCurve, optional
+        For all of `ROC_GAMMAS`.
+    """
+
+    folder: RNAFolder
+    examples: Sequence[Example]
+    predicted: list[str]
+    gamma: float | None
+    exact: BasePairScores
+    slipped: BasePairScores
+    knots: dict[int, int]
+    curve: SensitivityCurve | None = None
+
+    @property
+    def area(self) -> float | None:
+        """Below the curve."""
+        return None if self.curve is None else roc_area(self.curve.sensitivity, self.curve.ppv)
+
+    @property
+    def n_bases(self) -> int:
+        """Of all sequences."""
+        return sum(len(example.structure) for example in self.examples)
+
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
+        rows = [(name, accuracy) for name, accuracy in self._accuracies().items()]
+        columns = ["sensitivity", "PPV", "F1"]
+        how = "Viterbi" if self.gamma is None else f"gamma {self.gamma:g}"
+        tables = [numbers_table(f"Base pairs, {how}", "", columns, rows)]
+        if self.curve is not None:
+            points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
+            title = f"Sensitivity and PPV, area {self.area:.4f}"
+            tables.append(numbers_table(title, "gamma", columns[:2], points))
+        return [*tables, record_table("Known structures", self._known())]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        curve = self.curve and {name: values.tolist() for name, values in self.curve._asdict().items()}
+        return {
+            "gamma": self.gamma,
+            "sequences": len(self.exact.n_true),
+            "bases": self.n_bases,
+            "pairs": int(self.exact.n_true.sum()),
+            "predicted_pairs": int(self.exact.n_predicted.sum()),
+            "pseudoknot_pairs": sum(self.knots.values()),
+            "sequences_with_pseudoknots": len(self.knots),
+            **{name.replace(" ", "_"): value._asdict() for name, value in self._accuracies().items()},
+            "curve": curve,
+            "roc_area": self.area,
+        }
+
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.rna.report import folding_sections
+
+        return folding_sections(
+            self.folder,
+            [example.record.name for example in self.examples],
+            [example.record.sequence for example in self.examples],
+            [example.structure for example in self.examples],
+            self.predicted,
+            self.exact,
+            self.curve,
+        )
+
+    def _accuracies(self) -> dict[str, PairAccuracy]:
+        return {
+            "pooled": self.exact.pooled,
+            "pooled slip 1": self.slipped.pooled,
+            "mean": _mean(self.exact),
+            "mean slip 1": _mean(self.slipped),
+        }
+
+    def _known(self) -> list[tuple[str, str]]:
+        n_pairs, n_knotted = int(self.exact.n_true.sum()), sum(self.knots.values())
+        return [
+            ("data", f"{len(self.exact.n_true):,} sequences, {self.n_bases:,} bases, {n_pairs:,} pairs"),
+            (
+                "pseudoknots",
+                f"{n_knotted:,} pairs in {len(self.knots):,} sequences",
+            ),
+            ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
+        ]
+
+
+def run(
+    model: str,
+    files: list[Path],
+    gamma: float | None,
+    with_curve: bool,
+    plot: Path | None,
+    n_jobs: int | None,
+    quiet: bool,
+    telling: Telling,
+) -> None:
+    """Show how well a model folds the sequences of files."""
+    check_targets([], [plot], telling.report)
+    check_apart([model, *files], [telling.report])
+    folder = open_folder(model)
+    examples = read_with_structures(files)
+    evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
+    tell(evaluation, telling)
+    if plot is not None and evaluation.curve is not None:
+        from structune.rna.plots.accuracy import plot_sensitivity_ppv
+
+        curve = evaluation.curve
+        plot_sensitivity_ppv({Path(model).stem: (curve.sensitivity, curve.ppv)}, plot)
+
+
+def evaluate(
+    folder: RNAFolder,
+    examples: Sequence[Example],
+    gamma: float | None = None,
+    with_curve: bool = False,
+    n_jobs: int | None = -1,
+    quiet: bool = False,
+) -> Evaluation:
+    """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
+    if not folder.has_probabilities and (gamma is not None or with_curve):
+        raise DataError(
+            f"a model fitted with loss={folder.loss!r} has no probabilities, and no use for gamma"
+        )
+    gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
+    gammas = [gamma, *(ROC_GAMMAS if with_curve else ())]
+    known = [example.structure for example in examples]
+    predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
+    curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
+    return Evaluation(
+        folder,
+        examples,
+        predicted,
+        gamma,
+        base_pair_scores(known, predicted),
+        base_pair_scores(known, predicted, slip=1),
+        {s: n for s, structure in enumerate(known) if (n := _n_knotted(structure))},
+        curve,
+    )
+
+
+def _predict(
+    folder: RNAFolder, examples: Sequence[Example], gammas: list[Any], n_jobs: int | None, quiet: bool
+) -> list[list[str]]:
+    """The structures of all sequences, for each gamma; None is for those of the highest score."""
+
+    def work(batch: list[Example]) -> list[tuple[str, ...]]:
+        sequences = [example.record.sequence for example in batch]
+        if gammas == [None]:
+            return [(structure,) for structure in folder.predict_viterbi(sequences)]
+        return list(zip(*folder.predict_mea(sequences, gammas), strict=True))
+
+    rows = []
+    with closing(in_order(examples, work, n_jobs)) as results, Progress(not quiet, len(examples)) as progress:
+        for batch in results:
+            rows.append(batch)
+            progress.advance(len(batch))
+    return [list(column) for column in zip(*chain.from_iterable(rows), strict=True)]
+
+
+def _mean(scores: BasePairScores) -> PairAccuracy:
+    values = (scores.sensitivity, scores.ppv, scores.f1)
+    return PairAccuracy(*(float(np.mean(value)) for value in values))
+
+
+def _n_knotted(structure: str) -> int:
+    """Number of pairs that a structure without pseudoknots must lack."""
+    found = partners(structure)
+    return int(np.count_nonzero(found != largest_nested(found))) // 2

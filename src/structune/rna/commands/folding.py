@@ -1,0 +1,139 @@
+"""``structune fold``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from structune.cli.batches import Progress, UntilError
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets
+from structune.cli.file_names import drawing_paths
+from structune.errors import CapabilityError, DataError
+from structune.rna.commands.batches import in_order
+from structune.rna.commands.data import open_folder, read_sequences
+from structune.rna.commands.decoding import Folded, Recipe
+from structune.rna.commands.options import Reading, Wanted, Writing
+from structune.rna.commands.output import as_text, open_output
+
+if TYPE_CHECKING:
+    from structune.rna.folder import RNAFolder
+
+
+def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> int:
+    """Fold what is read; returns the exit code."""
+    _check(reading, wanted, writing)
+    try:
+        _run(reading, wanted, writing, n_jobs, quiet)
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
+    folder = open_folder(reading.model, reading.contrafold)
+    recipe = _recipe(folder, reading, wanted, writing)
+    if reading.file == "-" and not quiet and sys.stdin.isatty():
+        typer.echo("structune: reading FASTA from standard input", err=True)
+    source = UntilError(read_sequences(reading.file, reading.constraints))
+    first = list(islice(source, 2))
+    if not first:
+        source.check()
+    several = len(first) > 1
+    if several and writing.format == "bpseq" and not _is_folder(writing.output):
+        raise DataError(
+            f"{reading.file}: found several sequences, expected one: a BPSEQ file holds one structure "
+            "(--output FOLDER writes a file of each)"
+        )
+    drawings = _Drawings(writing, several)
+    results = in_order(chain(first, source), lambda batch: recipe.fold(folder, batch), n_jobs)
+    shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
+    with (
+        open_output(writing.output, writing.format) as output,
+        closing(results),
+        Progress(shown) as progress,
+    ):
+        for batch in results:
+            for folded in batch:
+                output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
+                drawings.draw(folded)
+            output.flush()
+            progress.advance(len(batch))
+    source.check()
+
+
+def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
+    """Find before the work, not after it, what cannot be done."""
+    if wanted.samples is not None and wanted.nbest is not None:
+        raise DataError("found --samples and --nbest, expected at most one of them")
+    method = "" if wanted.has_many else wanted.method
+    if wanted.gamma is not None and method != "mea":
+        raise DataError("found --gamma, expected it with --method mea only")
+    if wanted.threshold is not None and method != "centroid":
+        raise DataError("found --threshold, expected it with --method centroid only")
+    if wanted.has_many and writing.format in ("bpseq", "pairs"):
+        raise DataError(f"found --format {writing.format}, expected another with --samples or --nbest")
+    check_targets([], [writing.plot, writing.dot_plot])
+    if "-" not in (reading.file, writing.output):
+        check_apart([reading.file], [Path(writing.output)])
+
+
+def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:
+    """What the model is to give; json and drawings may be without probabilities."""
+    is_drawn = writing.plot is not None or writing.dot_plot is not None
+    recipe = Recipe(
+        wanted,
+        with_structures=writing.format != "pairs" or is_drawn,
+        with_pairs=writing.format in ("json", "pairs") or is_drawn,
+        with_log_partition=writing.format == "json",
+    )
+    if folder.has_probabilities:
+        return recipe
+    asked = {
+        "--samples": wanted.samples is not None,
+        "--nbest": wanted.nbest is not None,
+        "--method centroid": wanted.method == "centroid",
+        "--gamma": wanted.gamma is not None,
+        "--format pairs": writing.format == "pairs",
+        "--dot-plot": writing.dot_plot is not None,
+    }
+    for option in filter(asked.get, asked):
+        raise CapabilityError(
+            f"{reading.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
+            f"expected one that has them with {option}"
+        )
+    return replace(recipe, with_pairs=False, with_log_partition=False)
+
+
+def _is_folder(output: str) -> bool:
+    return output != "-" and os.path.isdir(output)
+
+
+class _Drawings:
+    """Drawings of sequences; of several sequences, their names are in those of the files."""
+
+    def __init__(self, writing: Writing, several: bool) -> None:
+        self._plot = drawing_paths(writing.plot, several)
+        self._dot_plot = drawing_paths(writing.dot_plot, several)
+
+    def draw(self, folded: Folded) -> None:
+        if self._plot is None and self._dot_plot is None:
+            return
+        from structune.rna.plots.drawing import plot_structure
+        from structune.rna.plots.pairs import plot_pair_probabilities
+
+        record, structure = folded.record, folded.choices[0].structure
+        if self._plot is not None:
+            path = self._plot(record.name)
+            plot_structure(record.sequence, structure, folded.pairs, record.name, path)
+        if self._dot_plot is not None:
+            assert folded.pairs is not None
+            path = self._dot_plot(record.name)
+            plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)

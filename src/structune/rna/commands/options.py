@@ -1,0 +1,235 @@
+"""Options of the RNA commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structune.cli.options import KindGroups
+
+
+class Decoding(StrEnum):
+    """Which structure of a sequence is wanted."""
+
+    mea = "mea"
+    viterbi = "viterbi"
+    centroid = "centroid"
+
+
+class Format(StrEnum):
+    """What structures are written as."""
+
+    dbn = "dbn"
+    ct = "ct"
+    bpseq = "bpseq"
+    json = "json"
+    pairs = "pairs"
+
+
+class FeatureSet(StrEnum):
+    """Which features a model has."""
+
+    contrafold = "contrafold"
+    extended = "extended"
+
+
+class Outside(StrEnum):
+    """What to do with structures that the model cannot produce."""
+
+    skip = "skip"
+    trim = "trim"
+    error = "error"
+
+
+TrainFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRAIN",
+        help="Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or "
+        "folders of such files. For train and tune also a folder that shard wrote.",
+    ),
+]
+Families = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with a line for each sequence, its name and its family, separated by a tab. Families "
+        "stay on one side of held-out splits.",
+        show_default=False,
+    ),
+]
+TestFile = Annotated[
+    Path | None,
+    typer.Option("--test", help="File or folder to evaluate the model on.", show_default=False),
+]
+Features = Annotated[
+    FeatureSet,
+    typer.Option(
+        help="contrafold: the 708 features of CONTRAfold. extended: these and more, such as special hairpins."
+    ),
+]
+GroupsOption = Annotated[
+    KindGroups,
+    typer.Option(help="Weights that share a precision: those of one kind of feature, all, or none."),
+]
+OutsideOption = Annotated[
+    Outside,
+    typer.Option(
+        help="Structures that the model cannot produce (other pairs, shorter hairpins, loops of more than 30 "
+        "unpaired bases): skip these sequences, trim the pairs that offend, or end with an error."
+    ),
+]
+MinHairpin = Annotated[int, typer.Option(min=0, help="Fewest unpaired bases in a hairpin.")]
+Noncanonical = Annotated[
+    bool, typer.Option("--noncanonical", help="Let all bases pair, and not only AU, CG and GU.")
+]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A file that train rna or tune rna wrote, or the word pretrained: the model that comes with "
+        "structune.",
+    ),
+]
+TestFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="Files with sequences and structures, or folders of such files; see train rna.",
+    ),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Of structures of maximum expected accuracy: more predicts more pairs. By default the model's, "
+        "which is 4 unless it was given another.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Which structures there are, and what is looked at."""
+
+    features: Features = FeatureSet.contrafold
+    outside: OutsideOption = Outside.skip
+    min_hairpin: MinHairpin = 3
+    noncanonical: Noncanonical = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `RNAFolder`."""
+        return {
+            "features": self.features.value,
+            "outside": self.outside.value,
+            "min_hairpin": self.min_hairpin,
+            "noncanonical": self.noncanonical,
+        }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is folded, and by which model."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
+            "folder of these, or - for standard input.",
+            show_default=False,
+        ),
+    ] = "-"
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),
+    ] = "pretrained"
+    contrafold: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parameter file of CONTRAfold or EternaFold to use instead of a model.", show_default=False
+        ),
+    ] = None
+    constraints: Annotated[
+        bool,
+        typer.Option(
+            "--constraints",
+            help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
+            "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
+            "( and ) paired with each other.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which structures."""
+
+    method: Annotated[
+        Decoding,
+        typer.Option(
+            help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
+            "the pairs of a probability above --threshold."
+        ),
+    ] = Decoding.mea
+    gamma: Gamma = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Instead, this many structures drawn with their probabilities.", show_default=False
+        ),
+    ] = None
+    nbest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Instead, this many most probable structures.", show_default=False),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
+
+    @property
+    def has_many(self) -> bool:
+        """Whether a sequence has several structures."""
+        return self.samples is not None or self.nbest is not None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where structures go, and as what."""
+
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
+            "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
+            "pairs, separated by tabs."
+        ),
+    ] = Format.dbn
+    min_probability: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
+    ] = 0.01
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write (compressed if it ends in .gz), or - for standard output, or a folder that "
+            "exists, for a file of each sequence.",
+        ),
+    ] = "-"
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
+            "FILE-NAME each.",
+            show_default=False,
+        ),
+    ] = None
+    dot_plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
+    ] = None

@@ -1,0 +1,136 @@
+"""Structures as text in each format, and the files that they go to."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from structune.cli.file_names import FileNames
+from structune.rna.commands.decoding import Choice, Folded
+from structune.rna.formats.bpseq import write_bpseq
+from structune.rna.formats.ct import write_ct
+from structune.rna.formats.record import RNARecord
+
+_HEADINGS = {"pairs": "name\ti\tj\tprobability\n"}
+_ENDINGS = {"pairs": ".tsv"}
+
+
+# --- text -------------------------------------------------------------------------------------------------
+
+
+def as_text(folded: Folded, format: str, min_probability: float) -> str:
+    """All that is known of a sequence, in a format; pairs below `min_probability` are left out."""
+    if format == "json":
+        return json.dumps(_as_dict(folded, min_probability)) + "\n"
+    if format == "pairs":
+        name = folded.record.name
+        return "".join(f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
+    write = {"dbn": _dot_bracket, "ct": _ct, "bpseq": _bpseq}[format]
+    return "".join(write(folded.record, choice) for choice in folded.choices)
+
+
+def _as_dict(folded: Folded, min_probability: float) -> dict[str, Any]:
+    pairs = [[i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability)]
+    return {
+        "name": folded.record.name,
+        "sequence": folded.record.sequence,
+        **_structures(folded.choices),
+        "pairs": pairs if folded.pairs is not None else None,
+        "log_partition": folded.log_partition,
+    }
+
+
+def _structures(choices: list[Choice]) -> dict[str, Any]:
+    if len(choices) == 1 and not choices[0].kind:
+        return {"structure": choices[0].structure}
+    shown = []
+    for choice in choices:
+        probability = {} if choice.probability is None else {"probability": choice.probability}
+        shown.append({"structure": choice.structure, choice.kind: choice.number, **probability})
+    return {"structures": shown}
+
+
+def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs, from 1, and their probabilities."""
+    table = np.triu(folded.pairs, 1) if folded.pairs is not None else np.zeros((0, 0))
+    i, j = np.nonzero((table >= min_probability) & (table > 0))
+    return zip((i + 1).tolist(), (j + 1).tolist(), table[i, j].tolist(), strict=True)
+
+
+def _dot_bracket(record: RNARecord, choice: Choice) -> str:
+    return f">{' '.join([record.name, *choice.words])}\n{record.sequence}\n{choice.structure}\n"
+
+
+def _ct(record: RNARecord, choice: Choice) -> str:
+    return _written(write_ct, record, choice)
+
+
+def _bpseq(record: RNARecord, choice: Choice) -> str:
+    return _written(write_bpseq, record, choice)
+
+
+def _written(write: Callable[..., None], record: RNARecord, choice: Choice) -> str:
+    name = "_".join([record.name, *choice.words])
+    text = io.StringIO()
+    write(text, [RNARecord(name, record.sequence, choice.structure)])
+    return text.getvalue()
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+class Output(Protocol):
+    """Where the text of each sequence goes."""
+
+    def write(self, name: str, text: str) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class _Stream:
+    def __init__(self, file: IO[bytes], heading: str) -> None:
+        self._file, self._heading = file, heading
+
+    def write(self, name: str, text: str) -> None:
+        self._file.write((self._heading + text).encode())
+        self._heading = ""
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+class _Folder:
+    def __init__(self, folder: Path, heading: str, ending: str) -> None:
+        self._folder, self._heading, self._ending = folder, heading, ending
+        self._names = FileNames()
+
+    def write(self, name: str, text: str) -> None:
+        path = self._folder / f"{self._names(name)}{self._ending}"
+        with path.open("xb") as file:  # the folder may hold what was read, or other results
+            file.write((self._heading + text).encode())
+
+    def flush(self) -> None:
+        pass
+
+
+@contextmanager
+def open_output(output: str, format: str) -> Iterator[Output]:
+    """Standard output, a file, or a folder that exists."""
+    heading, ending = _HEADINGS.get(format, ""), _ENDINGS.get(format, f".{format}")
+    if output == "-":
+        yield _Stream(sys.stdout.buffer, heading)
+        sys.stdout.buffer.flush()
+    elif Path(output).is_dir():
+        yield _Folder(Path(output), heading, ending)
+    else:
+        open_file: Callable[..., Any] = gzip.open if output.endswith(".gz") else open
+        with open_file(output, "wb") as file:
+            yield _Stream(file, heading)

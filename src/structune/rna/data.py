@@ -1,0 +1,97 @@
+"""RNA sequences with known secondary structures."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
+
+_COLUMNS = ["id", "family", "sequence", "dotbracket"]
+_FILES = {
+    "s151rfam": DataFile(
+        "rna/S151Rfam.tsv.gz", "3e9f5675a213d5c172414fb6d117d5497cde4a50c806d81444e8b69545d6f658"
+    ),
+    "tornado_train_a": DataFile(
+        "rna/tornado_TrainSetA.tsv.gz", "5653e287b3c5df1b2a04c16c9fb9735e7f8f81be2921122a4ca126619fdb0601"
+    ),
+    "tornado_test_a": DataFile(
+        "rna/tornado_TestSetA.tsv.gz", "0a190f3698cb328afe4776cadbd07da05029af5f2e9191f80e428055ae367dd2"
+    ),
+    "rfam1359": DataFile(
+        "rna/rfam1359.tsv.gz", "a1d08315d877c2dc451775f4dbc06508b855661d751f9a5f7ecae10daced3b9f"
+    ),
+    "archiveii": DataFile(
+        "rna/archiveII.tsv.gz", "899ff8238d46cd9f4575453c206528c57635a4c803702ae8d8455cff9ea7970a"
+    ),
+    "andronescu_test": DataFile(
+        "rna/S-Processed-TES.tsv.gz", "973d88dae3435bb1599689b28d7341e39960068cabda09db0858941904da1e2c"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RNAData:
+    """Sequences with their structures; four lists of one length.
+
+    Attributes
+    ----------
+    names, families : list of str
+    sequences : list of str
+        Over ACGU, rarely with another letter of the IUPAC code.
+    structures : list of str
+        In dot-bracket notation; brackets other than ``()`` mark the pairs of pseudoknots.
+    """
+
+    names: list[str]
+    families: list[str]
+    sequences: list[str]
+    structures: list[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def take(self, indices: Iterable[int]) -> RNAData:
+        """The examples at `indices`, in that order."""
+        chosen = list(indices)
+        return RNAData(*([getattr(self, field.name)[s] for s in chosen] for field in fields(self)))
+
+
+def load_rna(name: str) -> RNAData:
+    """A set of RNA sequences with known secondary structures.
+
+    Some are free for research only, and none may be downloaded: the files must lie in the data folder.
+
+    Parameters
+    ----------
+    name : str
+        - "s151rfam": 151 sequences, one from each of as many Rfam families, of Do, Woods & Batzoglou 2006
+          and Do, Foo & Ng 2007; without pseudoknots.
+        - "tornado_train_a" and "tornado_test_a": training set A (3166, S151Rfam among them) and test set A
+          (697) of Rivas, Lang & Eddy 2012.
+        - "rfam1359": 1359 sequences of the seed alignments of Rfam 14.9, at most four from a family; without
+          pseudoknots. Split them by family.
+        - "archiveii": 3975 sequences of ten families (Sloma & Mathews 2016); 795 of them are in
+          "tornado_train_a".
+        - "andronescu_test": 974 fragments of Andronescu et al. 2010.
+
+    Returns
+    -------
+    RNAData
+
+    Raises
+    ------
+    DatasetUnavailable
+        The file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+    """
+    if name not in _FILES:
+        raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
+    path = find(_FILES[name])
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    if header != _COLUMNS:
+        raise DataError(f"{path}:1: found the columns {header}, expected {_COLUMNS}")
+    return RNAData(*(list(column) for column in zip(*rows, strict=True)))

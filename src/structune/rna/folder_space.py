@@ -1,0 +1,154 @@
+"""Training structures and the space of the model: most references fit into it, some do not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.rna.formats.dot_bracket import drop_pseudoknots, partners
+from structune.rna.structure.rna import RNA
+from structune.rna.structure.space import Offence
+from structune.structure import IntArray
+
+OUTSIDE = ("skip", "trim", "error")
+_MOST_NAMED = 5
+
+
+class OutsideSpaceWarning(UserWarning):
+    """Some training structures are such that the model cannot produce them."""
+
+
+@dataclass
+class FittingExamples:
+    """The training examples that are in the space of the model.
+
+    Attributes
+    ----------
+    kept : list of int
+        Which of the examples these are.
+    structures : list of str
+        In dot-bracket notation, one for each in `kept`.
+    skipped : list of (int, str)
+        The others, and why.
+    unknotted, trimmed : dict of int to int
+        Number of pairs that were dropped from an example, because of pseudoknots and otherwise.
+    """
+
+    kept: list[int] = field(default_factory=list)
+    structures: list[str] = field(default_factory=list)
+    skipped: list[tuple[int, str]] = field(default_factory=list)
+    unknotted: dict[int, int] = field(default_factory=dict)
+    trimmed: dict[int, int] = field(default_factory=dict)
+
+    def report(self) -> None:
+        """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
+        if not self.kept:
+            s, reason = self.skipped[0]
+            raise DataError(
+                f"all {len(self.skipped)} structures are outside the model's space (sequence {s}: {reason}); "
+                "outside='trim' drops the pairs that offend"
+            )
+        parts = []
+        if self.skipped:
+            named = _some([f"sequence {s} ({reason})" for s, reason in self.skipped])
+            parts.append(f"skipped {len(self.skipped)} sequences: {named}")
+        for dropped, what in ((self.unknotted, "of pseudoknots"), (self.trimmed, "outside the model")):
+            if dropped:
+                named = _some([f"{n} in sequence {s}" for s, n in dropped.items()])
+                parts.append(f"dropped {sum(dropped.values())} pairs {what}: {named}")
+        if parts:
+            text = f"found structures outside the model's space; {'; '.join(parts)}"
+            warnings.warn(text, OutsideSpaceWarning, stacklevel=3)
+
+
+def fit_into_space(
+    rna: RNA, sequences: Sequence[str], structures: Sequence[str], outside: str
+) -> FittingExamples:
+    """What of some examples can be learned from.
+
+    Parameters
+    ----------
+    structures : sequence of str
+        In dot-bracket notation, perhaps with pseudoknots.
+    outside : {"skip", "trim", "error"}
+        Whether structures outside the space are left out, lose the offending pairs, or are an error.
+
+    Raises
+    ------
+    DataError
+        Malformed structures, and those outside the space if that is an error. Names the sequence.
+    """
+    if outside not in OUTSIDE:
+        raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
+    if len(structures) != len(sequences):
+        raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+    found = FittingExamples()
+    for s, (sequence, structure) in enumerate(zip(sequences, structures, strict=True)):
+        try:
+            _add(found, s, rna, sequence, structure, outside)
+        except DataError as error:
+            raise DataError(f"sequence {s}: {error}") from None
+    return found
+
+
+def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: str, outside: str) -> None:
+    if len(structure) != len(sequence):
+        raise DataError(f"found a structure of length {len(structure)} for {len(sequence)} bases")
+    nested, n_knots = drop_pseudoknots(structure)
+    offences = rna.offences(sequence, nested)
+    if outside == "error" and n_knots:
+        raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
+    if outside == "error" and offences:
+        raise DataError(_named(offences[0]))
+    if outside == "skip" and offences:
+        found.skipped.append((s, _named(offences[0])))
+        return
+    nested, n_trimmed = _trim(rna, sequence, nested)
+    found.kept.append(s)
+    found.structures.append(nested)
+    if n_knots:
+        found.unknotted[s] = n_knots
+    if n_trimmed:
+        found.trimmed[s] = n_trimmed
+
+
+def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
+    """The structure without its offending pairs, and their number."""
+    n_dropped = 0
+    while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
+        first = offences[0]
+        pair = first.i, first.j
+        dropped = _smaller_helix(partners(structure), *pair) if first.in_long_loop else pair
+        structure = "".join("." if k in dropped else mark for k, mark in enumerate(structure))
+        n_dropped += 1
+    return structure, n_dropped
+
+
+def _smaller_helix(partner: IntArray, i: int, j: int) -> tuple[int, int]:
+    """The pair (i, j), which closes a loop with one other pair, or that one if its helix has fewer pairs."""
+    p = i + 1 + int(np.argmax(partner[i + 1 :] >= 0))
+    q = int(partner[p])
+    return (p, q) if _helix(partner, p, q, 1) < _helix(partner, i, j, -1) else (i, j)
+
+
+def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
+    """Pairs stacked upon one another from (i, j) inwards, or outwards where `step` is -1."""
+    n = 0
+    while 0 <= i < partner.size and partner[i] == j:
+        i, j, n = i + step, j - step, n + 1
+        if i >= j:
+            break
+    return n
+
+
+def _named(offence: Offence) -> str:
+    return f"bases {offence.i} and {offence.j} (from 0): {offence.reason}"
+
+
+def _some(names: list[str]) -> str:
+    more = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return ", ".join(names[:_MOST_NAMED] + more)

@@ -1,0 +1,1 @@
+"""Files of RNA sequences and structures."""

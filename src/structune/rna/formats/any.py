@@ -1,0 +1,139 @@
+"""RNA sequences and structures of any format: by the file name's ending, or else by what the file holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, shown, source_name
+from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
+from structune.rna.formats.ct import parse_ct, write_ct
+from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
+from structune.rna.formats.fasta import parse_fasta, write_fasta
+from structune.rna.formats.pair_table import is_label
+from structune.rna.formats.record import RNARecord
+from structune.rna.formats.stockholm import parse_stockholm
+
+_PARSERS: dict[str, Callable[[Lines], Iterator[RNARecord]]] = {
+    "fasta": parse_fasta,
+    "dot_bracket": parse_dot_bracket,
+    "bpseq": parse_bpseq,
+    "ct": parse_ct,
+    "stockholm": parse_stockholm,
+}
+_WRITERS: dict[str, Callable[[Source, Iterable[RNARecord]], None]] = {
+    "fasta": write_fasta,
+    "dot_bracket": write_dot_bracket,
+    "bpseq": write_bpseq,
+    "ct": write_ct,
+}
+_ENDINGS = {
+    **dict.fromkeys([".fa", ".fasta", ".fna"], "fasta"),
+    **dict.fromkeys([".dbn", ".dot", ".db", ".vienna"], "dot_bracket"),
+    **dict.fromkeys([".sto", ".stk"], "stockholm"),
+    ".bpseq": "bpseq",
+    ".ct": "ct",
+}
+_BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
+_HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
+
+
+def read_rna(source: Source, format: str | None = None) -> Iterator[RNARecord]:
+    """Read RNA sequences, and structures where the format has them, one record at a time.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file, compressed by gzip or not, or a folder, of which the files with a known ending are read in the
+        order of their names.
+    format : {"fasta", "dot_bracket", "bpseq", "ct", "stockholm"}, optional
+        By default the one of the name's ending (``.fa .fasta .fna``, ``.dbn .dot .db .vienna``, ``.bpseq``,
+        ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for other names, the one that the first
+        lines look like.
+
+    Yields
+    ------
+    RNARecord
+
+    Raises
+    ------
+    DataError
+        As the readers of each format do; names the file of an unknown format, and the folder without files.
+    """
+    _check_format(format, _PARSERS)
+    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        return _read_folder(Path(source), format)
+    return _read_file(source, format)
+
+
+def write_rna(target: Source, records: Iterable[RNARecord], format: str | None = None) -> None:
+    """Write RNA sequences, and structures where the format has them.
+
+    Parameters
+    ----------
+    target : path or file object
+        A file object may be binary or text.
+    records : iterable of RNARecord
+    format : {"fasta", "dot_bracket", "bpseq", "ct"}, optional
+        By default the one of the name's ending, as in `read_rna`.
+
+    Raises
+    ------
+    DataError
+        The format is unknown, or cannot hold the records.
+    """
+    _check_format(format, _WRITERS)
+    found = format or _format_of_name(target)
+    if found not in _WRITERS:
+        raise DataError(
+            f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}, "
+            f"expected format to be one of {', '.join(_WRITERS)}"
+        )
+    _WRITERS[found](target, records)
+
+
+def _check_format(format: str | None, known: Iterable[str]) -> None:
+    if format is not None and format not in known:
+        raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
+
+
+def _read_file(source: Source, format: str | None) -> Iterator[RNARecord]:
+    lines = Lines(source)
+    yield from _PARSERS[format or _format_of_name(source) or _format_of_content(lines)](lines)
+
+
+def _read_folder(folder: Path, format: str | None) -> Iterator[RNARecord]:
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and _format_of_name(path)]
+    if not files:
+        raise DataError(f"{folder}: found no files, expected some that end in {' '.join(_ENDINGS)}")
+    for path in files:
+        yield from _read_file(path, format)
+
+
+def _format_of_name(source: Source) -> str | None:
+    name = source_name(source).lower().removesuffix(".gz")
+    return _ENDINGS.get(os.path.splitext(name)[1])
+
+
+def _format_of_content(lines: Lines) -> str:
+    texts = [text for text in lines.head(_HEAD) if text]
+    if not texts:
+        raise DataError(f"{lines.name}: found no text, expected RNA sequences")
+    if texts[0].startswith("# STOCKHOLM"):
+        return "stockholm"
+    if texts[0].startswith(">"):
+        return "dot_bracket" if _has_structure(texts) else "fasta"
+    first = next((text for text in texts if not is_label(text)), "")
+    if first[:1].isdigit():
+        return "bpseq" if _BASE_OF_BPSEQ.fullmatch(first) else "ct"
+    if _has_structure(texts):
+        return "dot_bracket"
+    raise DataError(f"{lines.name}: found {shown(first or texts[0])}, expected {', '.join(_PARSERS)}")
+
+
+def _has_structure(texts: list[str]) -> bool:
+    """Whether a line that is no header holds brackets or dots."""
+    return any(STRUCTURE.search(text) for text in texts if text[0] not in ">#")

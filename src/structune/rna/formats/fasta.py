@@ -1,0 +1,72 @@
+"""FASTA files: a line ``>name description``, then the sequence on any number of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from structune.files.text import Lines, Source, header_name, save, shown
+from structune.rna.formats.record import RNARecord, clean_sequence
+
+
+def read_fasta(source: Source) -> Iterator[RNARecord]:
+    """Read a FASTA file, compressed by gzip or not, one record at a time.
+
+    The name is the first word of the header, or the number of the record, from 1, where there is none.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    RNARecord
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a character that is no base, or of a sequence without a header.
+    """
+    return parse_fasta(Lines(source))
+
+
+def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
+    start, name, count = 0, "", 0
+    parts: list[str] = []
+    for number, text in lines.filled():
+        if text.startswith(">"):
+            if count:
+                yield _record(lines, start, name, parts)
+            start, count, parts = number, count + 1, []
+            name = header_name(text, count)
+        elif not count:
+            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        else:
+            with lines.at(number):
+                parts.append(clean_sequence(text))
+    if count:
+        yield _record(lines, start, name, parts)
+
+
+def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
+    """Write names and sequences, compressed by gzip where the path ends in ``.gz``; structures are left out.
+
+    Parameters
+    ----------
+    target : path or file object
+        A file object may be binary or text.
+    records : iterable of RNARecord
+    width : int
+        Bases a line.
+    """
+    save(target, "".join(_lines_of(record, width) for record in records))
+
+
+def _record(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
+    with lines.at(number):
+        return RNARecord(name, "".join(parts))
+
+
+def _lines_of(record: RNARecord, width: int) -> str:
+    starts = range(0, len(record.sequence), width)
+    return "\n".join([f">{record.name}", *(record.sequence[k : k + width] for k in starts), ""])

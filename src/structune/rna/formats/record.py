@@ -1,0 +1,83 @@
+"""An RNA sequence with its name and, where known, its secondary structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from structune.errors import DataError
+from structune.files.text import shown
+from structune.rna.formats.brackets import partners
+
+BASES = "ACGUNRYSWKMBDHVX"
+_CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
+
+
+@dataclass(frozen=True)
+class RNARecord:
+    """An RNA sequence, as all files of sequences and structures hold it.
+
+    Attributes
+    ----------
+    name : str
+        One word.
+    sequence : str
+        Upper case: A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower case
+        and T are accepted and made upper case and U.
+    structure : str, optional
+        Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
+    """
+
+    name: str
+    sequence: str
+    structure: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name.split() != [self.name] or not _is_unicode(self.name):
+            raise DataError(f"found the name {shown(self.name)}, expected one word of UTF-8 text")
+        try:
+            object.__setattr__(self, "sequence", clean_sequence(self.sequence))
+            self._check_structure()
+        except DataError as error:
+            raise DataError(f"record {shown(self.name)}: {error}") from error
+
+    def _check_structure(self) -> None:
+        if self.structure is None:
+            return
+        if len(self.structure) != len(self.sequence):
+            raise DataError(
+                f"found a structure of length {len(self.structure)}, expected {len(self.sequence)}, "
+                "as many as bases"
+            )
+        partners(self.structure)
+
+
+def clean_sequence(text: str) -> str:
+    """Upper case, with U for T.
+
+    Raises
+    ------
+    DataError
+        Names the position, from 1, of a character that is no base.
+    """
+    sequence = text.translate(_CLEAN)
+    if rest := sequence.lstrip(BASES):
+        position = len(sequence) - len(rest)
+        raise DataError(
+            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T"
+        )
+    return sequence
+
+
+def need_structure(record: RNARecord) -> str:
+    """The structure of a record, for files that must have one."""
+    if record.structure is None:
+        raise DataError(f"record {shown(record.name)}: found no structure, expected one")
+    return record.structure
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""Sequences and structures as folders get them, and structures as they give them back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.rna.structure.space import dot_bracket
+from structune.structure import IntArray
+
+
+def checked_strings(X: Any, what: str) -> list[str]:
+    """What was given, as a list of strings."""
+    if isinstance(X, str):
+        raise DataError(f"found one string, expected a list of {what}s")
+    found = list(X)
+    for s, string in enumerate(found):
+        if not isinstance(string, str):
+            raise DataError(f"{what} {s}: found {string!r}, expected a string")
+    return found
+
+
+def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
+    """Of the examples' groups, those of the examples that are kept."""
+    if groups is None:
+        return None
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise DataError(f"found groups of shape {array.shape}, expected ({n},)")
+    return array[kept]
+
+
+def check_at_least_one(n: int) -> None:
+    """Refuse to look for no structures."""
+    if n < 1:
+        raise DataError(f"n={n}: expected at least 1")
+
+
+def checked_gammas(gammas: Iterable[float]) -> list[float]:
+    """What was given, as a list of numbers."""
+    found = list(gammas)
+    for gamma in found:
+        if not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
+            raise DataError(f"gamma={gamma!r}: expected a finite number >= 0")
+    return found
+
+
+def dot_brackets(partners: IntArray, offsets: IntArray) -> list[str]:
+    """Structures in dot-bracket notation, from the partners of all bases."""
+    return [dot_bracket(partners[a:b]) for a, b in pairwise(offsets.tolist())]
+
+
+def dot_bracket_rows(partners: IntArray) -> list[str]:
+    """Structures of one sequence in dot-bracket notation, from one row of partners each."""
+    k, n = partners.shape
+    return dot_brackets(partners.reshape(-1), n * np.arange(k + 1))

@@ -1,0 +1,1 @@
+"""Recursions over the pairs of a sequence."""

@@ -1,0 +1,354 @@
+"""Inside and outside recursions of the CONTRAfold model in the linear domain, one sequence a call.
+
+Bases are numbers 0-5: ACGU, one that is none of these, and one beyond the ends, which stand at both ends of
+``letters`` (n + 2,). Tables of potentials are flat over six letters a place, hairpins and spans over lengths
+0..n. Rows (i, i..n-1) of a triangular table follow one another; cell (i, j) is ``row(i, n) + j``.
+
+=====  =================================================================================================
+P      everything within the pair (i, j), itself included
+G      P and the junction of its pair, seen from the loop outside of it; rows i..i + 31, in a ring
+M, M2  stretches i..j of a multi-branch loop with at least one branch, with at least two
+E      suffixes of the exterior loop
+=====  =================================================================================================
+"""
+
+import numpy as np
+
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
+from structune.kernels.vectors import cells, load, splat, store, total, width
+from structune.rna.kernels.loops import LOOP
+
+N_LETTERS = 6
+RING = 32
+LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
+
+
+@bare_kernel
+def row(i, n):
+    """Where cell (i, 0) would lie."""
+    return i * n - i * (i - 1) // 2 - i
+
+
+@part_of_bare_kernel
+def quad(a, b, c, d):
+    return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
+
+
+@part_of_one_kernel
+def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
+    """What the letters of a hairpin of three or four bases add; ``one`` for any other."""
+    if j - i == 4:
+        return hairpin_3[(s[i + 2] * N_LETTERS + s[i + 3]) * N_LETTERS + s[i + 4]]
+    if j - i == 5:
+        return hairpin_4[quad(s[i + 2], s[i + 3], s[i + 4], s[i + 5])]
+    return one
+
+
+@part_of_one_kernel
+def _interior(i, n, loop, ring, lanes, out):
+    """out[j] = sum over loop sizes of potential * G[i + 1 + l1, j - 1 - l2], for all j."""
+    stride = LEFT + n + RIGHT
+    w = width(lanes)
+    zero = splat(loop[0] * 0.0, lanes)
+    for j in range(i + 1, n, 4 * w):
+        a = b = c = d = zero
+        for l1 in range(min(LOOP, n - i - 1)):
+            at = (i + 1 + l1) % RING * stride + LEFT + j - 1
+            for l2 in range(LOOP - l1):
+                size = splat(loop[l1 * LOOP + l2], lanes)
+                a = a + size * load(ring, at - l2, lanes)
+                b = b + size * load(ring, at - l2 + w, lanes)
+                c = c + size * load(ring, at - l2 + 2 * w, lanes)
+                d = d + size * load(ring, at - l2 + 3 * w, lanes)
+        store(out, j, a)
+        store(out, j + w, b)
+        store(out, j + 2 * w, c)
+        store(out, j + 3 * w, d)
+
+
+@bare_kernel
+def inside(
+    letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
+    partners, extent,
+):  # fmt: skip
+    """Fill P, M, M2 and E; E[0] is the partition function.
+
+    Parameters
+    ----------
+    tables : named tuple of potentials
+        1x1 and 0x1 with all of their potential; in ``loop`` these and stacks are 0.
+    scalars : multi closing, paired, unpaired; external paired, unpaired
+    factors : potential of every pair beside its own, triangular, or empty
+    ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
+    partners : (n,) scratch
+    extent : (2,)
+        Gets the smallest and the largest cell of P.
+    """
+    n = letters.size - 2
+    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
+    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
+    g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
+    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    least, most = np.inf, 0.0
+    e[n] = zero + 1.0
+    for i in range(n - 1, -1, -1):
+        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride
+        x, x_next, x_before = s[i + 1], s[i + 2], s[i]
+        slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
+        _interior(i, n, loop, g, lanes, sums)
+        for k in range(slot, slot + stride):
+            g[k] = zero
+        for j in range(i, n):
+            p[here + j] = zero
+            b[j] = zero
+        total, found = e[i + 1] * free, n - n
+        for j in range(i + min_hairpin + 1, n):
+            y, y_next, y_before = s[j + 1], s[j + 2], s[j]
+            own = base_pair[x * N_LETTERS + y]
+            if weighted:
+                own *= factor[here + j]
+            if own == 0.0:
+                continue
+            word = quad(x, y, x_next, y_before)
+            two = sums[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
+            two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
+            inner = two * mismatch[word] + hairpin[j - i - 1] * special * hairpin_mismatch[word]
+            if j > i + 1:
+                inner += closing * multi_dangle[word] * m2[below + j - 1]
+                inner += stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next] * p[below + j - 1]
+            value = own * span[j - i] * inner
+            size = abs(value.real)
+            least, most = min(least, size), max(most, size)
+            word = quad(y, x, y_next, x_before)
+            p[here + j] = value
+            g[slot + LEFT + j] = value * mismatch[word]
+            b[j] = value * multi_dangle[word] * branch
+            total += value * external_dangle[word] * outer * e[j + 1]
+            partners[found] = j
+            found += 1
+        e[i] = total
+        _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
+    extent[0], extent[1] = least, most
+
+
+@part_of_one_kernel
+def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+    """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right."""
+    w = width(lanes)
+    zero = unpaired * 0.0
+    for j in range(i, n + w):
+        sums[j] = zero
+    for f in range(found):
+        k = partners[f]
+        first, at = splat(b[k], lanes), row(k + 1, n)
+        for j in range(k + 1, n, w):
+            store(sums, j, load(sums, j, lanes) + first * load(m, at + j, lanes))
+    single = zero
+    for j in range(i, n):
+        single = single * unpaired + b[j]
+        m[here + j], m2[here + j] = single + sums[j], sums[j]
+    for j in range(i + 1, n):
+        m[here + j] = m[here + j] + unpaired * m[below + j]
+        m2[here + j] = m2[here + j] + unpaired * m2[below + j]
+
+
+@part_of_one_kernel
+def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
+    """out[j] = adjoint of G[i, j], from the loops that (i, j) is the inner pair of; adds to their counts.
+
+    ``ring`` holds the adjoints of the sums over loops of rows i - 31..i - 1; ``counts`` a run for each size.
+    """
+    stride = LEFT + n + RIGHT
+    w = width(lanes)
+    zero = splat(loop[0] * 0.0, lanes)
+    for j in range(i, n, 4 * w):
+        a = b = c = d = zero
+        g0, g1 = load(row_g, j, lanes), load(row_g, j + w, lanes)
+        g2, g3 = load(row_g, j + 2 * w, lanes), load(row_g, j + 3 * w, lanes)
+        for l1 in range(min(LOOP, i)):
+            at = (i - 1 - l1) % RING * stride + LEFT + j + 1
+            for l2 in range(LOOP - l1):
+                k = l1 * LOOP + l2
+                size = splat(loop[k], lanes)
+                r0, r1 = load(ring, at + l2, lanes), load(ring, at + l2 + w, lanes)
+                r2, r3 = load(ring, at + l2 + 2 * w, lanes), load(ring, at + l2 + 3 * w, lanes)
+                a, b, c, d = a + size * r0, b + size * r1, c + size * r2, d + size * r3
+                count = load(counts, k * w, lanes) + g0 * r0 + g1 * r1
+                store(counts, k * w, count + g2 * r2 + g3 * r3)
+        store(out, j, a)
+        store(out, j + w, b)
+        store(out, j + 2 * w, c)
+        store(out, j + 3 * w, d)
+
+
+@part_of_one_kernel
+def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes):
+    """Adjoints of the branches (i, k), and of the stretches to the right of them and below row i.
+
+    On entry row i of `d_m` and `d_m2` is complete.
+    """
+    w = width(lanes)
+    zero = unpaired * 0.0
+    for j in range(n, n + w):
+        sums[j] = zero
+    single = zero
+    for j in range(n - 1, i - 1, -1):
+        sums[j] = d_m[here + j] + d_m2[j]
+        single = single * unpaired + d_m[here + j]
+        d_b[j] = single
+    for j in range(i + 1, n):
+        d_m[below + j] = d_m[below + j] + unpaired * d_m[here + j]
+        d_m2[j] = d_m2[j] * unpaired
+    for f in range(found):
+        k = partners[f]
+        first, at, push = splat(b[k], lanes), row(k + 1, n), splat(zero, lanes)
+        whole = n - w
+        j = k + 1
+        while j <= whole:
+            run = load(sums, j, lanes)
+            push = push + run * load(m, at + j, lanes)
+            store(d_m, at + j, load(d_m, at + j, lanes) + first * run)
+            j += w
+        d_b[k] = d_b[k] + total(push)
+        while j < n:
+            d_b[k] = d_b[k] + sums[j] * m[at + j]
+            d_m[at + j] = d_m[at + j] + b[k] * sums[j]
+            j += 1
+
+
+@bare_kernel
+def outside(
+    letters, tables, scalars, factors, weight, lanes, pairs, multi, multi_2, exterior, prefix, d_multi, ring,
+    scratch, partners, counts, loop_counts, scalar_counts,
+):  # fmt: skip
+    """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
+
+    The adjoints of `inside`, row by row the other way; all are derivatives of weight * log E[0].
+
+    Parameters
+    ----------
+    prefix : zeros (n + 1,)
+    d_multi, ring, scratch : zeros
+        As M, (32, LEFT + n + RIGHT), (8, n + RIGHT).
+    counts : as `tables`
+        Get the counts, those of hairpins and spans by length. ``loop_counts`` (31 * 31, width(lanes)) gets
+        those of larger loops by size, in runs to be added up, without the factor of their own potential.
+    scalar_counts : as `scalars`
+        But in the place of the unpaired bases of multi-branch loops, which are those that all others leave,
+        the unpaired bases of hairpins.
+    """
+    n = letters.size - 2
+    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
+    n_pair, n_span, n_stack = cells(counts.base_pair), cells(counts.span), cells(counts.stack)
+    n_hairpin_mismatch, n_mismatch = cells(counts.hairpin_mismatch), cells(counts.interior_mismatch)
+    n_multi_dangle, n_external_dangle = cells(counts.multi_dangle), cells(counts.external_dangle)
+    n_hairpin, n_hairpin_3 = cells(counts.hairpin), cells(counts.hairpin_3)
+    n_hairpin_4, n_bulge, n_one = cells(counts.hairpin_4), cells(counts.bulge_0x1), cells(counts.internal_1x1)
+    n_loop, factor = cells(loop_counts), cells(factors)
+    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    p, m, m2, e = cells(pairs), cells(multi), cells(multi_2), cells(exterior)
+    d_i, d_m, s, before = cells(ring), cells(d_multi), cells(letters), cells(prefix)
+    g, b, d_g, d_b = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(scratch[3])
+    sums, d_m2 = cells(scratch[4]), cells(scratch[5])
+    d_stack, d_stack_next = cells(scratch[6]), cells(scratch[7])
+    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    before[0] = weight / e[0]
+    for i in range(n):
+        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride + LEFT
+        x, x_next, x_before = s[i + 1], s[i + 2], s[i]
+        slot1, slot2 = (i - 1) % RING * stride + LEFT, (i - 2) % RING * stride + LEFT
+        found = n - n
+        for j in range(i, n):
+            g[j] = b[j] = d_stack_next[j] = zero
+            if p[here + j] != 0.0:
+                word = quad(s[j + 1], x, s[j + 2], x_before)
+                g[j] = p[here + j] * mismatch[word]
+                b[j] = p[here + j] * multi_dangle[word] * branch
+                partners[found] = j
+                found += 1
+        _interior_adjoint(i, n, loop, d_i, g, lanes, d_g, n_loop)
+        _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes)
+        for k in range(slot - LEFT, slot - LEFT + stride):
+            d_i[k] = zero
+        before[i + 1] = before[i + 1] + before[i] * free
+        scalar_counts[4] += before[i] * free * e[i + 1]
+        for f in range(found):
+            j = partners[f]
+            y, y_next, y_before = s[j + 1], s[j + 2], s[j]
+            value = p[here + j]
+            word = quad(y, x, y_next, x_before)
+            # where the pair is seen from outside: a loop, a multi-branch loop, the exterior
+            step = d_g[j]
+            if i > 0:
+                part = bulge[y_next] * d_i[slot1 + j + 2]
+                n_bulge[y_next] = n_bulge[y_next] + g[j] * part
+                step += part
+                part = bulge[x_before] * d_i[slot2 + j + 1]
+                n_bulge[x_before] = n_bulge[x_before] + g[j] * part
+                step += part
+                k = x_before * N_LETTERS + y_next
+                part = one_by_one[k] * d_i[slot2 + j + 2]
+                n_one[k] = n_one[k] + g[j] * part
+                step += part
+            n_mismatch[word] = n_mismatch[word] + g[j] * step
+            d_value = d_stack[j] + step * mismatch[word]
+            part = multi_dangle[word] * branch * d_b[j]
+            d_value += part
+            scalar_counts[1] += value * part
+            n_multi_dangle[word] = n_multi_dangle[word] + value * part
+            push = external_dangle[word] * outer * before[i]
+            before[j + 1] = before[j + 1] + value * push
+            push *= e[j + 1]
+            d_value += push
+            scalar_counts[3] += value * push
+            n_external_dangle[word] = n_external_dangle[word] + value * push
+            # what the pair closes: a stack, a multi-branch loop, a hairpin or a loop
+            k, expected = x * N_LETTERS + y, value * d_value
+            n_pair[k] = n_pair[k] + expected
+            n_span[j - i] = n_span[j - i] + expected
+            step = d_value * base_pair[k] * span[j - i]
+            if weighted:
+                step *= factor[here + j]
+            word, rest = quad(x, y, x_next, y_before), expected
+            if j > i + 1:
+                k = (word * N_LETTERS + x_before) * N_LETTERS + y_next
+                d_stack_next[j - 1] = step * stack[k]
+                part = d_stack_next[j - 1] * p[below + j - 1]
+                n_stack[k] = n_stack[k] + part
+                rest -= part
+                push = step * closing * multi_dangle[word]
+                d_m2[j - 1] = d_m2[j - 1] + push
+                part = push * m2[below + j - 1]
+                n_multi_dangle[word] = n_multi_dangle[word] + part
+                scalar_counts[0] += part
+                rest -= part
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
+            part = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
+            _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4)
+            n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + part
+            n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
+            scalar_counts[2] += part * (j - i - 1)
+            n_mismatch[word] = n_mismatch[word] + (rest - part)
+            d_i[slot + j] = step * mismatch[word]
+            p[here + j] = expected
+        d_stack, d_stack_next = d_stack_next, d_stack
+
+
+@part_of_one_kernel
+def _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4):
+    if j - i == 4:
+        k = (s[i + 2] * N_LETTERS + s[i + 3]) * N_LETTERS + s[i + 4]
+        n_hairpin_3[k] = n_hairpin_3[k] + part
+    if j - i == 5:
+        k = quad(s[i + 2], s[i + 3], s[i + 4], s[i + 5])
+        n_hairpin_4[k] = n_hairpin_4[k] + part

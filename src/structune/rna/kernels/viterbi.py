@@ -1,0 +1,114 @@
+"""Highest-scoring RNA structure: the recursion of `structune.rna.kernels.sums`, its sums maxima of scores.
+
+Tables hold scores, -inf where there is no potential.
+"""
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, larger, load, splat, store, width
+from structune.rna.kernels.loops import LOOP
+from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, quad, row, special_hairpin
+
+
+@kernel
+def _interior(i, n, loop, ring, lanes, out):
+    """out[j] = best over loop sizes of score + G[i + 1 + l1, j - 1 - l2], for all j."""
+    stride = LEFT + n + RIGHT
+    w = width(lanes)
+    least = splat(-np.inf, lanes)
+    for j in range(i + 1, n, 4 * w):
+        a = b = c = d = least
+        for l1 in range(min(LOOP, n - i - 1)):
+            at = (i + 1 + l1) % RING * stride + LEFT + j - 1
+            for l2 in range(LOOP - l1):
+                size = splat(loop[l1 * LOOP + l2], lanes)
+                a = larger(a, size + load(ring, at - l2, lanes))
+                b = larger(b, size + load(ring, at - l2 + w, lanes))
+                c = larger(c, size + load(ring, at - l2 + 2 * w, lanes))
+                d = larger(d, size + load(ring, at - l2 + 3 * w, lanes))
+        store(out, j, a)
+        store(out, j + w, b)
+        store(out, j + 2 * w, c)
+        store(out, j + 3 * w, d)
+
+
+@kernel
+def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+    """Row i of M and M2."""
+    w = width(lanes)
+    for j in range(i, n + w):
+        sums[j] = -np.inf
+    for f in range(found):
+        k = partners[f]
+        first, at = splat(b[k], lanes), row(k + 1, n)
+        for j in range(k + 1, n, w):
+            store(sums, j, larger(load(sums, j, lanes), first + load(m, at + j, lanes)))
+    single = -np.inf
+    for j in range(i, n):
+        single = max(single + unpaired, b[j])
+        m[here + j], m2[here + j] = max(single, sums[j]), sums[j]
+    for j in range(i + 1, n):
+        m[here + j] = max(m[here + j], unpaired + m[below + j])
+        m2[here + j] = max(m2[here + j], unpaired + m2[below + j])
+
+
+@kernel
+def viterbi(
+    letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
+    partners,
+):  # fmt: skip
+    """Fill P, M, M2 and E as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
+
+    ``factors`` are scores too; ``ring`` is full of -inf.
+    """
+    n = letters.size - 2
+    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
+    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
+    g, s, best, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
+    stride, weighted = LEFT + n + RIGHT, factors.size > 0
+    e[n] = 0.0
+    for i in range(n - 1, -1, -1):
+        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride
+        x, x_next, x_before = s[i + 1], s[i + 2], s[i]
+        slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
+        _interior(i, n, loop, g, lanes, best)
+        for k in range(slot, slot + stride):
+            g[k] = -np.inf
+        for j in range(i, n):
+            p[here + j] = -np.inf
+            b[j] = -np.inf
+        total, found = e[i + 1] + free, 0
+        for j in range(i + min_hairpin + 1, n):
+            y, y_next, y_before = s[j + 1], s[j + 2], s[j]
+            own = base_pair[x * N_LETTERS + y]
+            if weighted:
+                own += factor[here + j]
+            if own == -np.inf:
+                continue
+            word = quad(x, y, x_next, y_before)
+            inner = max(best[j], bulge[y_before] + g[slot1 + j - 2])
+            inner = max(inner, bulge[x_next] + g[slot2 + j - 1])
+            inner = max(inner, one_by_one[x_next * N_LETTERS + y_before] + g[slot2 + j - 2])
+            inner += mismatch[word]
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, 0.0)
+            inner = max(inner, hairpin[j - i - 1] + special + hairpin_mismatch[word])
+            if j > i + 1:
+                inner = max(inner, closing + multi_dangle[word] + m2[below + j - 1])
+                stacked = stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next]
+                inner = max(inner, stacked + p[below + j - 1])
+            value = own + span[j - i] + inner
+            word = quad(y, x, y_next, x_before)
+            p[here + j] = value
+            g[slot + LEFT + j] = value + mismatch[word]
+            b[j] = value + multi_dangle[word] + branch
+            total = max(total, value + external_dangle[word] + outer + e[j + 1])
+            partners[found] = j
+            found += 1
+        e[i] = total
+        _multi(i, n, here, below, unpaired, partners, found, b, m, m2, best, lanes)

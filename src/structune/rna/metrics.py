@@ -1,0 +1,255 @@
+"""Sensitivity and positive predictive value (PPV) of predicted base pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structune.errors import DataError
+from structune.learning.bootstrap import Difference, FloatArray, paired_difference
+from structune.rna.formats.dot_bracket import as_partners
+
+IntArray = NDArray[np.int64]
+Structure = str | ArrayLike
+Structures = Sequence[Structure]
+
+ROC_GAMMAS: tuple[float, ...] = tuple(2.0**k for k in range(-5, 11))
+
+
+class PairAccuracy(NamedTuple):
+    """How well base pairs were found in all sequences together."""
+
+    sensitivity: float
+    ppv: float
+    f1: float
+
+
+class SensitivityCurve(NamedTuple):
+    """Pooled sensitivity and PPV for each gamma, in the order of gamma; each of shape (n_points,)."""
+
+    gamma: FloatArray
+    sensitivity: FloatArray
+    ppv: FloatArray
+
+
+@dataclass(frozen=True)
+class BasePairScores:
+    """Counts of pairs in each sequence, shape (n_sequences,), and what follows from them.
+
+    Where a ratio is 0/0 it is 1 if there are neither true nor predicted pairs, otherwise 0.
+
+    Attributes
+    ----------
+    n_true, n_predicted : ndarray of int64
+        True pairs, and predicted pairs.
+    right_true : ndarray of int64
+        True pairs that were found.
+    right_predicted : ndarray of int64
+        Predicted pairs that are right; without slip the same as `right_true`.
+    """
+
+    n_true: IntArray
+    n_predicted: IntArray
+    right_true: IntArray
+    right_predicted: IntArray
+
+    @property
+    def counts(self) -> FloatArray:
+        """The four counts of each sequence, shape (n_sequences, 4)."""
+        columns = (self.n_true, self.n_predicted, self.right_true, self.right_predicted)
+        return np.column_stack(columns).astype(np.float64)
+
+    @property
+    def sensitivity(self) -> FloatArray:
+        """Share of the true pairs that were found, in each sequence."""
+        return _sensitivity(self.counts)
+
+    @property
+    def ppv(self) -> FloatArray:
+        """Share of the predicted pairs that are right, in each sequence."""
+        return _ppv(self.counts)
+
+    @property
+    def f1(self) -> FloatArray:
+        """Harmonic mean of sensitivity and PPV, in each sequence."""
+        return _f1(self.counts)
+
+    @property
+    def pooled(self) -> PairAccuracy:
+        """The same of the pairs of all sequences."""
+        sums = self.counts.sum(axis=0)
+        return PairAccuracy(float(_sensitivity(sums)), float(_ppv(sums)), float(_f1(sums)))
+
+
+def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> BasePairScores:
+    """Count true and predicted base pairs, and those that agree.
+
+    Pairs that cross others count like all others: those that a predictor of nested structures cannot find are
+    missed.
+
+    Parameters
+    ----------
+    true, predicted : sequences of structures
+        A structure is a string in dot-bracket notation, or an array of partners, -1 for none.
+    slip : int
+        A pair (i, j) is right if it, or one with i or j (not both) moved by at most `slip`, is in the other
+        structure. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
+
+    Raises
+    ------
+    DataError
+        Lengths differ, or a structure is malformed; it names the structure, counted from 0.
+    """
+    if len(true) != len(predicted):
+        raise DataError(f"found predictions for {len(predicted)} sequences, expected {len(true)}")
+    rows = [_counts(s, a, b, slip) for s, (a, b) in enumerate(zip(true, predicted, strict=True))]
+    return BasePairScores(*np.array(rows, dtype=np.int64).reshape(-1, 4).T)
+
+
+def base_pair_bootstrap(
+    true: Structures,
+    a: Structures,
+    b: Structures,
+    slip: int = 0,
+    n: int = 2000,
+    random_state: int | None = 0,
+) -> Difference:
+    """Difference in pooled F1 of base pairs, b minus a, with a 95 % percentile interval over sequences.
+
+    Parameters
+    ----------
+    true, a, b : sequences of structures
+        As in `base_pair_scores`.
+    slip : int
+    n : int
+        Number of resamples.
+    random_state : int, optional
+
+    Raises
+    ------
+    DataError
+        As `base_pair_scores` does, or there are no sequences.
+    """
+    counts_a, counts_b = base_pair_scores(true, a, slip).counts, base_pair_scores(true, b, slip).counts
+    return paired_difference(counts_a, counts_b, _f1, n, random_state)
+
+
+def sensitivity_ppv_curve(
+    true: Structures, predicted_by_gamma: Mapping[float, Structures]
+) -> SensitivityCurve:
+    """Pooled sensitivity and PPV of predictions for several gamma.
+
+    Parameters
+    ----------
+    true : sequence of structures
+        As in `base_pair_scores`.
+    predicted_by_gamma : mapping of float to sequences of structures
+        `ROC_GAMMAS` are those of the papers.
+
+    Returns
+    -------
+    SensitivityCurve
+        Without the gammas for which no pair is predicted: they have no PPV.
+
+    Raises
+    ------
+    DataError
+        As `base_pair_scores` does, or there are no true pairs.
+    """
+    points = []
+    for gamma, predicted in sorted(predicted_by_gamma.items()):
+        scores = base_pair_scores(true, predicted)
+        if not scores.n_true.any():
+            raise DataError("found no true pairs, expected some: sensitivity is not defined")
+        if scores.n_predicted.any():
+            points.append((gamma, scores.pooled.sensitivity, scores.pooled.ppv))
+    return SensitivityCurve(*np.array(points, dtype=np.float64).reshape(-1, 3).T)
+
+
+def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
+    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007).
+
+    Trapezoids between the points; from the smallest PPV the curve goes on horizontally to PPV 0, and at the
+    largest it drops to sensitivity 0. The points are taken in the order of PPV, whichever gamma they come
+    from, and those of equal PPV in the order of decreasing sensitivity, so that it is the higher of them that
+    is extended to PPV 0. Where sensitivity does not fall as PPV rises nothing is smoothed. No points have
+    area 0.
+
+    Parameters
+    ----------
+    sensitivity, ppv : array-like, shape (n_points,)
+
+    Raises
+    ------
+    DataError
+        The two differ in shape, or are not within [0, 1].
+    """
+    s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
+    if s.ndim != 1 or s.shape != p.shape:
+        raise DataError(f"found shapes {s.shape} and {p.shape}, expected two rows of equal length")
+    if not np.all((s >= 0) & (s <= 1) & (p >= 0) & (p <= 1)):
+        raise DataError("found a sensitivity or PPV that is not within [0, 1]")
+    if not s.size:
+        return 0.0
+    order = np.lexsort((-s, p))
+    s, p = s[order], p[order]
+    return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
+
+
+def _sensitivity(counts: FloatArray) -> FloatArray:
+    n_true, n_predicted, right_true, _ = np.moveaxis(counts, -1, 0)
+    return _ratio(right_true, n_true, n_true + n_predicted == 0)
+
+
+def _ppv(counts: FloatArray) -> FloatArray:
+    n_true, n_predicted, _, right_predicted = np.moveaxis(counts, -1, 0)
+    return _ratio(right_predicted, n_predicted, n_true + n_predicted == 0)
+
+
+def _f1(counts: FloatArray) -> FloatArray:
+    s, p = _sensitivity(counts), _ppv(counts)
+    return _ratio(2 * s * p, s + p, np.False_)
+
+
+def _ratio(above: FloatArray, below: FloatArray, neither: NDArray[np.bool_] | np.bool_) -> FloatArray:
+    """A ratio; 0/0 is 1 where there is neither a true nor a predicted pair, otherwise 0."""
+    return np.where(below > 0, above / np.where(below > 0, below, 1), np.where(neither, 1.0, 0.0))
+
+
+def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[int, int, int, int]:
+    """What `BasePairScores` holds of one sequence."""
+    a, b = _partners(s, "true", true), _partners(s, "predicted", predicted)
+    if a.size != b.size:
+        raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
+    return _n_pairs(a), _n_pairs(b), _n_right(a, b, slip), _n_right(b, a, slip)
+
+
+def _partners(s: int, kind: str, structure: Structure) -> IntArray:
+    try:
+        return as_partners(structure)
+    except DataError as error:
+        raise DataError(f"{kind} structure {s}: {error}") from None
+
+
+def _n_pairs(of: IntArray) -> int:
+    return int(np.count_nonzero(of >= 0)) // 2
+
+
+def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
+    """How many pairs of one structure are in another."""
+    i = np.flatnonzero(of > np.arange(of.size))
+    j = of[i]
+    found = other[i] == j
+    for move in (m for step in range(1, slip + 1) for m in (-step, step)):
+        found |= _has(other, i + move, j) | _has(other, i, j + move)
+    return int(np.count_nonzero(found))
+
+
+def _has(other: IntArray, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
+    """Whether (i, j) is a pair; i may lie outside."""
+    inside = (i >= 0) & (i < j)
+    return np.asarray(inside & (other[np.where(inside, i, 0)] == j))

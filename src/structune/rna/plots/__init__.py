@@ -1,0 +1,1 @@
+"""Drawings of structures, and dot plots."""

@@ -1,0 +1,37 @@
+"""What plots of RNA structures are given, checked."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structune.errors import DataError
+from structune.plots.dots import within_unit
+from structune.plots.figure import FloatArray
+from structune.rna.formats.dot_bracket import as_partners
+from structune.rna.plots.layout import IntArray
+
+Structure = str | ArrayLike
+
+
+def checked_partners(sequence: str, structure: Structure) -> IntArray:
+    """The partners of a structure of this sequence."""
+    found = as_partners(structure)
+    if found.size != len(sequence):
+        raise DataError(
+            f"found a structure of {found.size} bases, expected {len(sequence)} as in the sequence"
+        )
+    if not found.size:
+        raise DataError("found an empty sequence, expected at least one base to draw")
+    return found
+
+
+def checked_probabilities(probabilities: ArrayLike, n: int) -> FloatArray:
+    """Probabilities of pairs, symmetric, shape (n, n); or those of bases, shape (n,)."""
+    given = np.asarray(probabilities, dtype=np.float64)
+    if given.shape not in ((n, n), (n,)):
+        raise DataError(
+            f"found probabilities of shape {given.shape}, expected {(n, n)}, one for each two bases"
+        )
+    checked = within_unit(given)
+    return checked if given.ndim == 1 else np.maximum(checked, checked.T)

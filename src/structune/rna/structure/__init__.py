@@ -1,0 +1,1 @@
+"""The space of nested structures, its features, and its answers."""

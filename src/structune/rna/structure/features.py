@@ -1,0 +1,250 @@
+"""The features of RNA models, and the tables that the kernels read them from.
+
+A table cell is the score of a piece of a loop: a sum of weights, given by one row of a sparse matrix. Scores
+of cells are ``matrix @ w``, and expected features ``matrix.T @ expected cells``. A feature set is such a
+matrix and the names of its columns; kernels see the cells only.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from math import prod
+
+import numpy as np
+import scipy
+
+from structune.errors import DataError
+from structune.rna.kernels.loops import LOOP, SPANS
+from structune.structure import Array, FloatArray, IntArray
+
+LETTERS = "ACGU"
+CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
+FEATURE_SETS = ("contrafold", "extended")
+MAX_LOOP = LOOP - 1
+_MAX_ASYMMETRY, _MAX_SYMMETRIC, _MAX_EXPLICIT, _MAX_SIDES = 28, 15, 4, 10
+UNKNOWN, ABSENT = 4, 5  # letters of a base that is none of the four, and of one beyond the sequence's end
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "base_pair": (4, 4),
+    "span": (len(SPANS) + 1,),
+    "stack": (4, 4, 4, 4, 6, 6),
+    "hairpin_mismatch": (4, 4, 5, 5),
+    "interior_mismatch": (4, 4, 5, 5),
+    "multi_dangle": (4, 4, 6, 6),
+    "external_dangle": (4, 4, 6, 6),
+    "hairpin": (MAX_LOOP + 1,),
+    "hairpin_3": (5, 5, 5),
+    "hairpin_4": (5, 5, 5, 5),
+    "loop": (MAX_LOOP + 1, MAX_LOOP + 1),
+    "bulge_0x1": (5,),
+    "internal_1x1": (5, 5),
+    "multi_base": (1,),
+    "multi_unpaired": (1,),
+    "multi_paired": (1,),
+    "external_unpaired": (1,),
+    "external_paired": (1,),
+}
+Starts = namedtuple("Starts", list(SHAPES))  # type: ignore[misc]
+_ENDS = np.cumsum([0, *(prod(shape) for shape in SHAPES.values())])
+TABLES = {name: slice(int(a), int(b)) for name, a, b in zip(SHAPES, _ENDS[:-1], _ENDS[1:], strict=True)}
+N_CELLS = int(_ENDS[-1])
+STARTS = Starts(*(place.start for place in TABLES.values()))
+
+
+def _unordered(a: str, b: str) -> str:
+    return min(a + b, b + a)
+
+
+def _steps(name: str, first: int, last: int) -> list[str]:
+    """Names of the weights of lengths `first` to `last`, each of which a longer loop has too."""
+    return [f"{name}_at_least_{k}" for k in range(first, last + 1)]
+
+
+def _words(length: int) -> list[str]:
+    return ["".join(word) for word in product(LETTERS, repeat=length)]
+
+
+def _contrafold_names() -> Iterator[str]:
+    """The 708 weights, as CONTRAfold names them and in its order."""
+    pairs = sorted({_unordered(a, b) for a, b in product(LETTERS, repeat=2)})
+    yield from (f"base_pair_{pair}" for pair in pairs)
+    yield from (f"terminal_mismatch_{word}" for word in _words(4))
+    yield from _steps("hairpin_length", 0, MAX_LOOP)
+    yield from (f"internal_explicit_{a}_{b}" for a, b in _sides(_MAX_EXPLICIT))
+    yield from _steps("bulge_length", 1, MAX_LOOP)
+    yield from _steps("internal_length", 2, MAX_LOOP)
+    yield from _steps("internal_symmetric_length", 1, _MAX_SYMMETRIC)
+    yield from _steps("internal_asymmetry", 1, _MAX_ASYMMETRY)
+    yield from (f"bulge_0x1_nucleotides_{a}" for a in LETTERS)
+    yield from (f"internal_1x1_nucleotides_{pair}" for pair in pairs)
+    yield from (f"helix_stacking_{word}" for word in _words(4) if word <= word[::-1])
+    yield from (f"helix_closing_{word}" for word in _words(2))
+    yield from ("multi_base", "multi_unpaired", "multi_paired")
+    yield from (f"dangle_left_{word}" for word in _words(3))
+    yield from (f"dangle_right_{word}" for word in _words(3))
+    yield from ("external_unpaired", "external_paired")
+
+
+def _further_names() -> Iterator[str]:
+    """What the extended set has beside CONTRAfold's."""
+    for loop in ("hairpin", "multi", "external"):
+        yield from (f"{loop}_closing_{word}" for word in _words(2))
+        yield from (f"{loop}_mismatch_{word}" for word in _words(4))
+    yield from (f"triloop_{word}" for word in _words(3))
+    yield from (f"tetraloop_{word}" for word in _words(4))
+    yield from (f"internal_sides_{a}_{b}" for a, b in _sides(_MAX_SIDES) if b > _MAX_EXPLICIT)
+    yield from (f"stack_context_{a}{b}{c}" for a, b, c in product(CANONICAL, CANONICAL, _words(2)))
+    yield from (f"span_at_least_{span}" for span in SPANS)
+
+
+def _sides(most: int) -> list[tuple[int, int]]:
+    """Sizes of the two sides of an internal loop, in rising order."""
+    return [(a, b) for a in range(1, most + 1) for b in range(a, most + 1)]
+
+
+def _loop(l1: int, l2: int) -> list[str]:
+    """Weights of a bulge or an internal loop with l1 and l2 unpaired bases, but for its nucleotides."""
+    total, difference, low, high = l1 + l2, abs(l1 - l2), min(l1, l2), max(l1, l2)
+    if low == 0:
+        return _steps("bulge_length", 1, total)
+    names = _steps("internal_length", 2, total)
+    names += _steps("internal_asymmetry", 1, min(difference, _MAX_ASYMMETRY))
+    if l1 == l2:
+        names += _steps("internal_symmetric_length", 1, min(l1, _MAX_SYMMETRIC))
+    return [*names, f"internal_explicit_{low}_{high}", f"internal_sides_{low}_{high}"]
+
+
+def _mismatch(loop: str, a: str, b: str, z: int, u: int) -> list[str]:
+    """Weights of the pair ab beside a loop, with the letters z after a and u before b."""
+    both = f"{a}{b}{LETTERS[z]}{LETTERS[u]}" if max(z, u) < UNKNOWN else ""
+    return [f"{loop}_closing_{a}{b}", f"{loop}_mismatch_{both}"]
+
+
+def _cells() -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
+    """Every table cell: table, place, and the names of its weights in all feature sets."""
+    letters = list(enumerate(LETTERS))
+    for (x, a), (y, b) in product(letters, repeat=2):
+        yield "base_pair", (x, y), [f"base_pair_{_unordered(a, b)}"]
+        yield "internal_1x1", (x, y), [f"internal_1x1_nucleotides_{_unordered(a, b)}"]
+        closing = f"helix_closing_{a}{b}"
+        for z, u in product(range(5), repeat=2):
+            names = [closing, _mismatch("terminal", a, b, z, u)[1]]
+            yield "hairpin_mismatch", (x, y, z, u), names + _mismatch("hairpin", a, b, z, u)
+            yield "interior_mismatch", (x, y, z, u), names
+        for z, u in product(range(6), repeat=2):
+            left = [f"dangle_left_{a}{b}{LETTERS[z]}"] if z < UNKNOWN else []
+            right = [f"dangle_right_{a}{b}{LETTERS[u]}"] if u < UNKNOWN else []
+            for loop in ("multi", "external"):
+                names = [closing, *left, *right, *_mismatch(loop, a, b, z, u)]
+                yield f"{loop}_dangle", (x, y, z, u), names
+        for (z, c), (u, d) in product(letters, repeat=2):
+            word = a + b + c + d
+            for v, t in product(range(6), repeat=2):
+                around = [f"stack_context_{word}{LETTERS[v]}{LETTERS[t]}"] if max(v, t) < UNKNOWN else []
+                yield "stack", (x, y, z, u, v, t), [f"helix_stacking_{min(word, word[::-1])}", *around]
+    for x, a in letters:
+        yield "bulge_0x1", (x,), [f"bulge_0x1_nucleotides_{a}"]
+    for length, name in ((3, "triloop"), (4, "tetraloop")):
+        for place in product(range(len(LETTERS)), repeat=length):
+            yield f"hairpin_{length}", place, [f"{name}_{''.join(LETTERS[x] for x in place)}"]
+    for length in range(MAX_LOOP + 1):
+        yield "hairpin", (length,), _steps("hairpin_length", 0, length)
+    for k in range(len(SPANS) + 1):
+        yield "span", (k,), [f"span_at_least_{span}" for span in SPANS[:k]]
+    for l1 in range(MAX_LOOP + 1):
+        for l2 in range(MAX_LOOP + 1 - l1):
+            if l1 + l2:
+                yield "loop", (l1, l2), _loop(l1, l2)
+    for name in ("multi_base", "multi_unpaired", "multi_paired", "external_unpaired", "external_paired"):
+        yield name, (0,), [name]
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """The weights of a model, and the cells that sum them.
+
+    Attributes
+    ----------
+    names : tuple of str
+    rows, columns : ndarray of int64, shape (n_entries,)
+        A cell and a weight that it sums, in the order of the cells and then of the weights.
+    """
+
+    names: tuple[str, ...]
+    rows: IntArray
+    columns: IntArray
+
+    def cells(self, w: Array) -> Array:
+        """Scores of all cells, shape (N_CELLS,): `matrix` times weights, without scipy, to start at once."""
+        parts = (w.real, w.imag) if np.iscomplexobj(w) else (w,)
+        sums = [np.bincount(self.rows, weights=part[self.columns], minlength=N_CELLS) for part in parts]
+        return sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
+
+    @cached_property
+    def matrix(self) -> scipy.sparse.csr_array:
+        """Which weights each table cell sums, shape (N_CELLS, n_weights)."""
+        entries = np.ones(self.rows.size), (self.rows, self.columns)
+        return scipy.sparse.csr_array(entries, shape=(N_CELLS, len(self.names)))
+
+
+@cache
+def feature_set(name: str) -> FeatureSet:
+    """The features of CONTRAfold ("contrafold"), or these and more ("extended")."""
+    if name not in FEATURE_SETS:
+        raise DataError(f"features={name!r}: expected one of {list(FEATURE_SETS)}")
+    names = (*_contrafold_names(), *(_further_names() if name == "extended" else ()))
+    number = {weight: i for i, weight in enumerate(names)}
+    rows, columns = list[int](), list[int]()
+    for table, place, weights in _cells():
+        cell = 0
+        for k, size in zip(place, SHAPES[table], strict=True):
+            cell = cell * size + k
+        known = [number[weight] for weight in weights if weight in number]
+        rows += [TABLES[table].start + cell] * len(known)
+        columns += known
+    order = np.lexsort((columns, rows))
+    return FeatureSet(names, np.array(rows)[order], np.array(columns)[order])
+
+
+def tables(cells: FloatArray) -> dict[str, FloatArray]:
+    """The cells as arrays of their shapes."""
+    return {name: cells[place].reshape(SHAPES[name]) for name, place in TABLES.items()}
+
+
+_GROUPS = (
+    ("hairpin lengths", ("hairpin_length",)),
+    ("helix closing pairs", ("helix_closing",)),
+    ("symmetric internal lengths", ("internal_symmetric",)),
+    ("external lengths", ("external_unpaired", "external_paired")),
+    ("bulge lengths", ("bulge_length",)),
+    ("base pairings", ("base_pair",)),
+    ("internal asymmetry", ("internal_asymmetry",)),
+    ("explicit internal sizes", ("internal_explicit",)),
+    ("terminal mismatches", ("terminal_mismatch",)),
+    ("dangles", ("dangle",)),
+    ("1x1 nucleotides", ("internal_1x1",)),
+    ("single base bulge nucleotides", ("bulge_0x1",)),
+    ("internal lengths", ("internal_length",)),
+    ("multi-branch", ("multi_base", "multi_unpaired", "multi_paired")),
+    ("helix stacking", ("helix_stacking",)),
+    ("hairpin closing pairs", ("hairpin_closing",)),
+    ("hairpin mismatches", ("hairpin_mismatch",)),
+    ("multi-branch closing pairs", ("multi_closing",)),
+    ("multi-branch mismatches", ("multi_mismatch",)),
+    ("external closing pairs", ("external_closing",)),
+    ("external mismatches", ("external_mismatch",)),
+    ("triloops", ("triloop",)),
+    ("tetraloops", ("tetraloop",)),
+    ("larger internal sizes", ("internal_sides",)),
+    ("stack contexts", ("stack_context",)),
+    ("pair spans", ("span",)),
+)
+
+
+def group_of(name: str) -> str:
+    """The group that a weight belongs to: the 15 of Do, Foo & Ng 2007, and one for each further kind."""
+    return next(group for group, prefixes in _GROUPS if name.startswith(prefixes))

@@ -1,0 +1,237 @@
+"""Inside and outside of one RNA sequence: log-partition, pair probabilities, expected table cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from structune.kernels.vectors import all_lanes
+from structune.rna.kernels import grammar
+from structune.rna.kernels import sums as kernels
+from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
+from structune.rna.structure.potentials import (
+    LOOP_LENGTHS,
+    SIDES,
+    Potentials,
+    Scores,
+    Tables,
+    spans,
+    with_ends,
+)
+from structune.structure import Array
+
+_RESCALINGS = 8
+_LONG = 800  # bases: beyond, the beginning tells how to scale the whole
+_SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
+_LEAST = 1e-300  # of a pair's scaled partition function: less has lost digits
+_MOST_SCORE = 150.0  # of a cell: beyond, products of a few potentials leave the range
+NO_FACTORS = np.empty(0)
+
+
+class Counts:
+    """Expected numbers of table cells, summed over sequences of at most n bases."""
+
+    def __init__(self, n: int, dtype: Any) -> None:
+        shapes = {name: (kernels.N_LETTERS ** len(SHAPES[name]),) for name in Tables._fields}
+        shapes |= {"span": (n + 1,), "hairpin": (n + 1,), "loop": (SIDES * SIDES,)}
+        self.tables = Tables(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
+        self.scalars = np.zeros(5, dtype)
+        self.cells = np.zeros(N_CELLS, dtype)
+        self.bases = 0.0
+
+    def gather(self) -> Array:
+        """All counts by cell, shape (N_CELLS,)."""
+        out, found = self.cells.copy(), self.tables._asdict()
+        cells = {name: out[place].reshape(SHAPES[name]) for name, place in TABLES.items()}
+        hairpins, by_span, loops = (found.pop(name) for name in ("hairpin", "span", "loop"))
+        for name, count in found.items():
+            sides = SHAPES[name]
+            cells[name] += count.reshape((kernels.N_LETTERS,) * len(sides))[tuple(slice(k) for k in sides)]
+        loops = loops.reshape(SIDES, SIDES).copy()
+        loops[0, 1] += found["bulge_0x1"].sum()
+        loops[1, 1] += found["internal_1x1"].sum()
+        cells["loop"] += loops
+        np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
+        np.add.at(cells["span"], spans(by_span.size - 1), by_span)
+        closing, branches, in_hairpins, outer, free = self.scalars
+        cells["multi_base"] += closing
+        cells["multi_paired"] += closing + branches
+        cells["external_paired"] += outer
+        cells["external_unpaired"] += free
+        # every base is paired, or unpaired in a loop of some kind
+        elsewhere = 2 * found["base_pair"].sum() + in_hairpins + free + np.sum(LOOP_LENGTHS * loops)
+        cells["multi_unpaired"] += self.bases - elsewhere
+        return out
+
+
+class RangeError(ArithmeticError):
+    """Partition functions that leave the range of a double, however they are scaled."""
+
+
+class ScaledInference:
+    """In the linear domain, each base scaled by a constant.
+
+    Parameters
+    ----------
+    potentials : Potentials
+    letters : ndarray, shape (n,)
+        0-3 for ACGU, 4 for any other base.
+    min_hairpin : int
+    scores : ndarray, triangular, or empty
+        Of every pair beside its own.
+
+    Attributes
+    ----------
+    log_partition : float or complex
+    pairs : ndarray, triangular
+        Pair probabilities, once `count` was called, times its weight.
+
+    Raises
+    ------
+    RangeError
+    """
+
+    def __init__(
+        self, potentials: Potentials, letters: Array, min_hairpin: int, scores: Array = NO_FACTORS
+    ) -> None:
+        self.n, self.min_hairpin, self.dtype = letters.size, min_hairpin, potentials.dtype
+        self.letters, self.lanes = with_ends(letters), all_lanes(self.dtype)
+        self._extra = np.exp(scores)
+        n_cells = self.n * (self.n + 1) // 2 + 16
+        self.pairs, self._multi, self._multi_2 = (np.zeros(n_cells, self.dtype) for _ in range(3))
+        self._suffixes, self._partners = np.zeros(self.n + 1, self.dtype), np.empty(self.n, np.int64)
+        self._scale(potentials, letters)
+        self.log_partition = np.log(self._suffixes[0]) + self.log_scale * self.n
+
+    def _scale(self, potentials: Potentials, letters: Array) -> None:
+        """Find a scale at which all partition functions are in range."""
+        failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
+        if np.max(potentials.cells.real) > _MOST_SCORE:
+            raise failed
+        self.log_scale = 0.0
+        if self.n > _LONG:
+            beginning = ScaledInference(potentials, letters[: _LONG // 2], self.min_hairpin)
+            self.log_scale = float(beginning.log_partition.real) / beginning.n
+        for _ in range(_RESCALINGS):
+            logs, in_range = self._inside(potentials)
+            settled = bool(np.all(np.abs(logs) < _SPAN))
+            if settled and in_range:
+                return
+            usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * _SPAN)
+            if settled or not usable.size:
+                break
+            self.log_scale += float(logs[usable[0]] / (self.n - usable[0]))
+        raise failed
+
+    def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
+        """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
+        self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
+        extent = np.empty(2)
+        kernels.inside(
+            self.letters, self._tables, self._scalars, self._extra, self.min_hairpin, self.lanes, self.pairs,
+            self._multi, self._multi_2, self._suffixes, self._ring(), self._rows(2), self._partners, extent,
+        )  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.abs(self._suffixes))
+        return logs, bool(extent[0] > _LEAST and extent[1] < np.exp(_SPAN))
+
+    def _rows(self, n: int) -> Array:
+        return np.zeros((n, self.n + kernels.RIGHT), self.dtype)
+
+    def _ring(self) -> Array:
+        return np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
+
+    def count(self, counts: Counts, weight: float = 1.0) -> None:
+        """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
+        loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
+        kernels.outside(
+            self.letters, self._tables, self._scalars, self._extra, weight, self.lanes, self.pairs,
+            self._multi, self._multi_2, self._suffixes, np.zeros(self.n + 1, self.dtype),
+            np.zeros_like(self._multi), self._ring(), self._rows(8), self._partners, counts.tables, loops,
+            counts.scalars,
+        )  # fmt: skip
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
+            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
+        counts.bases += weight * self.n
+
+    def chart(self) -> grammar.Chart:
+        """Logs of the inside tables, unscaled; before `count` is called."""
+        lengths = np.arange(self.n + 1)
+        with np.errstate(divide="ignore"):
+            pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
+            suffixes = np.log(self._suffixes) + self.log_scale * lengths[::-1]
+        for table in (pairs, multi, multi_2):
+            for row in rows(table, self.n):
+                row += self.log_scale * lengths[1 : row.size + 1]
+        return grammar.Chart(pairs, multi, multi_2, suffixes)
+
+
+class LogInference:
+    """The same in the log domain, for any weights; ten to sixty times slower."""
+
+    def __init__(self, scores: Scores, letters: Array, min_hairpin: int, extra: Array = NO_FACTORS) -> None:
+        self.n, self.dtype = letters.size, scores.dtype
+        self._model = grammar_model(scores, letters, min_hairpin, extra)
+        self._choices = grammar_choices(self.n, self.dtype)
+        self._chart = self._new_chart(-np.inf)
+        grammar.log_inside(self._model, self._chart, self._choices)
+        self.log_partition = self._chart.exterior[0]
+
+    def _new_chart(self, fill: float) -> grammar.Chart:
+        sizes = (*[self.n * (self.n + 1) // 2] * 3, self.n + 1)
+        return grammar.Chart(*(np.full(size, fill, self.dtype) for size in sizes))
+
+    def count(self, counts: Counts, weight: float = 1.0) -> None:
+        """Add the expected counts times `weight`."""
+        shares = self._new_chart(0.0)
+        shares.exterior[0] = weight
+        grammar.log_outside(self._model, self._chart, shares, self._choices, counts.cells)
+        self.pairs = shares.pairs
+
+    def chart(self) -> grammar.Chart:
+        """The inside tables."""
+        return self._chart
+
+
+def infer(
+    potentials: Potentials, letters: Array, min_hairpin: int, scores: Array = NO_FACTORS
+) -> ScaledInference | LogInference:
+    """In the linear domain if the numbers allow it."""
+    if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
+        try:
+            return ScaledInference(potentials, letters, min_hairpin, scores)
+        except RangeError:
+            pass
+    return LogInference(potentials, letters, min_hairpin, scores)
+
+
+def rows(table: Array, n: int) -> Iterator[Array]:
+    """Views of the rows (i, i..n-1) of a triangular table."""
+    start = 0
+    for size in range(n, 0, -1):
+        yield table[start : start + size]
+        start += size
+
+
+def grammar_model(scores: Scores, letters: Array, min_hairpin: int, extra: Array) -> grammar.Model:
+    """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
+    return grammar.Model(
+        letters=with_ends(letters),
+        at=STARTS,
+        scores=scores.cells,
+        factors=extra,
+        allowed=scores.allowed,
+        n=letters.size,
+        min_hairpin=min_hairpin,
+        weighted=bool(extra.size),
+    )
+
+
+def grammar_choices(n: int, dtype: Any) -> grammar.Choices:
+    """Room for the choices of one item."""
+    most = grammar.most_choices(n)
+    return grammar.Choices(
+        np.empty(most, dtype), np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64)
+    )

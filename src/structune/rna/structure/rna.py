@@ -1,0 +1,399 @@
+"""RNA secondary structures without pseudoknots, scored by CONTRAfold's features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.errors import DataError
+from structune.rna.kernels.loops import loop_cells
+from structune.rna.structure.constraints import FORCED, Constraints, as_constraints
+from structune.rna.structure.decoding import (
+    Viterbi,
+    add_to_pairs,
+    centroid_structure,
+    mea_structure,
+    samples,
+)
+from structune.rna.structure.features import (
+    CANONICAL,
+    LETTERS,
+    N_CELLS,
+    STARTS,
+    UNKNOWN,
+    feature_set,
+    group_of,
+)
+from structune.rna.structure.inference import (
+    Counts,
+    LogInference,
+    ScaledInference,
+    grammar_model,
+    infer,
+    rows,
+)
+from structune.rna.structure.potentials import Potentials, Scores, with_ends
+from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.space import (
+    Offence,
+    check_nested,
+    checked_hairpin,
+    offences,
+    parse_sequence,
+    parse_structure,
+)
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+    offsets_of,
+)
+
+_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+Inference = ScaledInference | LogInference
+
+
+class RNA(Structure):
+    """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
+
+    Parameters
+    ----------
+    min_hairpin : int
+        Fewest unpaired bases in a hairpin.
+    noncanonical : bool
+        Whether any two of ACGU may pair; by default AU, CG and GU only.
+    features : {"contrafold", "extended"}
+        CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
+        and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
+        the spans of pairs.
+    """
+
+    name = "rna"
+    capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
+    decoding_is_costly = True
+
+    def __init__(
+        self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"
+    ) -> None:
+        self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
+        self.feature_set = features
+        self._features = feature_set(features)
+        self._allowed = np.full((4, 4), noncanonical)
+        for pair in CANONICAL:
+            self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
+
+    @property
+    def n_weights(self) -> int:
+        return len(self._features.names)
+
+    def weight_names(self) -> list[str]:
+        return list(self._features.names)
+
+    def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
+        """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
+
+        Raises
+        ------
+        DataError
+            A parameter that is missing, or one more.
+        """
+        missing = [name for name in self._features.names if name not in parameters]
+        unknown = sorted(set(parameters) - set(self._features.names))
+        if missing or unknown:
+            raise DataError(
+                f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
+                f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
+            )
+        return np.array([float(parameters[name]) for name in self._features.names])
+
+    def groups(self) -> Groups:
+        return Groups.by_name([group_of(name) for name in self._features.names])
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | None = None,
+        weights: Any = None,
+        constraints: Sequence[Constraints | str | None] | None = None,
+    ) -> RNAShard:
+        """Lay out sequences, and structures in dot-bracket notation, as a shard.
+
+        Parameters
+        ----------
+        constraints : sequence, optional
+            What is known of the structure of each sequence: `Constraints`, their notation, or None.
+
+        Raises
+        ------
+        DataError
+            A character that is no base, brackets that do not match, a structure of another length than its
+            sequence, or one outside the model's space. Names the sequence.
+        """
+        for what, given in (("structures", outputs), ("constraints", constraints)):
+            if given is not None and len(given) != len(inputs):
+                raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
+        letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
+        partners = [np.empty(0, np.int64)]
+        for s, structure in enumerate(outputs or ()):
+            partner = parse_structure(s, structure, letters[s].size)
+            for i, j, reason, _ in offences(letters[s], partner, self._allowed, self.min_hairpin):
+                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
+            partners.append(partner)
+        extra, forced = self._pair_scores(letters, constraints or [None] * len(letters))
+        return RNAShard(
+            check_weights(weights, len(letters)),
+            _offsets(letters),
+            np.concatenate([np.empty(0, np.int8), *letters]),
+            np.concatenate(partners),
+            _offsets(extra),
+            np.concatenate([np.empty(0), *extra]),
+            forced,
+            np.arange(len(letters)),
+        )
+
+    def check_shard(self, shard: RNAShard) -> None:
+        n, n_bases = len(shard), shard.letters.size
+        check_offsets(shard.offsets, n, n_bases)
+        check_range("letters", shard.letters, np.int8, (n_bases,), 0, UNKNOWN + 1)
+        check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
+        check_offsets(shard.extra_offsets, n, 0)  # examples to learn from have no constraints
+        check_finite("scores of pairs", shard.extra, (0,))
+        check_finite("forced scores", shard.forced, (n,), 0.0)
+        check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            letters, partner = shard.letters[a:b], shard.partners[a:b]
+            check_nested(s, partner)
+            for i, j, reason, _ in offences(letters, partner, self._allowed, self.min_hairpin):
+                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
+
+    def _pair_scores(
+        self, letters: Sequence[Array], constraints: Sequence[Constraints | str | None]
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Scores of pairs that each sequence's constraints give, or none, and that of all that must be."""
+        scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
+        for s, constraint in enumerate(constraints):
+            try:
+                if (given := as_constraints(constraint)) is not None:
+                    scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
+                    given.check(letters[s], self._allowed, self.min_hairpin)
+            except DataError as error:
+                raise DataError(f"sequence {s}: {error}") from None
+        return scores, forced
+
+    def offences(self, sequence: str, structure: str) -> list[Offence]:
+        """The pairs of a structure that the model cannot produce, and why; inner ones first."""
+        letters = parse_sequence(0, sequence)
+        partner = parse_structure(0, structure, letters.size)
+        return offences(letters, partner, self._allowed, self.min_hairpin)
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
+        partners = shard.partners if outputs is None else np.asarray(outputs)
+        if partners.size != shard.n_parts:
+            raise DataError("the shard has no structures")
+        return partners
+
+    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
+        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+        partners = self._structures(shard, outputs)
+        found = []
+        for a, b in pairwise(shard.offsets.tolist()):
+            out = np.empty(5 * (b - a) + 1, np.int64)
+            n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], STARTS, out)
+            found.append(out[:n])
+        sizes = np.array([cells.size for cells in found], dtype=np.int64)
+        columns = np.concatenate([np.empty(0, np.int64), *found])
+        counts = scipy.sparse.csr_array(
+            (np.ones(columns.size), columns, offsets_of(sizes)), shape=(len(shard), N_CELLS)
+        )
+        counts.sum_duplicates()
+        return counts
+
+    def features(
+        self,
+        shard: RNAShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        weights = shard.weights if weights is None else weights
+        out += self._features.matrix.T @ (self._cells(shard, outputs).T @ weights)
+
+    def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        return scipy.sparse.csr_array(self._cells(shard, outputs) @ self._features.matrix)
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: RNAShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        if within:
+            raise self._cannot("within")
+        weights = shard.weights if weights is None else weights
+        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
+        if expected is not None:
+            expected += self._features.matrix.T @ counts
+        return log_z
+
+    def _inferences(self, w: Array, shard: RNAShard, log_domain: bool = False) -> Iterator[Inference]:
+        """Of each sequence in turn.
+
+        Raises
+        ------
+        DataError
+            Constraints that no structure satisfies.
+        """
+        potentials = Potentials(self._features.cells(w), self._allowed)
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            how = LogInference if log_domain else infer
+            inference = how(potentials, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
+            _check_forced(shard, s, inference.log_partition.real)
+            yield inference
+
+    def _inside_outside(
+        self, w: Array, shard: RNAShard, weights: FloatArray | None, log_domain: bool = False
+    ) -> tuple[Array, Array]:
+        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
+        log_z = np.empty(len(shard), w.dtype)
+        counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
+        for s, inference in enumerate(self._inferences(w, shard, log_domain)):
+            log_z[s] = inference.log_partition - shard.forced[s]
+            if weights is not None:
+                inference.count(counts, float(weights[s]))
+        if weights is None:
+            return log_z, counts.cells
+        found = counts.gather()
+        if np.all(np.isfinite(found)) or log_domain:
+            return log_z, found
+        return self._inside_outside(w, shard, weights, log_domain=True)  # outside, sums left the range
+
+    def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
+        """By the complex step, which is exact: no digits cancel."""
+        if within:
+            raise self._cannot("within")
+
+        def product(v: FloatArray) -> FloatArray:
+            _, counts = self._inside_outside(w + 1j * _COMPLEX_STEP * v, shard, shard.weights)
+            return np.asarray(self._features.matrix.T @ counts.imag / _COMPLEX_STEP)
+
+        return product
+
+    def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
+        """The variance of the features if uses of table cells were rare and independent (Poisson)."""
+        _, counts = self._inside_outside(w, shard, shard.weights)
+        return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
+        partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            extra = shard.pair_scores(s)
+            if cost is not None and np.any(self._structures(shard, None)[a:b] >= 0):
+                # the cost of a structure is what its true pairs save of the cost of having none
+                truth, most[s] = shard.partners[a:b], cost[s]
+                extra = add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
+            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
+            _check_forced(shard, s, viterbi.score)
+            partners[a:b], values[s] = viterbi.best(), viterbi.score
+        return partners, values + most - shard.forced
+
+    def n_best(self, w: FloatArray, shard: RNAShard, n: int) -> list[tuple[IntArray, FloatArray]]:
+        """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores."""
+        scores, found = Scores(self._features.cells(w), self._allowed), []
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
+            _check_forced(shard, s, viterbi.score)
+            least = shard.forced[s] - FORCED / 2 if shard.forced[s] else -np.inf
+            partners, values = viterbi.n_best(n, least)
+            found.append((partners, values - shard.forced[s]))
+        return found
+
+    def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
+        """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
+        truth = self._structures(shard, None)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
+        missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
+        return np.asarray(missed / np.maximum(paired, 1))
+
+    def best_mea(self, w: FloatArray, shard: RNAShard, gammas: Sequence[float]) -> list[IntArray]:
+        """Structures of maximum expected accuracy: the partners of all bases, for each gamma.
+
+        Parameters
+        ----------
+        gammas : sequence of float
+            How much a right pair counts beside two right unpaired bases: more predicts more pairs.
+        """
+        found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
+        for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
+            for partners, gamma in zip(found, gammas, strict=True):
+                partners[a:b] = mea_structure(pairs, b - a, gamma)
+        return found
+
+    def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
+        """Structures that maximise the sum of p - threshold over their pairs: the partners of all bases."""
+        bounds = pairwise(shard.offsets.tolist())
+        found = [
+            centroid_structure(pairs, b - a, threshold)
+            for (a, b), pairs in zip(bounds, self._pairs(w, shard), strict=True)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
+        """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
+        scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
+        for s, inference in enumerate(self._inferences(w, shard)):
+            letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
+            model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
+            found.append(samples(inference, model, n, rng))
+        return np.concatenate(found, axis=1)
+
+    def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> FloatArray:
+        """Probability of every pair, shape (n, n), upper triangle."""
+        part = shard.take([sequence])
+        table, (flat,) = np.zeros((part.n_parts, part.n_parts)), self._pairs(w, part)
+        for i, row in enumerate(rows(flat, part.n_parts)):
+            table[i, i:] = row
+        return table
+
+    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
+        """Probabilities of all pairs of each sequence in turn, triangular."""
+        for s, inference in enumerate(self._inferences(w, shard)):
+            inference.count(Counts(inference.n, w.dtype))
+            if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
+                (inference,) = self._inferences(w, shard.take([s]), log_domain=True)
+                inference.count(Counts(inference.n, w.dtype))
+            yield inference.pairs
+
+
+def _offsets(parts: Sequence[Array]) -> IntArray:
+    return offsets_of(np.array([part.size for part in parts], dtype=np.int64))
+
+
+def _check_forced(shard: RNAShard, s: int, value: float) -> None:
+    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")

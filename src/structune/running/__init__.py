@@ -1,0 +1,9 @@
+"""Where and how long work runs.
+
+- ``executors``: threads; ``dask_executor``: a Dask cluster; ``blas``: threads of linear algebra
+- ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars; ``checkpoints``: work that goes on
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,257 @@
+"""State of long work in a file, so that work that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Container, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError, ModelFileError
+from structune.files.models import read_model, save_model
+
+State = Mapping[str, Any]  # arrays, and what JSON can hold
+KIND = "checkpoint"
+INTERVAL = 60.0
+_LARGEST = 1e50  # that solvers can square twice
+V = TypeVar("V")
+
+
+class Restored(dict[str, Any]):
+    """A state from a file, `source`, which may say anything."""
+
+    source: str | os.PathLike[str] = "checkpoint"
+
+    def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
+        """An array of it, of which kernels trust the length; None stands for any number.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, of another type or shape, or holds numbers that no work leaves.
+        """
+        found = self.get(name)
+        if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
+            sizes = zip(found.shape, shape, strict=True)
+            if all(n is None or n == size for size, n in sizes) and np.all(np.abs(found) <= _LARGEST):
+                return found
+        told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
+        raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
+
+    def entry(self, name: str, wanted: type[V]) -> V:
+        """A part of it that is no array; a whole number may stand for a float.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or of another type.
+        """
+        found: Any = self.get(name)
+        if wanted is float and type(found) is int and abs(found) <= _LARGEST:
+            found = float(found)
+        if type(found) is wanted:
+            return found
+        raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
+
+    def count(self, name: str, most: int) -> int:
+        """A number of things, of which there are at most so many.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or no such number.
+        """
+        found = self.entry(name, int)
+        if 0 <= found <= most:
+            return found
+        raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
+
+    def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
+        """States within it, by names that must be among some.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or not of states with such names.
+        """
+        found = self.entry(name, dict)
+        if not all(key in among and isinstance(part, dict) for key, part in found.items()):
+            raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
+        parts = {key: Restored(part) for key, part in found.items()}
+        for part in parts.values():
+            part.source = self.source
+        return parts
+
+    def refuse(self, message: str) -> ModelFileError:
+        """The error of the file."""
+        return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the work goes on without."""
+
+
+class Checkpoint:
+    """A file that holds the state of one training, replaced at intervals by a newer one.
+
+    There are states of *fits*, by what they were given, and of the *search* around them. A fit that is asked
+    for again with the same input goes on from its state. A new state of the search has what its fits gave, so
+    their states are dropped then.
+
+    Parameters
+    ----------
+    path : path
+        A reader sees the old file or the whole new one.
+    seconds : float
+        Least time between two files.
+    lasting : bool
+        Whether the file stays when the work is done, until `remove`: for those who have to save its result.
+    resume : bool
+        Whether to go on from a file that is there; it is written over otherwise.
+
+    Attributes
+    ----------
+    is_done : bool
+        Whether the last work came to its end.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        seconds: float = INTERVAL,
+        *,
+        lasting: bool = False,
+        resume: bool = True,
+    ) -> None:
+        self.path, self.seconds, self.lasting, self.resume = Path(path), seconds, lasting, resume
+        self._identity: dict[str, Any] = {}
+        self._states: dict[str, Callable[[], State]] = {}
+        self._restored: dict[str, Restored] = {}
+        self._thread, self._written = threading.get_ident(), time.perf_counter()
+        self._failed, self.is_done = False, False
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Read the file, if there is one.
+
+        Parameters
+        ----------
+        identity : mapping of str to str or float
+            What the work is: its settings, its data.
+
+        Raises
+        ------
+        DataError
+            The file belongs to other work.
+        ModelFileError
+            The file is damaged, or no checkpoint.
+        """
+        self._thread, self._identity = threading.get_ident(), dict(identity)
+        self._states, self._restored = {}, {}
+        if not (self.resume and self.path.exists()):
+            return
+        found = self._read()
+        for name, value in self._identity.items():
+            if not _alike(found.get(name), value):
+                other = f"{name}: {found.get(name)}, expected {value}"
+                raise DataError(
+                    f"{self.path}: found the state of other work ({other}); remove the file to begin anew"
+                )
+        self._states = {key: _constant(state) for key, state in self._restored.items()}
+
+    def _read(self) -> dict[str, Any]:
+        """Take the states of the file; what the work was that they are of."""
+        header, arrays = read_model(self.path)
+        if header.get("kind") != KIND:
+            raise ModelFileError(f"{self.path}: found {header.get('kind')!r}, expected a checkpoint")
+        try:
+            for key, plain in header["states"].items():
+                own = [name for name in arrays if name.startswith(f"{key}/")]
+                more = {name.removeprefix(f"{key}/"): arrays[name] for name in own}
+                state = self._restored[key] = Restored({**plain, **more})
+                state.source = self.path
+            return dict(header["identity"])
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
+
+    def restored(self, key: str) -> Restored | None:
+        """The state that the file had, once."""
+        return self._restored.pop(key, None)
+
+    def keep(self, key: str, state: Callable[[], State]) -> None:
+        """Let `state` give the state from now on; write the file if it is time."""
+        if threading.get_ident() != self._thread:
+            return  # fits side by side, which the state of the search has when they end
+        self._states[key] = state
+        if time.perf_counter() - self._written >= self.seconds:
+            self.write()
+
+    def drop(self, prefix: str) -> None:
+        """Forget all states whose keys begin so."""
+        for states in (self._states, self._restored):
+            for key in [key for key in states if key.startswith(prefix)]:
+                del states[key]
+
+    def write(self) -> None:
+        """Write the file now, if there is any state; where that cannot be, warn once."""
+        if not self._states:
+            return
+        header: dict[str, Any] = {"identity": self._identity, "states": {}}
+        arrays: dict[str, NDArray[Any]] = {}
+        for key, state in self._states.items():
+            found = state()
+            header["states"][key] = {n: _plain(v) for n, v in found.items() if not isinstance(v, np.ndarray)}
+            arrays |= {f"{key}/{n}": v for n, v in found.items() if isinstance(v, np.ndarray)}
+        try:
+            save_model(self.path, KIND, header, arrays)
+        except OSError as error:
+            if not self._failed:
+                warnings.warn(f"{self.path}: no checkpoint ({error})", CheckpointWarning, stacklevel=2)
+            self._failed = True
+        self._written = time.perf_counter()
+
+    def end(self, is_done: bool) -> None:
+        """Remove the file of work that is done; write that of work that was cut short."""
+        self.is_done = is_done
+        if is_done and not self.lasting:
+            self.remove()
+        else:
+            self.write()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
+
+    def __deepcopy__(self, memo: object) -> Checkpoint:
+        return self  # for clones of estimators
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, {self.seconds})"
+
+
+def digest(*parts: Any) -> str:
+    """A short name for numbers, arrays and None."""
+    found = sha256()
+    for part in parts:
+        found.update(b"none" if part is None else np.ascontiguousarray(part).tobytes() + b"|")
+    return found.hexdigest()[:16]
+
+
+def _constant(state: State) -> Callable[[], State]:
+    return lambda: state
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _alike(found: Any, expected: Any) -> bool:
+    if isinstance(expected, float) and isinstance(found, float):
+        return bool(np.isclose(found, expected, rtol=1e-9, atol=0.0))
+    return bool(found == expected)

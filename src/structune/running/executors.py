@@ -1,0 +1,167 @@
+"""Where the work on shards runs: on threads here, or on a cluster (`structune.running.dask_executor`)."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice, pairwise
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+
+from structune.errors import DataError
+
+Function = Callable[..., Any]
+_CELLS_PER_PIECE = 1 << 16
+_AT_A_TIME = 16
+_FITS_PER_THREAD = 4  # with fewer, threads that are done wait for those that are not
+_MOST_THREADS = 1024  # whatever a model file asks for
+
+
+class Executor(Protocol):
+    """Calls a function for every shard, or for every one of several independent fits.
+
+    The function is called as ``function(*items, *shared)``, with an item of each column; a column is a
+    sequence of plain values, or of what `place` or `keep` returned. It must not change what it gets. For
+    executors on other machines function and values are picklable.
+    """
+
+    @property
+    def n_workers(self) -> int:
+        """Calls that run at the same time."""
+
+    def place(self, items: Iterable[Any]) -> Sequence[Any]:
+        """Hand items over, once, to where the work on them is done; what stands for them there."""
+
+    def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
+        """Results, here, in the order of the items."""
+
+    def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Sequence[Any]:
+        """What stands for the results, which stay where they are."""
+
+    def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        """The sum of results that are numbers, arrays, or tuples of these.
+
+        Its order does not depend on time: only on the number of results, and on how items were placed.
+        Arrays may be overwritten: they are new.
+        """
+
+    def runs_whole(self, n_fits: int) -> bool:
+        """Whether so many independent fits had better run side by side than one by one, with their shards
+        side by side."""
+
+
+class ThreadExecutor:
+    """Threads of this process; kernels release the GIL.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        By default the number of usable cores. 1 works without threads.
+    """
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_workers = n_threads or _usable_cores()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def place(self, items: Iterable[Any]) -> Sequence[Any]:
+        return list(items)
+
+    def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
+        """Results in the order of the items, with at most one more than `n_workers` alive at a time."""
+        rows = zip(*columns, strict=True)
+        if self.n_workers == 1 or (isinstance(columns[0], Sized) and len(columns[0]) == 1):
+            yield from (function(*row, *shared) for row in rows)
+            return
+        self._pool = self._pool or ThreadPoolExecutor(self.n_workers, thread_name_prefix="structune")
+        waiting: deque[Future[Any]] = deque()
+        for row in rows:
+            waiting.append(self._pool.submit(function, *row, *shared))
+            if len(waiting) > self.n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Sequence[Any]:
+        return list(self.map(function, *columns, shared=shared))
+
+    def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        results = self.map(function, *columns, shared=shared)
+        total: list[Any] = []
+        while more := list(islice(results, _AT_A_TIME)):  # of many large arrays only some are in memory
+            total = [self._add_all([*total, *more])]
+        return total[0]
+
+    def _add_all(self, results: Sequence[Any]) -> Any:
+        if isinstance(results[0], tuple):
+            return tuple(self._add(parts) for parts in zip(*results, strict=True))
+        return self._add(results)
+
+    def _add(self, parts: Sequence[Any]) -> Any:
+        """Sum in order; each thread adds some of the cells of all arrays: memory is what adding waits for."""
+        total, *others = parts
+        if not isinstance(total, np.ndarray):
+            return sum(parts)
+
+        def add(piece: slice) -> None:
+            for part in others:
+                total[piece] += part[piece]
+
+        rows = max(1, _CELLS_PER_PIECE * len(total) // max(1, total.size))
+        pieces = [slice(*ends) for ends in pairwise([*range(0, len(total), rows), len(total)])]
+        list(self.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
+        return total
+
+    def runs_whole(self, n_fits: int) -> bool:
+        return n_fits >= _FITS_PER_THREAD * self.n_workers > _FITS_PER_THREAD
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"n_workers": self.n_workers, "_pool": None}
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
+    """What `executor` stands for, or threads.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads, counted as in scikit-learn: None is 1, -1 all cores, -2 all but one. Of a local cluster the
+        number of its processes.
+    executor : None, str, distributed.Client, or Executor
+        None for threads; "dask" for a cluster of processes on this machine; "dask://host:port" for the
+        scheduler of a Dask cluster.
+
+    Raises
+    ------
+    DataError
+        What is none of these.
+    """
+    if executor is None:
+        return ThreadExecutor(count_jobs(n_jobs))
+    if hasattr(executor, "runs_whole"):
+        return executor  # type: ignore[no-any-return]
+    try:
+        from structune.running.dask_executor import connect
+    except ImportError:
+        raise DataError(f"executor={executor!r} needs Dask: pip install 'structune[dask]'") from None
+    return connect(executor, count_jobs(n_jobs))
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """The number of threads that scikit-learn's `n_jobs` stands for."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise DataError(f"n_jobs={n_jobs!r}: expected a positive number, or -1 for all cores")
+    if n_jobs > 0:
+        return min(int(n_jobs), _MOST_THREADS)
+    return max(1, _usable_cores() + 1 + n_jobs)

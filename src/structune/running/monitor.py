@@ -1,0 +1,181 @@
+"""What long work reports: its history, its progress on screen, and when to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import isfinite
+from typing import Any, Self
+
+from structune.running.checkpoints import Checkpoint, Restored, State, digest
+from structune.running.progress import Bars
+
+_FIT, _SEARCH = "fit ", "search"
+
+
+class BudgetExhausted(Exception):  # noqa: N818
+    """The time or iteration budget has run out."""
+
+
+class FitStopped(Exception):  # noqa: N818
+    """A fit inside longer work was cut short.
+
+    Attributes
+    ----------
+    status : {"budget", "interrupted"}
+    w : ndarray, shape (n_weights,)
+        Its best iterate.
+    """
+
+    def __init__(self, status: str, w: Any) -> None:
+        super().__init__(status, w)
+        self.status, self.w = status, w
+
+
+STOPPED = ("budget", "interrupted")  # statuses of work that was cut short
+STOPS = (KeyboardInterrupt, BudgetExhausted, FitStopped)
+
+
+def stop_status(stop: BaseException) -> str:
+    """The status of work that one of `STOPS` ended."""
+    if isinstance(stop, FitStopped):
+        return stop.status
+    return "budget" if isinstance(stop, BudgetExhausted) else "interrupted"
+
+
+class Monitor:
+    """Keeps the history, shows progress, and raises `BudgetExhausted` when the time is up.
+
+    Work inside work may enter the same monitor again. Another process gets a silent one, with the time left.
+
+    Parameters
+    ----------
+    verbose : int
+        0 is silent; 1 shows progress bars on a terminal; 2 prints every record too.
+    max_seconds : float, optional
+        From the creation of the monitor.
+
+    Attributes
+    ----------
+    history : list of dict
+        A record per iteration.
+    checkpoint : Checkpoint or None
+        Where work keeps its state.
+    """
+
+    def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
+        self.verbose, self.max_seconds = verbose, max_seconds
+        self.history: list[dict[str, Any]] = []
+        self.checkpoint: Checkpoint | None = None
+        self._start, self._before = time.perf_counter(), 0.0
+        self._bars: Bars | None = None
+        self._depth = 0
+        self._passes: Callable[[], float] | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def __enter__(self) -> Self:
+        self._depth += 1
+        if self.verbose and self._bars is None:
+            self._bars = Bars()
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._depth -= 1
+        stopped = error is not None and issubclass(error, Exception | KeyboardInterrupt)
+        if stopped and not self._depth and self.checkpoint is not None:
+            self.checkpoint.write()
+        if self._bars is not None and not self._depth:
+            self._bars.stop()
+            self._bars = None
+
+    def __reduce__(self) -> tuple[type[Monitor], tuple[int, float | None]]:
+        left = None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
+        return Monitor, (0, left)
+
+    def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
+        """Add a record to the history, and show it; `done` is the share of the work that lies behind."""
+        self.history.append({"stage": stage, "seconds": self._before + self.seconds, **values})
+        if self._bars is not None:
+            self._bars.show_whole(stage, done, _line(values))
+            if self.verbose > 1:
+                self._bars.print(f"{stage}: {_line(values)} ({self.seconds:.1f} s)")
+
+    def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
+        """Show where a part of the work stands, without keeping it, unless the part is the whole."""
+        if self._passes is not None and "objective" in values:
+            known = {name: value for name, value in values.items() if isfinite(value)}
+            self.record(stage, done=done, passes=self._passes(), **known)
+        elif self._bars is not None:
+            self._bars.show_part(stage, done, _line(values))
+
+    @contextmanager
+    def recording(self, passes: Callable[[], float]) -> Iterator[None]:
+        """Records of every objective that is shown meanwhile, with the passes over the data until then."""
+        self._passes = passes
+        try:
+            yield
+        finally:
+            self._passes = None
+
+    def kept_fit(self, *given: Any) -> Kept:
+        """Where a fit keeps its state, that of earlier work at first; `given` is what it was asked for."""
+        if self.checkpoint is None:
+            return Kept()
+        key = _FIT + digest(*given)
+        return Kept(self.checkpoint.restored(key), lambda state: self._keep(key, state))
+
+    def kept_search(self, name: str) -> Kept:
+        """The same for a search that fits are part of, whose states it replaces; and for the history."""
+        if self.checkpoint is None:
+            return Kept()
+        key = f"{_SEARCH} {name}"
+        state = self.checkpoint.restored(key)
+        if state is not None:
+            self.history[:] = state.entry("history", list)
+            self._before = state.entry("seconds", float)
+            if not all(isinstance(record, dict) and "stage" in record for record in self.history):
+                raise state.refuse("found a history that is not one of stages")
+        return Kept(state, lambda state: self._keep_search(key, state))
+
+    def _keep_search(self, key: str, state: Callable[[], State]) -> None:
+        if self._time_is_up:
+            return  # fits may have been cut short
+        told = {"history": list(self.history), "seconds": self._before + self.seconds, **state()}
+        if self.checkpoint is not None:
+            self.checkpoint.drop(_FIT)
+        self._keep(key, lambda: told)
+
+    def _keep(self, key: str, state: Callable[[], State]) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.keep(key, state)
+
+    def check(self) -> None:
+        """Raise `BudgetExhausted` if the time is up."""
+        if self._time_is_up:
+            raise BudgetExhausted
+
+    @property
+    def _time_is_up(self) -> bool:
+        return self.max_seconds is not None and self.seconds > self.max_seconds
+
+
+class Kept:
+    """The state that work had when it was killed, if it was, and where it is kept from now on."""
+
+    def __init__(
+        self, state: Restored | None = None, keep: Callable[[Callable[[], State]], None] | None = None
+    ) -> None:
+        self.state, self._keep = state, keep
+
+    def keep(self, state: Callable[[], State]) -> None:
+        """Let `state` give the state whenever it is written."""
+        if self._keep is not None:
+            self._keep(state)
+
+
+def _line(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {v:.6g}" for name, v in values.items() if isinstance(v, int | float))

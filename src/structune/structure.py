@@ -1,0 +1,380 @@
+"""The protocol between structures and everything that learns, tunes or predicts with them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.errors import CapabilityError, DataError
+
+Array = NDArray[Any]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+HessianProduct = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which hyperparameter each weight answers to.
+
+    Attributes
+    ----------
+    index : ndarray of int64, shape (n_weights,)
+        Group of each weight; -1 for one without a penalty.
+    names : tuple of str, length n_groups
+    """
+
+    index: IntArray
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Weights in each group."""
+        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]
+
+    def sum(self, per_weight: FloatArray) -> FloatArray:
+        """Sum of a per-weight quantity over each group, shape (n_groups,)."""
+        sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
+        return sums[1:].astype(np.float64, copy=False)
+
+    def spread(self, per_group: FloatArray) -> FloatArray:
+        """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
+        return np.append(per_group, 0.0)[self.index]
+
+    @classmethod
+    def single(cls, n_weights: int) -> Groups:
+        """One hyperparameter for all weights."""
+        return cls(np.zeros(n_weights, dtype=np.int64), ("all",))
+
+    @classmethod
+    def separate(cls, names: list[str]) -> Groups:
+        """One hyperparameter a weight (automatic relevance determination)."""
+        return cls(np.arange(len(names)), tuple(names))
+
+    @classmethod
+    def by_name(cls, names: list[str]) -> Groups:
+        """One hyperparameter for each distinct name, in order of first appearance."""
+        order = {name: j for j, name in enumerate(dict.fromkeys(names))}
+        return cls(np.fromiter((order[name] for name in names), np.int64, len(names)), tuple(order))
+
+
+@dataclass(frozen=True)
+class Shard(ABC):
+    """A batch of encoded examples in flat arrays; never changed once made.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_examples,)
+        Weight of each example in every sum over examples.
+    """
+
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return self.weights.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    @property
+    @abstractmethod
+    def n_parts(self) -> int:
+        """Labelled parts (tokens, ...): what weights are determined by, and what an example costs."""
+
+    @abstractmethod
+    def take(self, indices: Any) -> Self:
+        """The examples at `indices`, in that order."""
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Parts of each example, shape (n_examples,)."""
+
+    def work(self) -> IntArray:
+        """What each example costs, in parts of a chain, shape (n_examples,)."""
+        return self.sizes()
+
+    @property
+    def partial(self) -> bool:
+        """Whether some outputs are only partly known (log loss is then not convex)."""
+        return False
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # `reopen`, of a shard from files: where another process finds them
+        return getattr(self, "reopen", None) or super().__reduce_ex__(protocol)
+
+    def _chosen(self, indices: Any) -> IntArray:
+        """Numbers of the examples that `take` is asked for."""
+        chosen: IntArray = np.arange(len(self))[indices]
+        return chosen
+
+
+class SequenceShard(Shard):
+    """Examples whose parts follow one another."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> IntArray:
+        """Parts of example s are ``bounds[s]:bounds[s + 1]``; shape (n_examples + 1,)."""
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.bounds[-1])
+
+    def sizes(self) -> IntArray:
+        return np.diff(self.bounds)
+
+
+class Structure(ABC):
+    """A space of outputs scored by ``w @ F(x, y)``, and the questions it answers exactly about them.
+
+    A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
+    shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
+    them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
+    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
+    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
+    matrix), ``squared_error`` (of outputs that are numbers), ``flips`` (of Viterbi's back pointers).
+    """
+
+    capabilities: frozenset[str]
+    name: str  # by which errors call it
+    decoding_is_costly = False  # beside scores of outputs seen before: solvers then keep those
+
+    # --- what every structure has -------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+
+    @abstractmethod
+    def weight_names(self) -> list[str]:
+        """A readable, unique name for every weight."""
+
+    @abstractmethod
+    def groups(self) -> Groups:
+        """The natural regularisation groups of the weights."""
+
+    @abstractmethod
+    def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
+        """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
+
+    @abstractmethod
+    def features(
+        self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
+        """Add the weighted sum over examples of F(x, y), y the shard's outputs or `outputs`, to `out`."""
+
+    @abstractmethod
+    def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
+        """F(x, y) of every example, one sparse row each, shape (n_examples, n_weights)."""
+
+    def score(self, w: FloatArray, shard: Any, outputs: Any = None) -> FloatArray:
+        """w . F(x, y) of every example, shape (n_examples,)."""
+        return np.asarray(self.feature_rows(shard, outputs) @ w)
+
+    def check_shard(self, shard: Any) -> None:
+        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
+
+        Weights of the examples have been looked at before.
+        """
+        raise self._cannot("files of shards")
+
+    # --- decoding, and the cost of what is decoded --------------------------------------------------------
+
+    def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
+        """Highest-scoring outputs, and their scores, shape (n_examples,).
+
+        Parameters
+        ----------
+        cost : ndarray, shape (n_examples,), optional
+            Loss-augmented decoding: this much times the cost of an output is added to its score, and is part
+            of the score returned (capability ``cost``).
+        """
+        raise self._cannot("best")
+
+    def cost(self, shard: Any, outputs: Any) -> FloatArray:
+        """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
+        raise self._cannot("cost")
+
+    # --- sums over all outputs ----------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: Any,
+        expected: Array | None = None,
+        weights: Array | None = None,
+        within: bool = False,
+    ) -> Array:
+        """Log of the sum of exp(score) over outputs, shape (n_examples,).
+
+        Parameters
+        ----------
+        w : ndarray, shape (n_weights,)
+            Complex weights give the complex-step value and gradient (capability ``complex``).
+        expected : ndarray, shape (n_weights,), optional
+            The weighted sum over examples of the expected features is added to it.
+        weights : ndarray, shape (n_examples,), optional
+            Example weights for `expected`; the shard's own by default.
+        within : bool
+            Sum only over outputs that agree with the shard's partial labels (capability ``within``).
+        """
+        raise self._cannot("log_partition")
+
+    # --- second derivatives of these sums -----------------------------------------------------------------
+
+    def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
+        """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""
+        raise self._cannot("hessian")
+
+    def variance(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Variance of each feature if the parts of an output were independent, summed over examples.
+
+        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
+        """
+        raise self._cannot("hessian")
+
+    def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
+        """Weighted sum of the covariances of F as a matrix, shape (n_weights, n_weights)."""
+        raise self._cannot("dense_hessian")
+
+    # --- for some losses only -----------------------------------------------------------------------------
+
+    def best_rescaled(
+        self, w: FloatArray, shard: Any, cost: FloatArray | None = None
+    ) -> tuple[Any, FloatArray]:
+        """Outputs of the largest margin times cost, and its value, shape (n_examples,).
+
+        The margin is that over the shard's own outputs: the maximum over y' of
+        ``Delta(y, y') (f(x, y') - f(x, y))``, 0 for y itself; capability ``rescaled``.
+
+        Parameters
+        ----------
+        cost : ndarray, shape (n_examples,), optional
+            This much times Delta(y, y') is added, and is part of the value.
+        """
+        raise self._cannot("rescaled")
+
+    def best_equivalent(self, w: FloatArray, shard: Any) -> tuple[Any, FloatArray]:
+        """Highest-scoring outputs among those that are as good as the shard's own, and their scores.
+
+        As good: every output costs the same relative to either. Capability ``equivalent``.
+        """
+        raise self._cannot("equivalent")
+
+    def guess(self) -> FloatArray:
+        """Weights known to be of use, where a loss that is not convex may start; shape (n_weights,)."""
+        return np.zeros(self.n_weights)
+
+    def squared_error(self, w: Array, shard: Any, gradient: Array | None = None) -> Array:
+        """(y - score)^2 of every example, shape (n_examples,), for outputs that are numbers.
+
+        Half the gradient of its weighted sum is added to `gradient`, shape (n_weights,).
+        """
+        raise self._cannot("squared_error")
+
+    # --- what a structure can do --------------------------------------------------------------------------
+
+    def require(self, needs: frozenset[str], who: str) -> None:
+        """Raise `CapabilityError` if an ability in `needs` is missing."""
+        for need in sorted(needs - self.capabilities):
+            raise CapabilityError(
+                f"{who} needs {need!r}, which the structure {self.name!r} cannot answer exactly"
+            )
+
+    def _cannot(self, ability: str) -> CapabilityError:
+        return CapabilityError(f"the structure {self.name!r} has no exact {ability!r}")
+
+
+def place_of(part: int, sizes: IntArray) -> tuple[int, int]:
+    """Example of a part counted over all examples, and its position there, both from 0."""
+    ends = np.cumsum(sizes)
+    example = int(np.searchsorted(ends, part, side="right"))
+    return example, part - int(ends[example] - sizes[example])
+
+
+def template_of(name: str) -> str:
+    """The template that a feature's name begins with: up to the first ``=``, or else the first ``:``."""
+    template, separator, _ = name.partition("=")
+    return template if separator else name.partition(":")[0]
+
+
+def offsets_of(sizes: IntArray) -> IntArray:
+    """Where segments of these sizes begin that follow one another, and where the last one ends."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+
+
+def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
+    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
+    segments = np.asarray(segments, dtype=np.int64)
+    starts, sizes = offsets[segments], np.diff(offsets)[segments]
+    return np.repeat(starts - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
+
+
+def take_segments(offsets: IntArray, segments: Any) -> tuple[IntArray, IntArray]:
+    """The offsets of the given segments alone, and the positions of all that is in them."""
+    return offsets_of(np.diff(offsets)[segments]), segment_indices(offsets, segments)
+
+
+def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
+    """Consecutive runs of examples with about the same number of parts in each; none is empty."""
+    n_shards = max(1, min(n_shards, sizes.size))
+    ends = np.cumsum(sizes)
+    targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)
+    inner = np.minimum(np.searchsorted(ends, targets) + 1, sizes.size)
+    cuts = [0, *inner.tolist(), sizes.size]
+    return [slice(a, b) for a, b in pairwise(cuts) if a < b]
+
+
+def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:
+    """Raise `DataError` for what does not cut items into consecutive segments, some perhaps empty."""
+    sound = offsets.dtype == np.int64 and offsets.shape == (n_segments + 1,)
+    if not sound or offsets[0] != 0 or offsets[-1] != n_items or np.any(offsets[1:] < offsets[:-1]):
+        raise DataError(f"found offsets that do not cut {n_items} items into {n_segments} segments")
+
+
+def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: int, high: int) -> None:
+    """Raise `DataError` for an array of another type or shape, or with values outside ``low:high``."""
+    if (array.dtype, array.shape) != (dtype, shape):
+        raise DataError(
+            f"found {what} of type {array.dtype} and shape {array.shape}, "
+            f"expected {np.dtype(dtype)} and {shape}"
+        )
+    values = array.view(np.uint8) if array.dtype == bool else array  # bytes of a file may be any
+    if values.size and not (low <= values.min() and values.max() < high):
+        raise DataError(f"found {what} from {values.min()} to {values.max()}, expected {low} to {high - 1}")
+
+
+def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np.inf) -> None:
+    """Raise `DataError` for an array that is not of finite numbers, within ``+-most``, and of this shape."""
+    if (array.dtype, array.shape) != (np.float64, shape):
+        raise DataError(
+            f"found {what} of type {array.dtype} and shape {array.shape}, expected float64 and {shape}"
+        )
+    if not (np.isfinite(array) & (np.abs(array) <= most)).all():
+        raise DataError(f"found {what} that are not finite, or beyond +-{most}")
+
+
+def check_weights(weights: Any, n_examples: int) -> FloatArray:
+    """Example weights as a float array; ones by default."""
+    if weights is None:
+        return np.ones(n_examples)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n_examples,):
+        raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")
+    return array

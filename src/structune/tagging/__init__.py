@@ -1,0 +1,16 @@
+"""Labels of sequences: words, letters, bases, days.
+
+A linear-chain CRF, or its support vector machine: each token has named attributes, made by templates from
+columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
+``structune train``, ``tune``, ``predict``.
+
+- ``tagger``: the estimator; ``tagger_file``: its model files
+- ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
+- ``features/``: attribute tables and templates; ``conll``: column files
+- ``metrics``: scores of tokens and segments; ``report``: pages of errors
+- ``data/``: CoNLL-2000, and simulated sequences; ``commands/``: the command line
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,132 @@
+"""What lies between column files and taggers: the names of columns, and the templates that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from structune.errors import DataError, ModelFileError
+from structune.files.models import load
+from structune.tagging.commands.options import Features
+from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.templates import TAG_TEMPLATES, WORD_TEMPLATES, extract, parse_templates
+from structune.tagging.tagger import SequenceTagger
+
+_AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads column files as one model sees them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The label's is the last.
+    templates : tuple of str
+    """
+
+    columns: tuple[str, ...]
+    templates: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns before the label."""
+        return self.columns[:-1]
+
+    def attributes(self, data: ConllData) -> AttributeTable:
+        """What the templates give on the input columns: the label's cannot be a feature."""
+        return extract(self.templates, {name: data.columns[name] for name in self.inputs}, data.lengths)
+
+    def labels(self, data: ConllData) -> list[list[str]]:
+        """The labels of each sentence."""
+        return data.sentences(self.columns[-1])
+
+    def named(self, data: ConllData) -> ConllData:
+        """The data with the model's names of columns."""
+        return ConllData(dict(zip(self.columns, data.columns.values(), strict=True)), data.lengths)
+
+    def read_labelled(self, path: Path) -> ConllData:
+        """A file with a label column."""
+        return read_conll(path, self.columns)
+
+    def read_inputs(self, source: Any) -> ConllData:
+        """A file with all its columns, of which the first are the model's inputs."""
+        data = read_conll(source, None)
+        names, found = self.inputs, list(data.columns)
+        if len(found) < len(names):
+            name = getattr(source, "name", source)
+            raise DataError(
+                f"{name}: found {len(found)} columns, expected at least {len(names)} ({', '.join(names)})"
+            )
+        renamed = [*names, *(f"[{k}]" for k in range(len(names), len(found)))]
+        return ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
+
+    def header(self) -> dict[str, Any]:
+        """What to keep in the model's file."""
+        return {"columns": list(self.columns), "templates": list(self.templates)}
+
+
+def open_training(path: Path, features: Features) -> tuple[Reader, ConllData]:
+    """The training data, and a reader for more like it."""
+    names = _given_names(features.columns)
+    data = read_conll(path, names)
+    reader = _make_reader(path, names or _default_names(len(data.columns)), features.templates)
+    return reader, reader.named(data)
+
+
+def open_blocks(path: Path, features: Features, n_lines: int) -> tuple[Reader, Iterator[ConllData]]:
+    """The same, with the data block by block."""
+    names = _given_names(features.columns)
+    blocks = read_conll_blocks(path, names, n_lines=n_lines)
+    first = next(blocks)
+    reader = _make_reader(path, names or _default_names(len(first.columns)), features.templates)
+    return reader, map(reader.named, chain([first], blocks))
+
+
+def _given_names(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def _make_reader(path: Path, names: list[str], templates: str | None) -> Reader:
+    if len(names) < 2:
+        raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
+    parsed = parse_templates(templates or default_templates(names[:-1]))
+    return Reader(tuple(names), tuple(map(str, parsed)))
+
+
+def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
+    """A model that train or tune saved, and the reader of its files."""
+    model = load(path)
+    if not isinstance(model, SequenceTagger):
+        raise ModelFileError(
+            f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
+            "(for others see structune --help)"
+        )
+    wanted = "expected a model that structune train or tune saved"
+    return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")
+
+
+def reader_of(model: SequenceTagger, complaint: str) -> Reader:
+    """The reader of the files that a model was made from."""
+    extra: Any = getattr(model, "extra_", None)
+    try:
+        return Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
+    except (KeyError, TypeError, AttributeError, DataError):
+        raise ModelFileError(complaint) from None
+
+
+def default_templates(inputs: Sequence[str]) -> str:
+    """The templates of CRFsuite's CoNLL-2000 example, for any columns."""
+    word, *tags = inputs
+    parts = [WORD_TEMPLATES.format(word), *(TAG_TEMPLATES.format(tag) for tag in tags)]
+    return " ".join([*parts, *([] if tags else [_AFFIXES.format(word)]), "__BOS__ __EOS__"])
+
+
+def _default_names(n: int) -> list[str]:
+    first = ["w", "pos", *(f"c{k}" for k in range(2, n))]
+    return [*first[: n - 1], "y"]

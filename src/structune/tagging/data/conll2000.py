@@ -1,0 +1,35 @@
+"""The CoNLL-2000 chunking task (Tjong Kim Sang & Buchholz 2000)."""
+
+from __future__ import annotations
+
+from zipfile import ZipFile
+
+from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
+from structune.tagging.conll import ConllData, read_conll
+
+_FILE = DataFile(
+    "sequence/conll2000.zip",
+    "01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
+    "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip",
+)
+
+
+def load_conll2000(subset: str = "train") -> ConllData:
+    """The CoNLL-2000 chunking data, columns ``w`` (word), ``pos`` (part-of-speech tag) and ``y`` (chunk).
+
+    Parameters
+    ----------
+    subset : {"train", "test"}
+        8936 sentences with 211727 tokens, or 2012 with 47377: sections 15-18 and 20 of the Wall Street
+        Journal corpus.
+
+    Raises
+    ------
+    DatasetUnavailable
+        The file is not in the data folder (see STRUCTUNE_DATA) and cannot be downloaded.
+    """
+    if subset not in ("train", "test"):
+        raise DataError(f"found the subset {subset!r}, expected 'train' or 'test'")
+    with ZipFile(find(_FILE)) as archive, archive.open(f"conll2000/{subset}.txt") as file:
+        return read_conll(file, ("w", "pos", "y"))

@@ -1,0 +1,125 @@
+"""A two-state hidden Markov model with relevant and noise features (Do, Foo & Ng 2007, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.tagging.features.attributes import AttributeTable
+
+
+def simulate_hmm(
+    n_sequences: int,
+    n_relevant: int,
+    n_features: int = 40,
+    length: int = 10,
+    stay: float = 0.6,
+    agreement: float = 0.6,
+    random_state: Any = None,
+) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Simulate hidden states and the features observed at each.
+
+    The first state is 0 or 1 with probability 1/2 each. The first `n_relevant` features agree with the state
+    with probability `agreement`, ``P(x = v | y = v)``; the others are 0 or 1 with probability 1/2 each. All
+    features are independent given the states, and these do not depend on `n_relevant` for a given seed.
+
+    Parameters
+    ----------
+    n_sequences, n_relevant, n_features, length : int
+    stay : float
+        Probability that a state is the one before it.
+    agreement : float
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    y : ndarray of int8, shape (n_sequences, length)
+        Hidden states, 0 or 1.
+    x : ndarray of int8, shape (n_sequences, length, n_features)
+        Observed features, 0 or 1.
+    """
+    _check(n_sequences, n_relevant, n_features, length, stay, agreement)
+    rng = np.random.default_rng(random_state)
+    change = np.full(length, 1 - stay)
+    change[:1] = 0.5
+    y = np.bitwise_xor.accumulate(_flips(rng, (n_sequences, length), change), axis=1)
+    is_relevant = np.arange(n_features) < n_relevant
+    disagreement = np.where(is_relevant, 1 - agreement, 0.5)
+    x = _flips(rng, (n_sequences, length, n_features), disagreement) ^ (y[:, :, None] & is_relevant)
+    return y, x
+
+
+def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> AttributeTable:
+    """Observed features as attributes ``x{j}={v}``, feature j counted from 0.
+
+    Parameters
+    ----------
+    x : ndarray of 0 and 1, shape (n_sequences, length, n_features)
+    encoding : {"value", "indicator"}
+        "value": one attribute for each feature and value, so that each pair of a state and a feature's
+        value has a potential of its own, as in the paper. "indicator": ``x{j}=1`` only, present where the
+        feature is 1.
+
+    Raises
+    ------
+    DataError
+        The array has another shape or other values.
+    """
+    if x.ndim != 3 or not np.isin(x, (0, 1)).all():
+        raise DataError(f"found an array of shape {x.shape}, expected 0 and 1 in 3 dimensions")
+    rows = x.reshape(-1, x.shape[2]).astype(np.int32)
+    features = np.arange(rows.shape[1], dtype=np.int32)
+    if encoding == "value":
+        return _table(x, np.ones(rows.shape, dtype=bool), 2 * features + rows, (0, 1))
+    if encoding == "indicator":
+        return _table(x, rows == 1, np.broadcast_to(features, rows.shape), (1,))
+    raise DataError(f"found the encoding {encoding!r}, expected 'value' or 'indicator'")
+
+
+def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
+    """The group, ``relevant`` or ``noise``, of each attribute that `hmm_attributes` names.
+
+    These are the paper's hyperparameter groups; the transitions are its third.
+    """
+    return {name: "relevant" if _feature(name) < n_relevant else "noise" for name in names}
+
+
+def _flips(
+    rng: np.random.Generator, shape: tuple[int, ...], probability: NDArray[np.float64]
+) -> NDArray[np.int8]:
+    return (rng.random(shape) < probability).astype(np.int8)
+
+
+def _table(
+    x: NDArray[Any], given: NDArray[np.bool_], columns: NDArray[np.int32], values: tuple[int, ...]
+) -> AttributeTable:
+    """The attribute table of the columns that are given at each token."""
+    return AttributeTable(
+        np.full(x.shape[0], x.shape[1], dtype=np.int64),
+        np.concatenate(([0], np.cumsum(given.sum(axis=1)))),
+        columns[given],
+        None,
+        [f"x{j}={v}" for j in range(x.shape[2]) for v in values],
+    )
+
+
+def _feature(name: str) -> int:
+    return int(name[1:].partition("=")[0])
+
+
+def _check(
+    n_sequences: int, n_relevant: int, n_features: int, length: int, stay: float, agreement: float
+) -> None:
+    if min(n_sequences, length, n_features) < 1:
+        raise DataError(
+            f"found {n_sequences} sequences of length {length} with {n_features} features, "
+            "expected at least 1 of each"
+        )
+    if not 0 <= n_relevant <= n_features:
+        raise DataError(f"found {n_relevant} relevant features of {n_features}, expected 0 to {n_features}")
+    if not (0 <= stay <= 1 and 0 <= agreement <= 1):
+        raise DataError(f"found stay={stay} and agreement={agreement}, expected probabilities")

@@ -1,0 +1,1 @@
+"""Features of sequences: attribute tables and the templates that fill them."""

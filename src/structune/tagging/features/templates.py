@@ -1,0 +1,353 @@
+"""Templates: attributes computed from columns of strings, such as a token's neighbours, affixes and shape.
+
+A template's text is also the start of its attributes' names: ``w[-1]|w[0]`` gives ``w[-1]|w[0]=the|dog``.
+
+================  =====================================================================
+``w[-1]``         the value of column ``w`` one token before
+``w[0].suffix3``  its last three characters; none where it has fewer (also ``prefix3``)
+``w[0].lower``    in lower case
+``w[0].shape``    its shape: ``Xx`` for ``Hello``, ``d-d.d`` for ``1990-99.5``
+``a|b|c``         conjunction of any of these
+``w[-2..2]``      a window, short for ``w[-2] w[-1] w[0] w[1] w[2]``
+``__BOS__``       at the first token of a sequence; ``__EOS__`` at the last
+================  =====================================================================
+
+A template that reads beyond the ends of the sequence gives that token no attribute (as in CRFsuite).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.tagging.features.attributes import AttributeTable, as_lengths
+from structune.tagging.features.categorical import Categorical
+
+_COLUMN = r"[^\s,=|\[\]]+"
+_OFFSET = r"[+-]?[0-9]{1,4}"
+_TOKEN = re.compile(rf"({_COLUMN})\[({_OFFSET})\](?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)))?")
+_WINDOW = re.compile(rf"\[({_OFFSET})\.\.({_OFFSET})\]")
+_EXPECTED = "a form such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ or __EOS__"
+
+
+class Template(ABC):
+    """A rule that gives each token at most one attribute; ``str(template)`` is its text."""
+
+    @abstractmethod
+    def read(self, corpus: _Corpus) -> Categorical:
+        """The value at each token; the categories are those that occur."""
+
+    def names(self, values: list[str]) -> list[str]:
+        """Attribute names of the values."""
+        prefix = f"{self}="
+        return [prefix + value for value in values]
+
+
+@dataclass(frozen=True)
+class Token(Template):
+    """The value of a column at an offset from the current token, ``w[-1]``.
+
+    Parameters
+    ----------
+    column : str
+        Its name has no whitespace and none of ``,=|[]``.
+    offset : int
+        Between -9999 and 9999.
+    """
+
+    column: str
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if not _TOKEN.fullmatch(str(self)):
+            raise DataError(f"found the template {str(self)!r}, expected {_EXPECTED}")
+
+    def __str__(self) -> str:
+        return f"{self.column}[{self.offset}]"
+
+    def read(self, corpus: _Corpus) -> Categorical:
+        return self.read_token(corpus).compact()
+
+    def read_token(self, corpus: _Corpus) -> Categorical:
+        """As `read`, but the categories may be more than those that occur."""
+        return self.view(corpus.column(self)).take(corpus.rows(self.offset))
+
+    def view(self, column: Categorical) -> Categorical:
+        """What the template sees of the column."""
+        return column
+
+
+@dataclass(frozen=True)
+class Lower(Token):
+    """A token in lower case, ``w[0].lower``."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.lower"
+
+    def view(self, column: Categorical) -> Categorical:
+        return column.map(str.lower)
+
+
+@dataclass(frozen=True)
+class Shape(Token):
+    """The collapsed shape of a token, ``w[0].shape`` (Jurafsky & Martin's short word shape).
+
+    Upper-case letters become ``X``, all other letters ``x``, digits ``d``, other characters stay; then each
+    run of one symbol becomes a single one: ``DC10-30`` gives ``Xd-d``, ``McDonald`` ``XxXx``, ``...`` ``.``.
+    """
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.shape"
+
+    def view(self, column: Categorical) -> Categorical:
+        return column.map(_shape)
+
+
+@dataclass(frozen=True)
+class Prefix(Token):
+    """The first `size` characters of a token, ``w[0].prefix3``; no attribute where it has fewer."""
+
+    size: int = 3
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.prefix{self.size}"
+
+    def view(self, column: Categorical) -> Categorical:
+        return column.map(lambda value: value[: self.size] if len(value) >= self.size else None)
+
+
+@dataclass(frozen=True)
+class Suffix(Token):
+    """The last `size` characters of a token, ``w[0].suffix3``; no attribute where it has fewer."""
+
+    size: int = 3
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.suffix{self.size}"
+
+    def view(self, column: Categorical) -> Categorical:
+        return column.map(lambda value: value[-self.size :] if len(value) >= self.size else None)
+
+
+@dataclass(frozen=True, init=False)
+class Conjunction(Template):
+    """Two or more tokens together, ``w[-1]|w[0]``; a part may be given as (column, offset).
+
+    Values are joined by ``|`` as they are, so that names are CRFsuite's: where values themselves hold a
+    ``|``, conjunctions that read the same are the same attribute.
+    """
+
+    parts: tuple[Token, ...]
+
+    def __init__(self, *parts: Token | tuple[str, int]) -> None:
+        tokens = tuple(part if isinstance(part, Token) else Token(*part) for part in parts)
+        if len(tokens) < 2:
+            raise DataError(f"found a conjunction of {len(tokens)} token, expected at least 2")
+        object.__setattr__(self, "parts", tokens)
+
+    def __str__(self) -> str:
+        return "|".join(map(str, self.parts))
+
+    def read(self, corpus: _Corpus) -> Categorical:
+        parts = [part.read_token(corpus) for part in self.parts]
+        joined = reduce(lambda left, right: left.join(right, "|"), parts)
+        ambiguous = any("|" in value for part in parts for value in part.categories)
+        return joined.map(str) if ambiguous else joined
+
+
+@dataclass(frozen=True)
+class Boundary(Template):
+    """The first token of each sequence (``__BOS__``) or the last (``__EOS__``)."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.text not in ("__BOS__", "__EOS__"):
+            raise DataError(f"found the boundary {self.text!r}, expected '__BOS__' or '__EOS__'")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def names(self, values: list[str]) -> list[str]:
+        return values
+
+    def read(self, corpus: _Corpus) -> Categorical:
+        beyond = corpus.rows(-1 if self.text == "__BOS__" else 1) < 0
+        return Categorical(beyond.astype(np.int32) - 1, [self.text]).compact()
+
+
+def parse_template(text: str) -> Template:
+    """The template with this text, the inverse of ``str(template)``.
+
+    Raises
+    ------
+    DataError
+        The text is no template, or a window, which is several (see `parse_templates`).
+    """
+    if text in ("__BOS__", "__EOS__"):
+        return Boundary(text)
+    parts = [_parse_token(part, text) for part in text.split("|")]
+    return parts[0] if len(parts) == 1 else Conjunction(*parts)
+
+
+def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]:
+    """Templates from texts separated by whitespace or commas, or from a list of texts and templates.
+
+    Windows are expanded, ``w[-1..1]`` to three templates; a window that occurs in several parts of a
+    conjunction moves in all of them, so that ``w[0..1]|p[0..1]`` is ``w[0]|p[0]`` and ``w[1]|p[1]``. A
+    template given twice counts once.
+    """
+    items = [templates] if isinstance(templates, str) else templates
+    parsed = (template for item in items for template in _parse_item(item))
+    return list(dict.fromkeys(parsed))
+
+
+def window(column: str, first: int, last: int) -> list[Token]:
+    """Tokens at the offsets `first` to `last`, both included."""
+    return [Token(column, offset) for offset in range(first, last + 1)]
+
+
+# of the first column, and of each further one, in CRFsuite's chunking example
+WORD_TEMPLATES = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
+TAG_TEMPLATES = (
+    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
+    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
+)
+
+
+def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
+    """The templates of CRFsuite's chunking example (``example/chunking.py``), in its order."""
+    return parse_templates(f"{WORD_TEMPLATES.format(word)} {TAG_TEMPLATES.format(tag)} __BOS__ __EOS__")
+
+
+def extract(
+    templates: str | Iterable[str | Template], columns: Mapping[str, Sequence[str]], lengths: Any
+) -> AttributeTable:
+    """The attributes that templates give to the tokens of a batch of sequences.
+
+    Parameters
+    ----------
+    templates : str or iterable of str or Template
+        See `parse_templates`. A token's attributes are in the order of the templates.
+    columns : mapping of str to sequence of str
+        Each column has one string a token, all sequences one after the other.
+    lengths : array-like of int, shape (n_sequences,)
+        Tokens in each sequence.
+
+    Returns
+    -------
+    AttributeTable
+        Holds the names that occur in this batch; nothing is remembered between calls.
+
+    Raises
+    ------
+    DataError
+        A template cannot be read or names no column; a column has a wrong length or holds something other
+        than strings.
+    """
+    parsed = parse_templates(templates)
+    corpus = _Corpus(columns, as_lengths(lengths))
+    codes = np.empty((corpus.n_tokens, len(parsed)), dtype=np.int32)
+    names: list[str] = []
+    for k, template in enumerate(parsed):
+        values = template.read(corpus)
+        codes[:, k] = np.where(values.codes < 0, -1, values.codes + len(names))
+        names += template.names(values.categories)
+    given = codes >= 0
+    indptr = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
+    return AttributeTable(corpus.lengths, indptr, codes[given], None, names)
+
+
+class _Corpus:
+    """The columns that templates read, and where each token's neighbours are."""
+
+    def __init__(self, columns: Mapping[str, Sequence[str]], lengths: NDArray[np.int64]) -> None:
+        self.columns, self.lengths = columns, lengths
+        self.n_tokens = int(lengths.sum())
+        starts = np.cumsum(lengths) - lengths
+        self.first = np.repeat(starts, lengths)
+        self.last = np.repeat(starts + lengths - 1, lengths)
+        self._categoricals: dict[str, Categorical] = {}
+
+    def rows(self, offset: int) -> NDArray[np.int64]:
+        """Each token's neighbour at the offset, -1 where the sequence ends before it."""
+        rows = np.arange(self.n_tokens) + offset
+        return np.where((rows >= self.first) & (rows <= self.last), rows, -1)
+
+    def column(self, template: Token) -> Categorical:
+        """The column that a template reads, with its categories."""
+        name = template.column
+        if name not in self.columns:
+            found = ", ".join(map(str, self.columns)) or "none"
+            raise DataError(
+                f"the template {str(template)!r} reads the column {name!r}, found the columns {found}"
+            )
+        if name not in self._categoricals:
+            self._categoricals[name] = _categorical(name, self.columns[name], self.n_tokens)
+        return self._categoricals[name]
+
+
+def _categorical(name: str, values: Sequence[str], n_tokens: int) -> Categorical:
+    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(values) != n_tokens:
+        raise DataError(
+            f"column {name!r}: found {len(values)} values, expected {n_tokens}, the sum of the lengths"
+        )
+    try:
+        column = Categorical.from_values(values)
+        valid = all(isinstance(value, str) for value in column.categories)
+    except TypeError:  # an unhashable value
+        valid = False
+    if not valid:
+        row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
+        raise DataError(f"column {name!r}, token {row}: found {value!r}, expected a string")
+    return column
+
+
+def _parse_token(text: str, whole: str) -> Token:
+    match = _TOKEN.fullmatch(text)
+    if match is None:
+        raise DataError(f"found the template {whole!r}, expected {_EXPECTED}")
+    column, offset, view, affix, size = match.groups()
+    if affix is not None:
+        return (Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size))
+    template = {None: Token, "lower": Lower, "shape": Shape}[view]
+    return template(column, int(offset))
+
+
+def _parse_item(item: str | Template) -> list[Template]:
+    if isinstance(item, Template):
+        return [item]
+    return [parse_template(text) for word in re.split(r"[\s,]+", item) if word for text in _expand(word)]
+
+
+def _expand(text: str) -> list[str]:
+    """The texts that a window stands for."""
+    match = _WINDOW.search(text)
+    if match is None:
+        return [text]
+    first, last = int(match[1]), int(match[2])
+    if first > last:
+        raise DataError(f"found the window {text!r}, expected its first offset to be at most its last")
+    return [text.replace(match[0], f"[{offset}]") for offset in range(first, last + 1)]
+
+
+def _shape(value: str) -> str:
+    return "".join(symbol for symbol, _ in groupby(map(_symbol, value)))
+
+
+def _symbol(character: str) -> str:
+    if character.isupper():
+        return "X"
+    if character.isalpha():
+        return "x"
+    return "d" if character.isdigit() else character

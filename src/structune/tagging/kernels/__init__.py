@@ -1,0 +1,1 @@
+"""Recursions along a chain, and scores of its tokens."""

@@ -1,0 +1,355 @@
+"""First-order linear chains in the linear domain, over a block of sequences.
+
+Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentials are exponentials of scores:
+``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). Sums are analytic, but for
+`shift_rows`, which looks at real parts: the same source serves float64 and, for the complex step, complex128.
+`viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
+"""
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, fresh, load, splat, store, total, width
+
+
+@kernel
+def shift_rows(offsets, scores, peaks, spreads):
+    """Subtract each token's maximum; per sequence, the sum of the maxima and the widest finite range."""
+    n = scores.shape[1]
+    c_scores = cells(scores)
+    for s in range(offsets.size - 1):
+        peak, spread = 0.0, 0.0
+        for at in range(offsets[s] * n, offsets[s + 1] * n, n):
+            high, low = -np.inf, np.inf
+            for k in range(at, at + n):
+                x = c_scores[k].real
+                high = max(high, x)
+                if x > -np.inf:
+                    low = min(low, x)
+            for k in range(at, at + n):
+                c_scores[k] = c_scores[k] - high
+            peak += high
+            spread = max(spread, high - low)
+        peaks[s] = peak
+        spreads[s] = spread
+
+
+@kernel
+def fits_double(offsets, spreads, spread, reach, n_labels, most):
+    """Whether the logarithms of all values in the linear domain span less than `most`, for any sequence.
+
+    After `reach` steps every label has been reached from the best one, so a forward vector spans at most that
+    many steps' worth of scores and sums over labels; a sequence never spans more than its own.
+    """
+    for s in range(offsets.size - 1):
+        steps = min(offsets[s + 1] - offsets[s], reach)
+        if not (steps + 1) * (spreads[s] + spread + np.log(n_labels)) < most:
+            return False
+    return True
+
+
+@kernel
+def _product(row, start, matrix, n, k, lanes):
+    """The run from column k on of row @ matrix, (n, n); the row's first cell is `start`."""
+    even = splat(row[start], lanes) * load(matrix, k, lanes)
+    odd = splat(row[start] * 0.0, lanes)
+    for i in range(1, n - 1, 2):
+        odd = odd + splat(row[start + i], lanes) * load(matrix, i * n + k, lanes)
+        even = even + splat(row[start + i + 1], lanes) * load(matrix, (i + 1) * n + k, lanes)
+    if n % 2 == 0:
+        odd = odd + splat(row[start + n - 1], lanes) * load(matrix, (n - 1) * n + k, lanes)
+    return even + odd
+
+
+@kernel
+def _scale(row, start, n, factor):
+    for k in range(start, start + n):
+        row[k] = row[k] * factor
+
+
+@kernel
+def _dot(row, start, vector, n):
+    product = vector[0] * 0.0
+    for k in range(n):
+        product += row[start + k] * vector[k]
+    return product
+
+
+@kernel
+def _add_outer(left, left_start, right, right_start, n_rows, weight, n, lanes, counts):
+    """counts += weight * left.T @ right, for rows of n cells; four rows at a time, to save on `counts`."""
+    for step in range(0, n, width(lanes)):
+        k = min(step, n - width(lanes))
+        new = n - step
+        i = 0
+        while i < n_rows:
+            l0, r0 = left_start + i * n, right_start + i * n + k
+            run0 = fresh(load(right, r0, lanes) * weight, new)
+            if n_rows - i < 4:
+                for x in range(n):
+                    row = load(counts, x * n + k, lanes) + splat(left[l0 + x], lanes) * run0
+                    store(counts, x * n + k, row)
+                i += 1
+                continue
+            l1, l2, l3 = l0 + n, l0 + 2 * n, l0 + 3 * n
+            run1 = fresh(load(right, r0 + n, lanes) * weight, new)
+            run2 = fresh(load(right, r0 + 2 * n, lanes) * weight, new)
+            run3 = fresh(load(right, r0 + 3 * n, lanes) * weight, new)
+            for x in range(n):
+                row = load(counts, x * n + k, lanes)
+                row = row + splat(left[l0 + x], lanes) * run0 + splat(left[l1 + x], lanes) * run1
+                row = row + splat(left[l2 + x], lanes) * run2 + splat(left[l3 + x], lanes) * run3
+                store(counts, x * n + k, row)
+            i += 4
+
+
+@kernel
+def forward(offsets, emission, transition, start, end, lanes, alpha, scale, log_z):
+    """Forward probabilities, each row scaled to sum to one; ``log_z`` without the shifts of the scores.
+
+    Rows are scaled one step late: the sum and its inverse are ready by then.
+    """
+    n = start.size
+    c_emission, c_transition, c_start = cells(emission), cells(transition), cells(start)
+    c_end, c_alpha, zero = cells(end), cells(alpha), start.dtype.type(0.0)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        inverse, log_scale = zero + 1.0, zero
+        for t in range(first, last):
+            c = zero
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                if t == first:
+                    row = load(c_start, k, lanes)
+                else:
+                    row = _product(c_alpha, (t - 1) * n, c_transition, n, k, lanes)
+                row = row * load(c_emission, t * n + k, lanes) * splat(inverse, lanes)
+                store(c_alpha, t * n + k, row)
+                c += total(fresh(row, n - step))
+            if t > first:
+                _scale(c_alpha, (t - 1) * n, n, inverse)
+            scale[t] = c
+            inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
+            log_scale += np.log(c)
+        _scale(c_alpha, (last - 1) * n, n, inverse)
+        log_z[s] = log_scale + np.log(_dot(c_alpha, (last - 1) * n, c_end, n))
+
+
+@kernel
+def backward(offsets, emission, scale, transition_t, end, alpha, lanes, message, beta):
+    """Backward vectors, scaled so that ``alpha * beta`` are the marginals; emission is divided by scale.
+
+    ``message`` (L,) is scratch.
+    """
+    n = end.size
+    c_emission, c_transition, c_message = cells(emission), cells(transition_t), cells(message)
+    c_end, c_alpha, c_beta = cells(end), cells(alpha), cells(beta)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        z = _dot(c_alpha, (last - 1) * n, c_end, n)
+        for y in range(n):
+            beta[last - 1, y] = end[y] / z
+        for t in range(last - 1, first, -1):
+            _scale(c_emission, t * n, n, 1.0 / scale[t])
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                row = load(c_emission, t * n + k, lanes) * load(c_beta, t * n + k, lanes)
+                store(c_message, k, row)
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                store(c_beta, (t - 1) * n + k, _product(c_message, 0, c_transition, n, k, lanes))
+        _scale(c_emission, first * n, n, 1.0 / scale[first])
+
+
+@kernel
+def add_transition_counts(offsets, alpha, emission, beta, weights, lanes, messages, counts):
+    """counts += weight * expected transitions / transition potential (``emission`` as `backward` left it).
+
+    ``messages`` (longest sequence, L) is scratch.
+    """
+    n = counts.shape[0]
+    c_emission, c_alpha, c_beta = cells(emission), cells(alpha), cells(beta)
+    c_messages, c_counts, zero = cells(messages), cells(counts), alpha.dtype.type(0.0)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first + 1, last):
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                row = load(c_emission, t * n + k, lanes) * load(c_beta, t * n + k, lanes)
+                store(c_messages, (t - first - 1) * n + k, row)
+        weight = splat(weights[s] + zero, lanes)
+        _add_outer(c_alpha, first * n, c_messages, 0, last - first - 1, weight, n, lanes, c_counts)
+
+
+@kernel
+def marginals(offsets, alpha, beta, weights, lanes, out):
+    """out[t] = weight of t's sequence * the label marginals at t."""
+    n = out.shape[1]
+    c_alpha, c_beta, c_out, zero = cells(alpha), cells(beta), cells(out), alpha.dtype.type(0.0)
+    for s in range(offsets.size - 1):
+        weight = splat(weights[s] + zero, lanes)
+        for t in range(offsets[s], offsets[s + 1]):
+            for step in range(0, n, width(lanes)):
+                k = t * n + min(step, n - width(lanes))
+                store(c_out, k, load(c_alpha, k, lanes) * load(c_beta, k, lanes) * weight)
+
+
+@kernel
+def tangent(
+    offsets,
+    alpha,
+    beta,
+    emission,
+    transition,
+    transition_t,
+    slope,
+    slope_t,
+    start,
+    end,
+    weights,
+    lanes,
+    scratch,
+    scores,
+    counts,
+):
+    """Directional derivative of the expected counts at kept forward and backward vectors.
+
+    The direction is given by ``scores`` (per token, overwritten by the weighted derivative of the marginals),
+    ``slope`` = transition * its direction, and the directions of ``start`` and ``end``. ``counts`` gets the
+    derivative of the expected transitions / transition potential, without the term of the potential itself.
+    ``scratch`` is (4, longest sequence, L).
+    """
+    n = start.size
+    c_alpha, c_beta, c_emission, u = cells(alpha), cells(beta), cells(emission), cells(scores)
+    c_transition, c_transition_t = cells(transition), cells(transition_t)
+    c_slope, c_slope_t = cells(slope), cells(slope_t)
+    c_start, c_counts = cells(start), cells(counts)
+    d_alpha, d_beta = cells(scratch[0]), cells(scratch[1])
+    message, d_message = cells(scratch[2]), cells(scratch[3])
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            i = (t - first) * n
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                push = load(u, at, lanes) * load(c_alpha, at, lanes)
+                if t == first:
+                    row = load(c_start, k, lanes) * load(c_alpha, at, lanes) + push
+                else:
+                    row = _product(d_alpha, i - n, c_transition, n, k, lanes)
+                    row = row + _product(c_alpha, (t - 1) * n, c_slope, n, k, lanes)
+                    row = row * load(c_emission, at, lanes) + push
+                store(d_alpha, i + k, row)
+        # normalising takes the mean of the direction's score off once, here: it stays off all the way back
+        tail = (last - 1) * n
+        i = tail - first * n
+        mean = 0.0
+        for y in range(n):
+            mean += d_alpha[i + y] * c_beta[tail + y] + end[y] * c_alpha[tail + y] * c_beta[tail + y]
+        for y in range(n):
+            d_beta[i + y] = (end[y] - mean) * c_beta[tail + y]
+        weight = splat(weights[s], lanes)
+        for t in range(last - 1, first - 1, -1):
+            i = (t - first) * n
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                row = load(c_emission, at, lanes) * load(c_beta, at, lanes)
+                store(message, i + k, row)
+                row = load(c_emission, at, lanes) * load(d_beta, i + k, lanes) + load(u, at, lanes) * row
+                store(d_message, i + k, row)
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                at = t * n + k
+                row = load(d_alpha, i + k, lanes) * load(c_beta, at, lanes)
+                row = row + load(c_alpha, at, lanes) * load(d_beta, i + k, lanes)
+                store(u, at, row * weight)
+                if t > first:
+                    row = _product(d_message, i, c_transition_t, n, k, lanes)
+                    row = row + _product(message, i, c_slope_t, n, k, lanes)
+                    store(d_beta, i - n + k, row)
+        n_moves = last - first - 1
+        _add_outer(d_alpha, 0, message, n, n_moves, weight, n, lanes, c_counts)
+        _add_outer(c_alpha, first * n, d_message, n, n_moves, weight, n, lanes, c_counts)
+
+
+@kernel
+def viterbi(offsets, scores, transition, start, end, labels, best):
+    """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label."""
+    n_labels = start.size
+    current, previous = np.empty(n_labels), np.empty(n_labels)
+    longest = 0
+    for s in range(offsets.size - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    pointers = np.empty((longest, n_labels), np.int64)
+    for s in range(offsets.size - 1):
+        first, n = offsets[s], offsets[s + 1] - offsets[s]
+        for y in range(n_labels):
+            current[y] = start[y] + scores[first, y]
+        for i in range(1, n):
+            previous[:] = current
+            current[:] = -np.inf
+            back, u = pointers[i], scores[first + i]
+            back[:] = 0
+            for x in range(n_labels):
+                px, row = previous[x], transition[x]
+                for y in range(n_labels):
+                    candidate = px + row[y]
+                    better = candidate > current[y]
+                    current[y] = candidate if better else current[y]
+                    back[y] = x if better else back[y]
+            for y in range(n_labels):
+                current[y] += u[y]
+        label = 0
+        for y in range(n_labels):
+            current[y] += end[y]
+            if current[y] > current[label]:
+                label = y
+        best[s] = current[label]
+        for i in range(n - 1, -1, -1):
+            labels[first + i] = label
+            label = pointers[i, label] if i > 0 else 0
+
+
+@kernel
+def _insert(values, pointers, value, pointer):
+    """Keep ``values`` the highest seen, in falling order; False when ``value`` came too low."""
+    k = values.size - 1
+    if not value > values[k]:
+        return False
+    while k > 0 and value > values[k - 1]:
+        values[k], pointers[k] = values[k - 1], pointers[k - 1]
+        k -= 1
+    values[k], pointers[k] = value, pointer
+    return True
+
+
+@kernel
+def n_best(scores, transition, start, end, labels, best):
+    """The ``best.size`` highest-scoring label sequences of one sequence; -inf where there are fewer."""
+    n, n_labels, n_kept = scores.shape[0], start.size, best.size
+    kept = np.full((n, n_labels, n_kept), -np.inf)
+    pointers = np.zeros((n, n_labels, n_kept), np.int64)
+    for y in range(n_labels):
+        kept[0, y, 0] = start[y] + scores[0, y]
+    for t in range(1, n):
+        for y in range(n_labels):
+            for x in range(n_labels):
+                for k in range(n_kept):
+                    if not _insert(
+                        kept[t, y], pointers[t, y], kept[t - 1, x, k] + transition[x, y], x * n_kept + k
+                    ):
+                        break
+            kept[t, y] += scores[t, y]
+    tails = np.zeros(n_kept, np.int64)
+    best[:] = -np.inf
+    for y in range(n_labels):
+        for k in range(n_kept):
+            if not _insert(best, tails, kept[n - 1, y, k] + end[y], y * n_kept + k):
+                break
+    for k in range(n_kept):
+        tail = tails[k]
+        for t in range(n - 1, -1, -1):
+            labels[k, t] = tail // n_kept
+            tail = pointers[t, tail // n_kept, tail % n_kept]

@@ -1,0 +1,1 @@
+"""The linear chain, its labels and features, and its answers."""

@@ -1,0 +1,196 @@
+"""Label sequences as arrays: known labels, unknown ones, and sets of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.structure import place_of
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+_CHOICE = (set, frozenset, list, tuple)
+_NAME = (str, int, np.integer)
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Labels of the tokens of a batch.
+
+    Attributes
+    ----------
+    names : list of str
+        The label set.
+    labels : ndarray of int64, shape (n_tokens,) or (0,)
+        -1 where the label is not known to one.
+    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
+        Labels that each token may have; empty if every label is known.
+    """
+
+    names: list[str]
+    labels: IntArray
+    allowed: BoolArray
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.allowed.shape[0])
+
+    @classmethod
+    def unknown(cls, names: list[str]) -> Labelling:
+        """Of sequences that come without outputs."""
+        return cls(names, np.empty(0, np.int64), np.empty((0, len(names)), bool))
+
+    def seen_transitions(self, lengths: IntArray) -> BoolArray:
+        """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
+        later = np.setdiff1d(np.arange(lengths.sum()), np.cumsum(lengths) - lengths)
+        seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
+        if self.partial:
+            before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
+            return np.asarray(before.T @ after > 0)
+        seen[self.labels[later - 1], self.labels[later]] = True
+        return seen
+
+    def check_moves(self, offsets: IntArray, moves: tuple[BoolArray, BoolArray, BoolArray]) -> None:
+        """Raise `DataError` for the first sequence that only forbidden transitions could label."""
+        if all(m.all() for m in moves):
+            return
+        transition, start, end = moves
+        if self.partial:
+            suspects = range(offsets.size - 1)
+        else:
+            y, later = self.labels, np.ones(self.labels.size, dtype=bool)
+            later[offsets[:-1]] = False
+            bad = np.zeros(y.size, dtype=bool)
+            bad[later] = ~transition[y[:-1][later[1:]], y[later]]
+            bad[offsets[:-1]] |= ~start[y[offsets[:-1]]]
+            bad[offsets[1:] - 1] |= ~end[y[offsets[1:] - 1]]
+            suspects = range(*_first(np.searchsorted(offsets, np.flatnonzero(bad), side="right") - 1))
+        for s in suspects:
+            self._check_sequence(s, slice(offsets[s], offsets[s + 1]), transition, start, end)
+
+    def _check_sequence(
+        self, s: int, tokens: slice, transition: BoolArray, start: BoolArray, end: BoolArray
+    ) -> None:
+        n = tokens.stop - tokens.start
+        allowed = (
+            self.allowed[tokens] if self.partial else np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
+        )
+        reach = start & allowed[0]
+        for t in range(n):
+            if t:
+                reach = (reach.astype(np.int64) @ transition.astype(np.int64) > 0) & allowed[t]
+            if not reach.any() or (t == n - 1 and not (reach & end).any()):
+                found = [self.names[y] for y in np.flatnonzero(allowed[t])]
+                before = [self.names[y] for y in np.flatnonzero(allowed[t - 1])] if t else "the start"
+                raise DataError(
+                    f"sequence {s}, token {t}: found the label {_show(found)} after {_show(before)}"
+                    f"{' at the end' if t == n - 1 else ''}, which the forbidden transitions rule out"
+                )
+
+
+def _first(sequences: IntArray) -> tuple[int, int]:
+    return (int(sequences[0]), int(sequences[0]) + 1) if sequences.size else (0, 0)
+
+
+def _show(labels: list[str] | str) -> str:
+    return labels if isinstance(labels, str) else repr(labels[0]) if len(labels) == 1 else f"one of {labels}"
+
+
+def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None = None) -> Labelling:
+    """Label names to a `Labelling`.
+
+    Parameters
+    ----------
+    outputs : sequence of sequences
+        One label a token: a str or int, None if unknown, or a set or list of these if it is one of them.
+    lengths : ndarray of int64
+        Tokens expected in each sequence.
+    names : sequence of str, optional
+        The label set; by default the sorted labels that occur.
+
+    Raises
+    ------
+    DataError
+        Ragged lengths, a label outside the set or of another type, an empty choice, or no label at all.
+    """
+    check_lengths(outputs, lengths)
+    flat = [label for sequence in outputs for label in sequence]
+    if names is None:
+        names = _label_set(flat, lengths)
+    ids = {name: y for y, name in enumerate(names)}
+    if len(ids) != len(names):
+        raise DataError(f"found the labels {list(names)}, expected no two alike")
+    try:
+        labels = np.fromiter((ids[label] for label in flat), np.int64, len(flat))
+        return Labelling(list(names), labels, np.empty((0, len(ids)), bool))
+    except (KeyError, TypeError):  # partial, or wrong: look closer
+        return _partial(flat, lengths, list(names), ids)
+
+
+def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str, int]) -> Labelling:
+    allowed = np.zeros((len(flat), len(names)), dtype=bool)
+    for t, label in enumerate(flat):
+        choices: Iterable[Any] = names if label is None else label if isinstance(label, _CHOICE) else (label,)
+        for choice in choices:
+            if not isinstance(choice, Hashable) or choice not in ids:
+                raise DataError(f"{_where(t, lengths)}: found the label {choice!r}, expected one of {names}")
+            allowed[t, ids[choice]] = True
+        if not allowed[t].any():
+            raise DataError(f"{_where(t, lengths)}: found an empty set of labels, expected at least one")
+    return Labelling(names, single_labels(allowed), allowed)
+
+
+def single_labels(allowed: BoolArray) -> IntArray:
+    """The label of each token that may have but one; -1 for others."""
+    return np.where(allowed.sum(axis=1) == 1, allowed.argmax(axis=1), -1)
+
+
+def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
+    """The labels that occur, sorted by their text, as plain str and int."""
+    try:
+        found = {choice for label in flat for choice in _choices(label)}
+    except TypeError:
+        found = {None}  # something that cannot be hashed: the search below names it
+    if not found:
+        raise DataError("no token has a label: expected at least one known label")
+    if not all(isinstance(name, _NAME) for name in found):
+        _refuse_strange(flat, lengths)
+    return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
+
+
+def _refuse_strange(flat: list[Any], lengths: IntArray) -> None:
+    for t, label in enumerate(flat):
+        for choice in _choices(label):
+            if not isinstance(choice, _NAME):
+                raise DataError(
+                    f"{_where(t, lengths)}: found the label {choice!r}, expected a string or an integer"
+                )
+
+
+def _choices(label: Any) -> Iterable[Any]:
+    if label is None:
+        return ()
+    return label if isinstance(label, _CHOICE) else (label,)
+
+
+def check_lengths(outputs: Any, lengths: IntArray) -> None:
+    if not isinstance(outputs, Collection):
+        raise DataError(f"found {outputs!r} for the labels, expected a list of label sequences")
+    if len(outputs) != lengths.size:
+        raise DataError(f"found labels for {len(outputs)} sequences, expected {lengths.size}")
+    for s, (sequence, length) in enumerate(zip(outputs, lengths.tolist(), strict=True)):
+        if isinstance(sequence, str) or not isinstance(sequence, Collection):
+            kind = "the string " if isinstance(sequence, str) else ""
+            raise DataError(f"sequence {s}: found {kind}{sequence!r}, expected a list of labels")
+        if len(sequence) != length:
+            raise DataError(f"sequence {s}: found {len(sequence)} labels for {length} tokens")
+
+
+def _where(token: int, lengths: IntArray) -> str:
+    s, t = place_of(token, lengths)
+    return f"sequence {s}, token {t}"

@@ -1,0 +1,160 @@
+"""Distributions over the label sequences of one block, in the linear or in the log domain.
+
+Both classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from structune.kernels.vectors import lanes_for
+from structune.structure import Array, FloatArray, IntArray
+from structune.tagging.kernels import linear_domain as linear
+from structune.tagging.kernels import log_domain as log
+
+
+@dataclass(frozen=True)
+class MoveScores:
+    """Scores of transitions (L, L), of starts (L,) and of ends (L,); -inf where forbidden."""
+
+    transition: Array
+    start: Array
+    end: Array
+
+    @cached_property
+    def peaks(self) -> tuple[float, float, float]:
+        """Largest transition, start and end score: what the potentials are scaled by."""
+        return _peak(self.transition), _peak(self.start), _peak(self.end)
+
+    @cached_property
+    def spread(self) -> float:
+        """Widest range of the allowed scores of a kind."""
+        finite = (a.real[np.isfinite(a.real)] for a in (self.transition, self.start, self.end))
+        return float(max((a.max() - a.min() for a in finite if a.size), default=0.0))
+
+    @cached_property
+    def potentials(self) -> tuple[Array, Array, Array, Array]:
+        """exp(score - peak) of transitions, their transpose, starts and ends."""
+        transition = np.exp(self.transition - self.peaks[0])
+        start, end = np.exp(self.start - self.peaks[1]), np.exp(self.end - self.peaks[2])
+        return transition, np.ascontiguousarray(transition.T), start, end
+
+    def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
+        """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
+        transition, start, end = self.peaks
+        return peaks + start + end + transition * (lengths - 1)
+
+
+def _peak(scores: Array) -> float:
+    """Largest score; 0 where all are forbidden."""
+    high = float(scores.real.max())
+    return high if high > -np.inf else 0.0
+
+
+class LinearPosterior:
+    """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
+
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        self.moves, self.offsets = moves, offsets
+        transition, _, start, end = moves.potentials
+        self.emission = np.exp(scores, out=scores)
+        self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype)
+        self.scale = np.empty(scores.shape[0], scores.dtype)
+        self.log_z = np.empty(offsets.size - 1, scores.dtype)
+        self.lanes = lanes_for(scores.dtype, scores.shape[1])
+        linear.forward(
+            offsets, self.emission, transition, start, end, self.lanes, self.alpha, self.scale, self.log_z
+        )
+        self.log_z += moves.shift(peaks, np.diff(offsets))
+
+    @cached_property
+    def beta(self) -> Array:
+        """Backward vectors; from here on `emission` is divided by the forward scale."""
+        _, transposed, _, end = self.moves.potentials
+        linear.backward(
+            self.offsets, self.emission, self.scale, transposed, end, self.alpha, self.lanes,
+            np.empty_like(end), self._beta,
+        )  # fmt: skip
+        return np.asarray(self._beta)
+
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
+        beta = self.beta
+        if counts is not None:
+            relative = np.zeros_like(counts)
+            linear.add_transition_counts(
+                self.offsets, self.alpha, self.emission, beta, weights, self.lanes,
+                self._scratch(1)[0], relative,
+            )  # fmt: skip
+            counts += self.moves.potentials[0] * relative
+        out = np.empty_like(beta)
+        linear.marginals(self.offsets, self.alpha, beta, weights, self.lanes, out)
+        return out
+
+    def _scratch(self, n: int) -> Array:
+        longest = int(np.diff(self.offsets).max(initial=0))
+        return np.empty((n, longest, self.emission.shape[1]), self.emission.dtype)
+
+    def keep(self, weights: FloatArray) -> None:
+        """Prepare for repeated `tangent` calls with these example weights."""
+        self.weights = weights
+        self.transitions = np.zeros_like(self.moves.potentials[0])
+        self.expectations(weights, self.transitions)
+
+    def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
+        """Directional derivative of `expectations`; `scores` is the direction's, and is overwritten."""
+        transition, transposed, _, _ = self.moves.potentials
+        slope = transition * direction.transition
+        relative = np.zeros_like(counts)
+        linear.tangent(
+            self.offsets, self.alpha, self.beta, self.emission, transition, transposed, slope,
+            np.ascontiguousarray(slope.T), direction.start, direction.end, self.weights, self.lanes,
+            self._scratch(4), scores, relative,
+        )  # fmt: skip
+        counts += transition * relative + direction.transition * self.transitions
+        return scores
+
+
+class LogPosterior:
+    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
+
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
+        self.moves, self.offsets, self.scores = moves, offsets, scores
+        self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
+        arrays = moves.transition, moves.start, moves.end
+        self.log_z = peaks + np.array([
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices()
+        ])  # fmt: skip
+
+    def _slices(self) -> list[slice]:
+        return [slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def expectations(self, weights: FloatArray, counts: FloatArray | None = None) -> FloatArray:
+        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
+        out = np.empty_like(self.scores)
+        counts = np.zeros_like(self.moves.transition) if counts is None else counts
+        for s, weight in zip(self._slices(), weights, strict=True):
+            log.expectations(
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], weight, out[s], counts
+            )
+        return out
+
+    def keep(self, weights: FloatArray) -> None:
+        """Prepare for repeated `tangent` calls with these example weights."""
+        self.weights = weights
+
+    def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
+        """Directional derivative of `expectations`; `scores` is the direction's."""
+        out = np.empty_like(scores)
+        for s, weight in zip(self._slices(), self.weights, strict=True):
+            log.tangent(
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], scores[s],
+                direction.transition, direction.start, direction.end, weight, out[s], counts,
+            )  # fmt: skip
+        return out
+
+
+Posterior = LinearPosterior | LogPosterior

@@ -1,0 +1,371 @@
+"""Which label sequences there are, which weights they have, and how sequences are laid out for kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy
+
+from structune.errors import DataError
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    IntArray,
+    Structure,
+    check_offsets,
+    check_range,
+    check_weights,
+    offsets_of,
+    template_of,
+)
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.attribute_weights import (
+    AttributeRows,
+    AttributeWeights,
+    OpenWeights,
+    find_keys,
+    order_attributes,
+)
+from structune.tagging.structure.labels import Labelling, encode_labels, single_labels
+from structune.tagging.structure.posterior import MoveScores
+from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
+from structune.tagging.structure.shard import ChainShard
+
+_MOST_LABELS = 4096
+
+
+class ChainSpace(Structure):
+    """Label sequences over a fixed vocabulary of attributes and labels, their weights and their features.
+
+    The weights are, in this order: attribute-label pairs, starts, ends, transitions. Build one with `build`.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    attributes : sequence of str
+        Names; the text before the first ``=`` is the group.
+    pair_keys : ndarray of int64
+        Sorted ``attribute * n_labels + label`` of the pairs that have a weight.
+    transitions : ndarray of int64
+        Sorted ``from * n_labels + to`` of the transitions that have a weight; the others score 0.
+    boundary : bool
+        Whether starts and ends have weights.
+    forbidden : rules of `allowed_moves`
+        Transitions of probability 0, in training and decoding.
+    """
+
+    name = "chain"
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        attributes: Sequence[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool = True,
+        forbidden: Rules = None,
+    ) -> None:
+        self.labels, self.attributes = list(labels), attributes
+        self.transitions, self.boundary = transitions, boundary
+        self.forbidden = as_rules(forbidden)
+        n_labels = len(self.labels)
+        if n_labels > _MOST_LABELS:
+            raise DataError(
+                f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
+            )
+        self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
+        self.moves = allowed_moves(self.labels, self.forbidden)
+        self._mixing = mixing_steps(self.moves[0])
+        sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        self._pairs, self._starts, self._ends, self._transitions = (
+            slice(int(a), int(b)) for a, b in pairwise(ends)
+        )
+
+    @classmethod
+    def build(
+        cls,
+        inputs: AttributeTable,
+        outputs: Any,
+        *,
+        states: str = "seen",
+        transitions: str = "all",
+        boundary: bool = True,
+        forbidden: Rules = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """The chain over the attributes and labels of a training set.
+
+        Parameters
+        ----------
+        inputs : AttributeTable
+        outputs : sequence of sequences of labels
+            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+        states, transitions : {"seen", "all"}
+            Which attribute-label pairs, and which transitions, have weights: those that occur in the
+            training set (or may, under partial labels), or all.
+        labels : sequence of str, optional
+            The label set; by default the sorted labels of `outputs`.
+
+        Raises
+        ------
+        DataError
+            Empty training set, no labels, a wrong option, or anything `encode` refuses.
+        """
+        for name, value in (("states", states), ("transitions", transitions)):
+            if value not in ("seen", "all"):
+                raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
+        if not len(inputs):
+            raise DataError("the training set is empty: expected at least one sequence")
+        inputs = inputs.used()
+        labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
+        n_labels = len(labelling.names)
+        if states == "all":
+            pair_keys = np.arange(len(inputs.names) * n_labels)
+        else:
+            pair_keys = _seen_pairs(inputs, labelling)
+        moves = allowed_moves(labelling.names, forbidden)[0]
+        if transitions == "seen":
+            moves = moves & labelling.seen_transitions(inputs.lengths)
+        return cls._ordered(
+            labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden
+        )
+
+    @classmethod
+    def _ordered(
+        cls,
+        labels: list[str],
+        attributes: list[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool,
+        forbidden: Rules,
+    ) -> Self:
+        """A chain whose attributes come in the order that is fast."""
+        order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
+        return cls(
+            labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden
+        )
+
+    @classmethod
+    def merge(cls, chains: Sequence[Self], *, states: str = "seen", transitions: str = "seen") -> Self:
+        """The chain over the union of several vocabularies (of shards, tasks or workers).
+
+        Parameters
+        ----------
+        states, transitions : {"seen", "all"}
+            "seen": weights that one of the chains has; "all" as in `build`.
+        """
+        first = chains[0]
+        if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
+            raise DataError(
+                "chains with different boundary weights or forbidden transitions cannot be merged"
+            )
+        labels = sorted({label for c in chains for label in c.labels})
+        attributes = {
+            name: a for a, name in enumerate(dict.fromkeys(n for c in chains for n in c.attributes))
+        }
+        label_id = {label: y for y, label in enumerate(labels)}
+        pairs, moves = [], []
+        for c in chains:
+            y = np.array([label_id[label] for label in c.labels])
+            a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
+            old = len(c.labels)
+            pairs.append(a[c.pairs.keys // old] * len(labels) + y[c.pairs.keys % old])
+            moves.append(y[c.transitions // old] * len(labels) + y[c.transitions % old])
+        pair_keys, edges = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
+        if states == "all":
+            pair_keys = np.arange(len(attributes) * len(labels))
+        if transitions == "all":
+            edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
+        return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
+
+    # --- vocabulary ---------------------------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_weights(self) -> int:
+        return self._transitions.stop
+
+    def weight_names(self) -> list[str]:
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
+        starts = [f"(start) -> {y}" for y in self.labels] if self.boundary else []
+        ends = [f"{y} -> (end)" for y in self.labels] if self.boundary else []
+        return [
+            *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
+            *starts,
+            *ends,
+            *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
+        ]
+
+    def groups(self) -> Groups:
+        """One group per template (see `template_of`), and the transitions.
+
+        Starts and ends go with the transitions: all are weights between neighbours.
+        """
+        templates = [template_of(name) for name in self.attributes]
+        groups = Groups.by_name([*templates, "transitions"])
+        index = np.full(self.n_weights, groups.index[-1])
+        index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]
+        return Groups(index, groups.names)
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _attribute_ids(self) -> dict[str, int]:
+        return {name: a for a, name in enumerate(self.attributes)}
+
+    def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
+        """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
+
+        Raises
+        ------
+        DataError
+            An empty sequence, ragged lengths, a label outside the set, a label sequence that only forbidden
+            transitions allow, or weights that are negative, not finite or too few. Names the sequence.
+        """
+        empty = np.flatnonzero(inputs.lengths <= 0)
+        if empty.size:
+            raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
+        offsets = offsets_of(inputs.lengths)
+        if outputs is None:
+            labelling = Labelling.unknown(self.labels)
+            self._check_lengths(inputs.lengths)
+        else:
+            labelling = encode_labels(outputs, inputs.lengths, self.labels)
+            labelling.check_moves(offsets, self.moves)
+        example_weights = check_weights(weights, len(inputs))
+        return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+
+    def check_shard(self, shard: ChainShard) -> None:
+        n, n_tokens = shard.weights.size, len(shard.rows)
+        check_offsets(shard.offsets, n, n_tokens)
+        if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
+            raise DataError("found an empty sequence, expected at least one token")
+        self.pairs.check(shard.rows, n_tokens)
+        labels, allowed = shard.labels, shard.allowed
+        check_range("labels", labels, np.int64, (n_tokens,), -1 if shard.partial else 0, self.n_labels)
+        check_range("labels", allowed, bool, (shard.partial * n_tokens, self.n_labels), 0, 2)
+        if shard.partial and not allowed.any(axis=1).all():
+            raise DataError("found a token without a label that it may have")
+        if shard.partial and not np.array_equal(labels, single_labels(allowed)):
+            raise DataError("found labels that are not those that tokens may have")
+        Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
+
+    def _check_lengths(self, lengths: IntArray) -> None:
+        bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])
+        if bad.size:
+            raise DataError(
+                f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
+                f"{lengths[bad[0]]} tokens"
+            )
+
+    def _rows(self, inputs: AttributeTable) -> AttributeRows:
+        ids = self._attribute_ids
+        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int32, len(inputs.names))
+        values = np.empty(0) if inputs.values is None else inputs.values
+        return self.pairs.layout(inputs.indptr, columns[inputs.indices], values)
+
+    # --- scores and features ------------------------------------------------------------------------------
+
+    def _move_scores(self, w: Array, fill: float = -np.inf) -> MoveScores:
+        """Transition, start and end scores under `w`; `fill` where forbidden."""
+        dtype = np.result_type(w, np.float64)
+        transition = np.zeros((self.n_labels, self.n_labels), dtype)
+        transition.reshape(-1)[self.transitions] = w[self._transitions]
+        start, end = np.zeros((2, self.n_labels), dtype)
+        if self.boundary:
+            start[:], end[:] = w[self._starts], w[self._ends]
+        for scores, allowed in zip((transition, start, end), self.moves, strict=True):
+            scores[~allowed] = fill
+        return MoveScores(transition, start, end)
+
+    def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        """Add counts of starts, ends and transitions to a weight vector."""
+        out[self._transitions] += transitions.reshape(-1)[self.transitions]
+        if self.boundary:
+            out[self._starts] += starts
+            out[self._ends] += ends
+
+    def _add_block(
+        self,
+        out: Array,
+        tokens: OpenWeights,
+        shard: ChainShard,
+        block: slice,
+        rows: Array,
+        transitions: Array,
+        power: int = 1,
+    ) -> None:
+        """Add the counts of a block, given by its token rows and its transitions."""
+        first, offsets = int(shard.offsets[block.start]), shard.offsets[block.start : block.stop + 1]
+        self.pairs.add_counts(tokens, shard.rows, first, rows, power)
+        starts, ends = rows[offsets[:-1] - first].sum(axis=0), rows[offsets[1:] - first - 1].sum(axis=0)
+        self._add_moves(out, starts, ends, transitions)
+
+    def features(
+        self,
+        shard: ChainShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        labels = self._labels_of(shard, outputs)
+        rows = np.zeros((shard.n_parts, self.n_labels))
+        rows[np.arange(labels.size), labels] = np.repeat(
+            shard.weights if weights is None else weights, shard.sizes()
+        )
+        counts = np.zeros((self.n_labels, self.n_labels))
+        inner = np.ones(labels.size, dtype=bool)
+        inner[shard.offsets[:-1]] = False
+        later = np.flatnonzero(inner)
+        np.add.at(counts, (labels[later - 1], labels[later]), rows[later, labels[later]])
+        tokens = self.pairs.open_counts(out)
+        self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
+        self.pairs.close_counts(tokens)
+
+    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        labels = self._labels_of(shard, outputs)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        token, pairs, values = self.pairs.observed(shard.rows, labels)
+        later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
+        moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
+        later, moves = later[moves >= 0], moves[moves >= 0]
+        n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
+        rows = np.concatenate((sequence[token], sequence[later], n, n))
+        columns = np.concatenate((
+            pairs,
+            moves + self._transitions.start,
+            self._starts.start + labels[shard.offsets[n]],
+            self._ends.start + labels[shard.offsets[n + 1] - 1],
+        ))  # fmt: skip
+        values = np.concatenate((values, np.ones(rows.size - values.size)))
+        table = scipy.sparse.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
+        return table.tocsr()
+
+    def _labels_of(self, shard: ChainShard, outputs: IntArray | None) -> IntArray:
+        labels = shard.labels if outputs is None else np.asarray(outputs)
+        if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
+            raise DataError("the shard has no complete labels")
+        return labels
+
+
+def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
+    n_labels = len(labelling.names)
+    token = np.repeat(np.arange(inputs.n_tokens, dtype=np.int32), np.diff(inputs.indptr))
+    seen = np.zeros((len(inputs.names), n_labels), dtype=bool)
+    if labelling.partial:
+        for y in range(n_labels):
+            seen[inputs.indices[labelling.allowed[token, y]], y] = True
+    else:
+        seen[inputs.indices, labelling.labels[token]] = True
+    return np.flatnonzero(seen)

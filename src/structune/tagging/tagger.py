@@ -1,0 +1,253 @@
+"""The sequence tagger: a linear-chain CRF with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.learning.constrained import ConstrainedEstimator
+from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.losses import Loss
+from structune.learning.margin_losses import MaximumLoss
+from structune.learning.parameters import parameters
+from structune.structure import check_weights
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.labels import check_lengths
+from structune.tagging.structure.rules import Rules
+from structune.tagging.structure.shard import ChainShard
+from structune.tagging.tagger_file import pack_chain, unpack_chain
+
+
+@parameters
+class SequenceTagger(ConstrainedEstimator):
+    """Linear-chain CRF for labelled sequences, with regularisation that it can learn.
+
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
+        (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
+        off. Others are objects of `structune.learning.margin_losses`.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
+        Ignored under `tuning`.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        How to choose the precisions; None fits with `penalty`. "implicit" and "direct" need the log loss.
+    groups : "template", "single", "separate", or callable
+        Which weights share a precision: those of one feature template (the text before ``=`` in an
+        attribute's name) and the transitions; all; none; or by a function from a weight's name to its
+        group's (names look like ``w[0]=the : DET`` and ``DET -> NOUN``).
+    states, transitions : {"seen", "all"}
+        Which attribute-label pairs and which transitions have weights.
+    boundary : bool
+        Whether starts and ends of sequences have weights.
+    forbidden : None, "bio", "bioes", or list of (from, to)
+        Transitions that cannot happen, in training and in prediction; None stands for the start or end.
+    constraints : None or "validation"
+        "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
+        all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
+        bounds the summed scores of the best labels minus those of the annotated ones by `gamma`. Where no
+        weights label a part right, this takes scores down until it holds, and probabilities are close to
+        uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and complete
+        labels only.
+    validation_sets : int
+        Parts that the sequences are shared out to at random. All are training data too, and sequences stay
+        whole: cut a single long one into several.
+    warm_start : bool
+        Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
+        start anew.
+    random_state : int
+        Of the held-out split, and of the validation sets.
+
+    Attributes
+    ----------
+    classes_ : list of str
+    coef_ : ndarray, shape (n_weights,)
+        Named by ``chain_.weight_names()``.
+    chain_ : Chain
+
+    Examples
+    --------
+    >>> from structune import SequenceTagger
+    >>> X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> SequenceTagger().fit(X, y).predict([[["w=the"], ["w=cat"]]])
+    [['DET', 'NOUN']]
+    """
+
+    _learns_tasks = True
+    _natural_groups = "template"
+
+    groups: Any = "template"
+    states: str = "seen"
+    transitions: str = "all"
+    boundary: bool = True
+    forbidden: Rules = None
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from labelled sequences.
+
+        Parameters
+        ----------
+        X : list of sequences, AttributeTable, or (CSR matrix, lengths)
+            A sequence is a list of tokens, a token a list of strings or a dict. A matrix has one row a token.
+        y : list of sequences of labels
+            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Sequences of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the sequence and token that cannot be used.
+        """
+        table = as_table(X)
+        chain = Chain.build(
+            table,
+            y,
+            states=self.states,
+            transitions=self.transitions,
+            boundary=self.boundary,
+            forbidden=self.forbidden,
+        )
+        shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
+        self._check_known([shard], loss)
+        self._learn(chain, loss, shard, self._start(chain), groups)
+        self._keep_chain(chain)
+        return self
+
+    def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
+        for shard in shards if isinstance(loss, MaximumLoss) else ():
+            _check_known(shard)
+
+    @property
+    def _structure(self) -> Chain:
+        return self.chain_
+
+    def with_structure(self, chain: Chain) -> Self:
+        """The tagger with a given chain, and weights of zero."""
+        self._keep_chain(chain)
+        self._import(np.zeros(chain.n_weights))
+        return self
+
+    def _keep_chain(self, chain: Chain) -> None:
+        self.chain_ = chain
+        self.classes_ = list(chain.labels)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def _encode(self, X: Any) -> ChainShard:
+        self._check_fitted()
+        return self.chain_.encode(as_table(X))
+
+    def _names(self, labels: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[str]]:
+        flat = [self.classes_[y] for y in labels.tolist()]
+        return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The most probable labels of each sequence (Viterbi)."""
+        shard = self._encode(X)
+        labels, _ = self.chain_.best(self.coef_, shard)
+        return self._names(labels, shard.offsets)
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token, the probability of each label.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard = self._encode(X)
+        rows = self.chain_.marginals(self.coef_, shard).tolist()
+        dicts = [dict(zip(self.classes_, row, strict=True)) for row in rows]
+        return [dicts[a:b] for a, b in pairwise(shard.offsets.tolist())]
+
+    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
+        """For each sequence its `n` most probable labellings with their probabilities, falling.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard = self._encode(X)
+        log_z = self.chain_.log_partition(self.coef_, shard)
+        best = self.chain_.n_best(self.coef_, shard, n)
+        return [
+            [
+                ([self.classes_[y] for y in row], float(p))
+                for row, p in zip(labels.tolist(), np.exp(scores - z), strict=True)
+            ]
+            for (labels, scores), z in zip(best, log_z, strict=True)
+        ]
+
+    def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
+        """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard = self._encode(X)
+        if not 0 <= sequence < len(shard):
+            raise DataError(f"found no sequence {sequence} among {len(shard)}, counted from 0")
+        return self.chain_.segment_probability(self.coef_, shard, sequence, start, labels)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of tokens labelled right; labels the model does not know count as wrong."""
+        predicted = self.predict(X)
+        lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
+        check_lengths(y, lengths)
+        weights = check_weights(sample_weight, lengths.size)
+        right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
+        total = float(weights @ lengths)
+        if not total:
+            raise DataError(f"found no token of weight > 0 in {lengths.size} sequences to score")
+        return float(weights @ right) / total
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        return pack_chain(self.chain_)
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
+        tagger, chain = cls(), unpack_chain(header, arrays)
+        unpack_fit(tagger, chain.n_weights, header, arrays)
+        tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
+        tagger._keep_chain(chain)
+        return tagger
+
+
+def _check_known(shard: ChainShard) -> None:
+    """Raise a `DataError` for a label that is unknown, or one of several."""
+    for token in np.flatnonzero(shard.labels < 0)[:1]:
+        sequence = int(np.searchsorted(shard.offsets, token, side="right")) - 1
+        raise DataError(
+            f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
+            "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
+        )
+
+
+def as_table(X: Any) -> AttributeTable:
+    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
+    if isinstance(X, AttributeTable):
+        return X
+    if isinstance(X, tuple) and len(X) == 2 and hasattr(X[0], "tocsr"):
+        return AttributeTable.from_csr(X[0], X[1])
+    return AttributeTable.from_items(X)

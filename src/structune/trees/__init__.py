@@ -1,0 +1,12 @@
+"""Related tasks along a tree, each around the weights of its parent (Görnitz et al. 2011).
+
+Organisms of a taxonomy, say. Begin with `MultitaskEstimator`, which takes any estimator that learns tasks.
+
+- ``multitask``: the estimator; ``learner``: what it fits, in place of one fit
+- ``task_tree``, ``newick``: trees, and their files
+- ``tree_fit``: fits from the root to the leaves; ``selection``, ``node_tuning``: how near to the parent
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

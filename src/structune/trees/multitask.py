@@ -1,0 +1,214 @@
+"""One estimator for the tasks of a tree, which share strength along it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import save_model, unpack_model
+from structune.kinds import kind_of
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
+from structune.learning.parameters import FitsOnExecutor, parameters
+from structune.trees.task_tree import TaskTree
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.implicit import ImplicitTuner
+
+_SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
+_PREFIX = "estimator."  # of its arrays in a model file
+_GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
+
+
+@parameters
+class MultitaskEstimator(FitsOnExecutor):
+    """An estimator trained for every node of a tree of tasks, around the weights of its parent.
+
+    Parameters
+    ----------
+    estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
+        What learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning` and
+        `constraints` must be None.
+    tree : TaskTree, or what `TaskTree.from_nested` takes
+    gammas : sequence of float
+        How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several
+        each node gets the best on held-out examples of the tasks below it.
+    factors : sequence of float
+        Of the penalty, chosen in the same way.
+    tuning : None, "implicit", or an ImplicitTuner
+        "implicit" learns gamma and a precision for each group of weights, node by node, by the gradient of
+        the held-out loss, instead of trying `gammas` and `factors`. Smooth losses only.
+    holdout : float
+        Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
+    folds : int, optional
+        Hold out each of so many folds once instead: slower, and better where tasks have few examples.
+    n_jobs : int, optional
+        Nodes that are worked on side by side; -1 takes all cores.
+    random_state : int
+        Of held-out examples.
+    verbose : int
+
+    Attributes
+    ----------
+    tree_ : TaskTree
+    nodes_ : dict of str to dict
+        Of each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
+    history_ : list of dict
+
+    Notes
+    -----
+    The model of a node minimises ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss``, w_p the weights of
+    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). The root is the
+    union of all tasks. All tasks have the structure of the union, with all of its attributes and labels.
+
+    Examples
+    --------
+    >>> from structune import MultitaskEstimator, SequenceTagger
+    >>> tree = {"letters": ["upper", "lower"]}
+    >>> model = MultitaskEstimator(SequenceTagger(), tree, gammas=[0.5], factors=[1.0])
+    >>> data = {"upper": ([[["A"], ["B"]]], [["x", "y"]]), "lower": ([[["a"], ["B"]]], [["x", "y"]])}
+    >>> model.fit(data).predict("lower", [[["A"], ["B"]]])
+    [['x', 'y']]
+    """
+
+    estimator: StructuredEstimator = field(kw_only=False)
+    tree: Any = field(kw_only=False)
+    gammas: Sequence[float] = _GAMMAS
+    factors: Sequence[float] = _FACTORS
+    tuning: str | ImplicitTuner | None = None
+    holdout: float = 0.25
+    folds: int | None = None
+    random_state: int = 0
+    verbose: int = 0
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
+        """Learn all tasks.
+
+        Parameters
+        ----------
+        data : mapping of str to (X, y)
+            Of each task lists as the estimator takes them. Tasks of the tree that are missing here, or
+            have empty lists, are predicted by the nearest node above them that has examples.
+
+        Raises
+        ------
+        DataError
+            A task that is no leaf of the tree, or names what the estimator cannot use.
+        """
+        from structune.trees.learner import TreeLearner
+
+        tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
+        model: Any = self._checked_estimator()
+        self._check_splits()
+        tasks = list(data)
+        sizes = [_n_sequences(task, *data[task]) for task in tasks]
+        X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
+        learner = TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
+        model._learner = learner
+        try:
+            model.fit(X, y, groups=np.arange(len(X)))
+        finally:
+            model._learner = None
+        self.tree_, self.model_ = tree, model
+        self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
+        self.nodes_, self.history_ = learner.nodes, learner.history
+        return self
+
+    def _checked_estimator(self) -> StructuredEstimator:
+        from sklearn.base import clone
+
+        model = clone(self.estimator)
+        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+            raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
+        for name in ("tuning", "constraints"):
+            if getattr(model, name, None) is not None:
+                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected None")
+        return model
+
+    def _check_splits(self) -> None:
+        is_whole = isinstance(self.folds, int | np.integer) and not isinstance(self.folds, bool)
+        if self.folds is not None and not (is_whole and self.folds > 1):
+            raise DataError(f"folds={self.folds!r}: expected None or a whole number > 1")
+        if not isinstance(self.holdout, float | np.floating) or not 0 < self.holdout < 1:
+            raise DataError(f"holdout={self.holdout!r}: expected a share between 0 and 1")
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def model(self, name: str) -> Any:
+        """The fitted estimator of a task, or of an inner node.
+
+        That of the nearest node above, if the task had no examples.
+
+        Raises
+        ------
+        DataError
+            No node of the tree.
+        """
+        self._check_fitted("model_")
+        node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
+        model = copy(self.model_)
+        model._set_weights(self.weights_[node])
+        return model
+
+    def predict(self, task: str, X: Any, **options: Any) -> Any:
+        """What the estimator of a task predicts."""
+        return self.model(task).predict(X, **options)
+
+    def score(self, task: str, X: Any, y: Any) -> float:
+        """What the estimator of a task scores."""
+        return float(self.model(task).score(X, y))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the models of all nodes to one file, to be read by `structune.load`."""
+        self._check_fitted("model_")
+        header, arrays = self.model_._pack_whole({})
+        names = list(self.weights_)
+        whole = {
+            "estimator": {"kind": kind_of(self.model_).word, **header},
+            "tree": self.tree_.to_newick(),
+            "nodes": self.nodes_,
+            "parameters": {name: np.asarray(getattr(self, name)).tolist() for name in _SAVED},
+            "history": self.history_,
+        }
+        own = {"weights": np.array(list(self.weights_.values())), **pack_names("node", names)}
+        prefixed = {f"{_PREFIX}{name}": array for name, array in arrays.items()}
+        save_model(path, kind_of(self).word, whole, own | prefixed)
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MultitaskEstimator:
+        inner = {name.removeprefix(_PREFIX): a for name, a in arrays.items() if name.startswith(_PREFIX)}
+        model, tree = unpack_model(header["estimator"], inner), TaskTree.from_newick(header["tree"])
+        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+            raise ModelFileError(f"found a model of several tasks made of {type(model).__name__}")
+        names, weights = unpack_names("node", arrays), arrays["weights"]
+        check_array(arrays, "weights", np.float64, (len(names), model._weights.size))
+        if set(names) != set(header["nodes"]) or tree.root not in names or not all(n in tree for n in names):
+            raise ModelFileError("the nodes with weights are not those of the tree")
+        parameters = {name: header["parameters"][name] for name in _SAVED}
+        found = cls(model.__sklearn_clone__(), tree, **parameters)
+        found.tree_, found.model_ = tree, model
+        found.weights_ = dict(zip(names, weights, strict=True))
+        found.nodes_, found.history_ = dict(header["nodes"]), list(header["history"])
+        return found
+
+
+def _n_sequences(task: str, X: Any, y: Any) -> int:
+    for values in (X, y):
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise DataError(
+                f"task {task!r}: found {type(values).__name__}, expected lists of inputs and outputs"
+            )
+    if len(X) != len(y):
+        raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
+    return len(X)

@@ -1,0 +1,196 @@
+"""Trees of related tasks: the tasks are the leaves, and inner nodes what some of them share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+from structune.errors import DataError
+from structune.trees.newick import format_newick, parse_newick
+
+_ROOT = "root"
+
+
+class TaskTree:
+    """A rooted tree with a name for every node.
+
+    Parameters
+    ----------
+    parents : mapping of str to str or None, or pairs
+        The parent of each node; None, or no entry, for the root.
+
+    Attributes
+    ----------
+    root : str
+    nodes : tuple of str
+        Every node after its parent; children in the order in which they were given.
+    leaves : tuple of str
+        The tasks, in the order of `nodes`.
+
+    Raises
+    ------
+    DataError
+        No node, two roots, a cycle, two nodes of a name.
+
+    Examples
+    --------
+    >>> nested = {"bacteria": {"proteobacteria": ["E. coli", "H. influenzae"], "B. subtilis": None}}
+    >>> tree = TaskTree.from_nested(nested)
+    >>> tree.leaves
+    ('E. coli', 'H. influenzae', 'B. subtilis')
+    >>> tree.path("E. coli")
+    ('bacteria', 'proteobacteria', 'E. coli')
+    """
+
+    def __init__(self, parents: Mapping[str, str | None] | Iterable[tuple[str, str | None]]) -> None:
+        given = _mapping(parents.items() if isinstance(parents, Mapping) else parents)
+        known = dict(given)
+        for parent in given.values():
+            if parent is not None:
+                known.setdefault(parent, None)
+        _check_names(known)
+        roots = [name for name, parent in known.items() if parent is None]
+        if len(roots) > 1:
+            raise DataError(f"found the roots {', '.join(map(repr, roots))}, expected one")
+        self._parent = known
+        self._children: dict[str, list[str]] = {name: [] for name in known}
+        for name, parent in known.items():
+            if parent is not None:
+                self._children[parent].append(name)
+        self.nodes = tuple(self._below(roots[0])) if roots else ()
+        if len(self.nodes) < len(known):
+            raise DataError(f"found a cycle, expected a tree: {' -> '.join(_cycle(known))}")
+        self.root = roots[0]
+        self.leaves = tuple(name for name in self.nodes if not self._children[name])
+
+    # --- forms --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_nested(cls, nested: Any) -> Self:
+        """From dicts of dicts, whose keys are names.
+
+        Parameters
+        ----------
+        nested : mapping or collection of str
+            What is below a node: a mapping, a collection of the names of leaves, or nothing (None, or empty)
+            below a leaf. Several nodes at the top get a common parent, "root".
+        """
+        pairs = list(_nested_pairs(nested, None))
+        if sum(parent is None for _, parent in pairs) > 1:
+            pairs = [(_ROOT, None), *((name, parent or _ROOT) for name, parent in pairs)]
+        return cls(pairs)
+
+    @classmethod
+    def from_newick(cls, text: str) -> Self:
+        """From a tree in Newick format.
+
+        Parameters
+        ----------
+        text : str
+            Branch lengths and comments are left out. Inner nodes without a name, or with a number, which is a
+            support, get the names of the leaves below them, joined by "+". Names with spaces or
+            punctuation stand in single quotes.
+        """
+        return cls(parse_newick(text))
+
+    def to_newick(self) -> str:
+        """The tree in Newick format, with the names of inner nodes."""
+        return format_newick(self.root, self.children)
+
+    # --- relations ----------------------------------------------------------------------------------------
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._parent
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskTree) and self._parent == other._parent
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._parent.items()))
+
+    def __repr__(self) -> str:
+        return f"TaskTree.from_newick({self.to_newick()!r})"
+
+    def parent(self, name: str) -> str | None:
+        """None for the root."""
+        return self._parent[self._known(name)]
+
+    def children(self, name: str) -> tuple[str, ...]:
+        return tuple(self._children[self._known(name)])
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """The nodes from the root to `name`."""
+        found = [self._known(name)]
+        while (parent := self._parent[found[-1]]) is not None:
+            found.append(parent)
+        return tuple(reversed(found))
+
+    def leaves_below(self, name: str) -> tuple[str, ...]:
+        """The tasks of a node; a leaf is its own."""
+        return tuple(node for node in self._below(self._known(name)) if not self._children[node])
+
+    @cached_property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        """The nodes by their distance from the root: each level can be worked on at once."""
+        depth = {name: len(self.path(name)) - 1 for name in self.nodes}
+        found: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
+        for name in self.nodes:
+            found[depth[name]].append(name)
+        return tuple(map(tuple, found))
+
+    def _below(self, name: str) -> Iterator[str]:
+        waiting = [name]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(self._children[node])
+
+    def _known(self, name: str) -> str:
+        if name not in self._parent:
+            raise DataError(f"found the task {name!r}, expected one of the tree: {', '.join(self.nodes)}")
+        return name
+
+
+def _check_names(parents: Mapping[str, str | None]) -> None:
+    if not parents:
+        raise DataError("found a tree without nodes, expected one at least")
+    for name in parents:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"found the node {name!r}, expected a name")
+
+
+def _cycle(parents: Mapping[str, str | None]) -> list[str]:
+    """A cycle, from some node back to it."""
+    for start in parents:
+        way: list[str] = []
+        node: str | None = start
+        while node is not None and node not in way:
+            way.append(node)
+            node = parents[node]
+        if node is not None:
+            return [*way[way.index(node) :], node]
+    return []
+
+
+def _mapping(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
+    found = list(pairs)
+    for name, n in Counter(name for name, _ in found).items():
+        if n > 1:
+            raise DataError(f"found {n} nodes of the name {name!r}, expected names that differ")
+    return dict(found)
+
+
+def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | None]]:
+    if nested is None:
+        return
+    if isinstance(nested, str) or not hasattr(nested, "__iter__"):
+        raise DataError(f"below {parent!r}: found {nested!r}, expected a mapping, names or None")
+    for name in nested:
+        yield name, parent
+        if isinstance(nested, Mapping):
+            yield from _nested_pairs(nested[name], name)

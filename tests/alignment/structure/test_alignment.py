@@ -1,0 +1,458 @@
+"""Alignments: laws by enumeration, in blocks and in the log domain, classical scores, encoding."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import laws
+import loss_laws
+from alignments import RESIDUES, annotate, problem_of, problems
+from structune import Protein, SequenceAligner
+from structune.alignment.structure import inference
+from structune.alignment.structure import pair as alignment_pair
+from structune.alignment.structure import sums as alignment_sums
+from structune.alignment.structure.alignment import Alignment
+from structune.errors import DataError
+
+MODELS = {
+    "full": {},
+    "affine": {"full": False},
+    "full, partial": {"partial": True},
+    "one overhang, partial": {"full": False, "partial": True, "overhangs": "one"},
+    "annotated": {"annotated": True},
+    "affine, annotated, partial": {"full": False, "partial": True, "annotated": True},
+    "banded": {"band": 1},
+    "affine, banded, partial": {"full": False, "partial": True, "band": 2},
+}
+EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+
+
+@EVERY_MODEL
+@settings(max_examples=12)
+@given(data=st.data())
+def test_laws(options, data):
+    laws.hold(data.draw(problems(**options)))
+
+
+@EVERY_MODEL
+@settings(max_examples=6)
+@given(data=st.data())
+def test_laws_with_extreme_weights(options, data):
+    laws.hold(data.draw(problems(scale=50.0, **options)))
+
+
+@EVERY_MODEL
+@settings(max_examples=6)
+@given(data=st.data())
+def test_laws_of_losses(options, data):
+    loss_laws.hold(data.draw(problems(most=4, **options)))
+
+
+@EVERY_MODEL
+def test_laws_in_small_blocks(options, monkeypatch):
+    monkeypatch.setattr(alignment_pair, "_CELLS", 1)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
+def refuse(*_):
+    raise inference.RangeError
+
+
+@EVERY_MODEL
+def test_laws_in_the_log_domain(options, monkeypatch):
+    monkeypatch.setattr(inference, "Inference", refuse)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
+class Tilted(inference.Inference):
+    """In range only if tilted."""
+
+    def __init__(self, pair, tilt=0.0):
+        if not tilt:
+            raise inference.RangeError
+        super().__init__(pair, tilt)
+
+
+@EVERY_MODEL
+def test_laws_with_tilted_scores(options, monkeypatch):
+    monkeypatch.setattr(inference, "Inference", Tilted)
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    monkeypatch.setattr(inference, "_diagonal_tilt", lambda _: 0.3)
+    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
+    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
+
+
+# --- classical scores -------------------------------------------------------------------------------------
+
+
+def random_pairs(n, most, rng):
+    for _ in range(n):
+        x, y = ("".join(rng.choice(list(RESIDUES), rng.integers(1, most))) for _ in "xy")
+        yield x, y
+        yield x, "".join(c for c in x if rng.random() < 0.9) + y[: rng.integers(0, 20)] or "A"
+
+
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (0, 0), (20, 0)])
+def test_global_scores_are_those_of_parasail(opens, extends):
+    parasail = pytest.importorskip("parasail")
+    model = SequenceAligner.from_matrix("BLOSUM62", opens, extends)
+    structure, w = model.alignment_, model.coef_
+    pairs = list(random_pairs(20, 150, np.random.default_rng(0)))
+    shard = structure.encode(pairs)
+    partners, scores = structure.best(w, shard)
+    peer = [parasail.nw_scan_32(x, y, opens, extends, parasail.blosum62).score for x, y in pairs]
+    assert_array_equal(scores, peer)
+    assert_allclose(structure.score(w, shard, partners), scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (20, 0)])
+def test_semi_global_scores_are_those_of_parasail(opens, extends):
+    """Unless its best alignment has a gap in the one sequence next to free residues of the other."""
+    parasail = pytest.importorskip("parasail")
+    model = SequenceAligner.from_matrix("BLOSUM62", opens, extends, "semi-global")
+    structure, w = model.alignment_, model.coef_
+    pairs = list(random_pairs(40, 150, np.random.default_rng(0)))
+    _, scores = structure.best(w, structure.encode(pairs))
+    peers = [parasail.sg_trace_scan_32(x, y, opens, extends, parasail.blosum62) for x, y in pairs]
+    assert np.all(scores <= [peer.score for peer in peers])
+    same = [scores[k] == peer.score for k, peer in enumerate(peers)]
+    assert np.mean(same) > 0.9
+    for peer, equal in zip(peers, same, strict=True):
+        columns = [
+            (a != "-", b != "-") for a, b in zip(peer.traceback.query, peer.traceback.ref, strict=True)
+        ]
+        inside = [k for k, both in enumerate(columns) if all(both)]
+        ends = (columns[: inside[0]], columns[inside[-1] + 1 :]) if inside else ()
+        assert equal or any(len(set(end)) == 2 for end in ends)
+
+
+# --- sizes ------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(3, 200, rng))
+    shard, w = structure.encode(pairs), 0.3 * rng.normal(size=structure.n_weights)
+
+    def found():
+        sums = np.zeros(w.size)
+        log_z = structure.log_partition(w, shard, sums)
+        return log_z, sums, structure.best(w, shard)[0], structure.decode(w, shard, 4.0)
+
+    once = found()
+    monkeypatch.setattr(alignment_pair, "_CELLS", 1)
+    monkeypatch.setattr(inference, "_MOST_KEPT", 0)
+    again = found()
+    assert_allclose(again[0], once[0], rtol=1e-13)
+    assert_allclose(again[1], once[1], rtol=1e-9, atol=1e-12)
+    assert_array_equal(again[2], once[2])
+    for one, other in zip(again[3], once[3], strict=True):
+        assert_array_equal(one.partner, other.partner)
+        assert_allclose(one.confidence, other.confidence, rtol=1e-9)
+    partners = np.concatenate([each.partner for each in once[3]])
+    assert_array_equal(structure.best_accuracy(w, shard, 4.0), partners)
+
+
+def test_the_log_domain_agrees_on_long_sequences(monkeypatch):
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(1, 120, rng))
+    shard, w = structure.encode(pairs), 0.5 * rng.normal(size=structure.n_weights)
+    sums = [np.zeros(w.size) for _ in range(2)]
+    once = structure.log_partition(w, shard, sums[0])
+    monkeypatch.setattr(inference, "Inference", refuse)
+    assert_allclose(structure.log_partition(w, shard, sums[1]), once, rtol=1e-12)
+    assert_allclose(sums[1], sums[0], rtol=1e-9, atol=1e-11)
+
+
+def test_what_the_scaled_sums_lose_is_noticed():
+    """A swap of two long stretches: either half of the path is worth nothing beside another's."""
+    rng = np.random.default_rng(0)
+    a, b = ("".join(rng.choice(list(RESIDUES), 90)) for _ in "ab")
+    structure = Alignment("affine")
+    w = np.zeros(structure.n_weights)
+    w[[name.split(": ")[1][0] == name[-1] for name in structure.weight_names()]] = 9.0
+    w[:210] -= 1.0
+    shard, sums = structure.encode([(a + b, b + a)]), np.zeros(w.size)
+    (value,) = structure.log_partition(w, shard, sums)
+    ((_, pair),) = structure._pairs(w, shard)
+    assert value == pytest.approx(inference.LogInference(pair).log_partition, rel=1e-12)
+
+
+def test_scores_that_grow_along_both_sequences_are_tilted(monkeypatch):
+    """What follows a cell far from the path is more than a double holds."""
+    rng = np.random.default_rng(0)
+    pair = tuple("".join(rng.choice(list(RESIDUES), 900)) for _ in "xy")
+    structure = Alignment("affine")
+    w = rng.normal(scale=0.1, size=structure.n_weights)
+    w[structure.weight_names().index("gap length: further")] = 1.0
+    shard, sums = structure.encode([pair]), np.zeros(w.size)
+    ((_, scores),) = structure._pairs(w, shard)
+    with pytest.raises(inference.RangeError):
+        inference.Posteriors(inference.Inference(scores))
+    expected = inference.LogInference(scores).log_partition
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    assert_allclose(structure.log_partition(w, shard, sums), expected, rtol=1e-12)
+    product = structure.linearize(w, shard)(w)
+    step = 1e-5
+    above, below = np.zeros((2, w.size))
+    structure.log_partition(w * (1 + step), shard, above)
+    structure.log_partition(w * (1 - step), shard, below)
+    assert_allclose(product, (above - below) / (2 * step), rtol=1e-4, atol=1e-3)
+
+
+def test_forced_matches_of_low_scores_stay_in_the_linear_domain(monkeypatch):
+    monkeypatch.setattr(inference, "LogInference", refuse)
+    x = "A" * 600
+    structure = Alignment("affine")
+    w = np.zeros(structure.n_weights)
+    w[0] = -3.0
+    shard = structure.encode([(x, x + "c")], [(x + "-", x + "c")])
+    assert structure.log_partition(w, shard, within=True)[0] < -1000
+
+
+def test_a_wide_band_is_none_and_a_narrow_one_costs_less():
+    rng = np.random.default_rng(0)
+    x = "".join(rng.choice(list(RESIDUES), 300))
+    pair = x, "".join(c for c in x if rng.random() < 0.95)
+    structure = Alignment("affine")
+    w, results = structure.guess() / 3, []
+    for band in (None, 10_000, 30):
+        limited = structure.with_band(band)
+        shard, sums = limited.encode([pair]), np.zeros(w.size)
+        log_z = limited.log_partition(w, shard, sums)
+        results.append([log_z, sums, limited.best(w, shard)[0], limited.best_accuracy(w, shard, 1.0)])
+    for wide, narrow, whole in zip(results[1], results[2], results[0], strict=True):
+        assert_allclose(wide, whole, rtol=1e-12, atol=1e-12)
+        assert_allclose(narrow, whole, rtol=1e-3, atol=1e-3)
+    ((_, scores),) = structure.with_band(30)._pairs(w, structure.encode([pair]))
+    assert max(scores.tables(slice(i, i + 10)).start.shape[1] for i in range(0, 290, 10)) < 75
+
+
+@pytest.mark.parametrize("lengths", [(60, 860), (860, 60), (5, 3000), (3000, 5), (1, 3000), (300, 600)])
+def test_bands_of_sequences_of_different_length(lengths):
+    """Along the line between both ends there is always room to match all of the shorter one."""
+    x, y = ("A" * n for n in lengths)
+    structure = Alignment("affine", band=1)
+    w = np.zeros(structure.n_weights)
+    w[0] = 1.0
+    shard = structure.encode([(x, y)])
+    for found in (structure.best(w, shard)[0], structure.best_accuracy(w, shard)):
+        i = np.flatnonzero(found >= 0)
+        assert i.size == min(lengths)
+        assert np.all(np.abs(found[i] * lengths[0] - i * lengths[1]) <= max(lengths))
+
+
+@pytest.mark.parametrize("band", [0, -1, 1.5, "10"])
+def test_bands_that_are_none(band):
+    with pytest.raises(DataError, match="expected a whole number from 1 on"):
+        Alignment("affine", band=band)
+
+
+def test_alignments_beyond_the_band():
+    pairs, rows = [("HEAG", "HEAG"), ("HEAG", "GGHEAG")], [("----HEAG", "HEAG----"), ("--HEAG", "GGHEAG")]
+    structure = Alignment("affine", band=2)
+    assert structure.encode(pairs, rows).partners.tolist() == [-1] * 4 + [2, 3, 4, 5]
+    unknown = ("heagaw----GHEE", "----heagawGHEE")
+    assert structure.encode([("HEAGAWGHEE", "HEAGAWGHEE")], [unknown]).scored.sum() == 4
+    with pytest.raises(DataError, match=r"pair 1: found an alignment 1\.3 residues off the diagonal.*band=1"):
+        structure.with_band(1).encode(pairs, rows)
+
+
+def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
+    monkeypatch.setattr(inference, "Inference", refuse)
+    monkeypatch.setattr(alignment_sums, "_MOST_LOG_CELLS", 5)
+    structure = Alignment("affine")
+    with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
+        structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
+
+
+# --- what is known of alignments --------------------------------------------------------------------------
+
+
+def test_rows_in_upper_case_are_known_as_a_whole():
+    structure = Alignment()
+    shard = structure.encode([("ACD", "ADE")], [("ACD-", "A.DE")])
+    assert shard.partners.tolist() == [0, -1, 1]
+    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], False)
+    w = np.random.default_rng(0).normal(size=structure.n_weights)
+    assert_allclose(structure.log_partition(w, shard, within=True), structure.score(w, shard))
+
+
+def test_residues_in_lower_case_are_not_known():
+    structure = Alignment()
+    shard = structure.encode([("ACD", "ADE")], [("AcD-", "A.De")])
+    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], True)
+    costs = [structure.cost(shard, np.array(p))[0] for p in ([0, -1, 1], [0, 1, 2], [-1, -1, -1])]
+    assert costs == [0.0, 0.5, 1.0]
+
+
+def test_sequences_of_several_pairs_are_held_once():
+    shard = Alignment().encode([("ACD", "ADE"), ("ADE", "ACD"), ("ACD", "ACD")])
+    assert (shard.offsets.tolist(), shard.sequences.tolist()) == ([0, 3, 6], [[0, 1], [1, 0], [0, 0]])
+    assert shard.take([2]).offsets.tolist() == [0, 3]
+
+
+def test_a_swap_of_the_sequences_changes_nothing():
+    rng = np.random.default_rng(0)
+    structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
+    w = rng.normal(size=structure.n_weights)
+    w[["opposite" in name for name in structure.weight_names()]] = 0.0  # of two gaps that are neighbours
+    there, back = (structure.encode(each) for each in (pairs, [(y, x) for x, y in pairs]))
+    assert_allclose(structure.log_partition(w, back), structure.log_partition(w, there), rtol=1e-12)
+    assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
+
+
+# --- annotation -------------------------------------------------------------------------------------------
+
+
+def test_scores_of_large_profiles_leave_the_linear_domain():
+    structure = Alignment("affine", profile=1)
+    x, marks = (
+        Protein("AC", [[1e3], [-1e3]]),
+        np.array([name == "profile: 0 0" for name in structure.weight_names()]),
+    )
+    shard = structure.encode([(x, x)])
+    assert structure.log_partition(1.0 * marks, shard) == pytest.approx(2e6, rel=1e-15)
+    assert_allclose(structure.log_partition(-1.0 * marks, shard), 1e6 + np.log(2), rtol=1e-15)
+
+
+def test_sequences_of_the_same_annotation_are_held_once():
+    one, same, other = (Protein("AC", [[1], [v]], "H-") for v in (2, 2, 3))
+    assert one == same != other
+    assert one != Protein("AC", [[1], [2]], "HC")
+    assert one != Protein("AC", [[1, 2]], "H-")
+    shard = Alignment(profile=1, secondary=True).encode([(one, other), (same, same)])
+    assert shard.sequences.tolist() == [[0, 1], [0, 0]]
+    assert shard.annotation.tolist() == [[1, 1, 0, 0], [2, 0, 0, 1], [1, 1, 0, 0], [3, 0, 0, 1]]
+
+
+@given(data=st.data())
+def test_parts_of_a_shard_keep_the_annotation(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    distinct = [annotate("".join(rng.choice(list(RESIDUES), n)), rng) for n in (0, 3, 5, 5)]
+    pairs = data.draw(st.lists(st.tuples(*2 * [st.sampled_from(distinct)]), min_size=1))
+    chosen = data.draw(st.lists(st.integers(0, len(pairs) - 1)))
+    structure = Alignment(profile=2, secondary=True)
+    shard = structure.encode(pairs).take(chosen)
+    for p, k in enumerate(chosen):
+        whole = structure.encode([pairs[k]])
+        for s, t in zip(shard.sequences[p], whole.sequences[0], strict=True):
+            found, expected = (
+                part.annotation[part.offsets[n] : part.offsets[n + 1]] for part, n in ((shard, s), (whole, t))
+            )
+            assert_array_equal(found, expected)
+
+
+def test_letters_of_dssp_are_those_of_three_states():
+    def encoded(secondary):
+        return Alignment(secondary=True).encode([(Protein("A" * len(secondary), None, secondary), NOTHING)])
+
+    found, expected = encoded("HGIhgi EBeb CcTtSsPpLl-. "), encoded("HHHHHHCEEEECCCCCCCCCCCCCC")
+    assert_array_equal(found.annotation, expected.annotation)
+    assert_allclose(encoded("xX?").annotation, 1 / 3)
+
+
+NOTHING = Protein("", None, "")
+GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        ({"secondary": "HC"}, "found no profile, expected one of 2 columns"),
+        (
+            {"profile": [[1], [2]], "secondary": "HC"},
+            "found a profile of 1 columns, expected one of 2 columns",
+        ),
+        ({"profile": np.ones((2, 2))}, "found no secondary structure, expected one"),
+        ({"profile": np.ones((3, 2))}, "found a profile of shape (3, 2), expected (2, n_columns)"),
+        ({"profile": np.ones(2)}, "found a profile of shape (2,), expected (2, n_columns)"),
+        ({"profile": np.ones((2, 0))}, "found a profile of shape (2, 0), expected (2, n_columns)"),
+        (
+            {"profile": [[1, 1], [1, np.nan]]},
+            "found nan in column 1 of the profile at residue 1 (from 0), expected a finite number of at most",
+        ),
+        ({"profile": [[1, -np.inf], [1, 1]]}, "found -inf in column 1 of the profile at residue 0"),
+        ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "a secondary structure of 3 letters, expected 2"),
+        (
+            {"profile": np.ones((2, 2)), "secondary": "HZ"},
+            "found 'Z' in the secondary structure at residue 1 (from 0), expected H, E, C, a letter",
+        ),
+    ],
+)
+def test_wrong_annotation_is_named(annotation, message):
+    with pytest.raises(DataError, match="pair 1, y: " + ".*" + re.escape(message)):
+        Alignment(profile=2, secondary=True).encode([(GIVEN, GIVEN), (GIVEN, Protein("AC", **annotation))])
+
+
+@pytest.mark.parametrize(
+    ("protein", "message"),
+    [
+        (GIVEN, "pair 0, x: found a profile of 2 columns, expected none"),
+        (
+            Protein("AC", None, "HC"),
+            "pair 0, x: found a secondary structure, expected none",
+        ),
+    ],
+)
+def test_annotation_that_is_not_known(protein, message):
+    with pytest.raises(DataError, match=message):
+        Alignment().encode([(protein, "AC")])
+    with pytest.raises(DataError, match="profile=-1: expected a number of columns"):
+        Alignment(profile=-1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1,), "found residues 1, expected a string"),
+        (("AC", None, ["H", "C"]), "found a secondary structure ['H', 'C'], expected a string"),
+        (("AC", [["a"], ["b"]]), "found a profile that is no array of numbers"),
+        (("AC", [[1], [2, 3]]), "found a profile that is no array of numbers"),
+    ],
+)
+def test_what_is_no_protein(arguments, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        Protein(*arguments)
+
+
+# --- wrong input ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows", "message"),
+    [
+        ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
+        ([("AC", "A"), ("A", "A C")], None, "pair 1, y: found ' ' at residue 1"),
+        ([("AC", "é")], None, "pair 0, y: found 'é' at residue 0"),
+        (["AC"], None, "pair 0: found 'AC', expected two strings or Proteins"),
+        ([Protein("AC")], None, "pair 0: found Protein(residues='AC', profile=None, secondary=None)"),
+        ([("AC", 5)], None, "pair 0: found ('AC', 5), expected two strings or Proteins"),
+        ([("AC", "A")], [("AC", Protein("A"))], "expected two strings"),
+        ([("AC", "A", "A")], None, "expected two strings"),
+        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),
+        ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns, expected as many"),
+        ([("AC", "A")], [("A-", "-A")], "pair 0, x: found 1 residues in the alignment, expected 2"),
+        (
+            [("AC", "A")],
+            [("AC", "D-")],
+            "pair 0, y: found 'D' in the alignment at residue 0 (from 0), expected 'A'",
+        ),
+        ([("AC", "A")], [("AC-", "A--")], "pair 0, column 2 (from 0): found a gap in both rows"),
+        ([("AC", "DC")], [("A-C", "-DC")], "pair 0: found residues of both beyond an end of the matches"),
+    ],
+)
+def test_what_is_wrong_is_named(pairs, rows, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        Alignment(overhangs="one").encode(pairs, rows)
+
+
+def test_features_that_are_not_known():
+    with pytest.raises(DataError, match="features='all': expected one of"):
+        Alignment("all")

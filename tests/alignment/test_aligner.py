@@ -1,0 +1,434 @@
+"""The aligner: fits with all losses and tuners, decoding, classical matrices, files, wrong input."""
+
+import pickle
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import structune
+from structune import Protein, SequenceAligner
+from structune.alignment.metrics import alignment_scores
+from structune.alignment.structure import inference
+from structune.alignment.structure.rows import parse_alignment, residues_of
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
+
+RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
+LOSSES = ["log", "margin", "ramp", "equivalent"]
+
+
+def related(n, rng, length=25):
+    """Sequences and copies with mutations, insertions and deletions, and how they belong together."""
+    for _ in range(n):
+        x, y = "", ""
+        for residue in rng.choice(RESIDUES, length):
+            event = rng.random()
+            if event < 0.06:
+                x, y = x + residue, y + "-"
+            elif event < 0.12:
+                x, y = x + "-", y + residue
+            else:
+                x, y = x + residue, y + (residue if rng.random() < 0.7 else rng.choice(RESIDUES))
+        yield x, y
+
+
+ROWS = list(related(20, np.random.default_rng(0)))
+PAIRS = [residues_of(rows) for rows in ROWS]
+TEST = list(related(20, np.random.default_rng(1)))
+
+
+def aligner(**options):
+    return SequenceAligner(**{"n_jobs": 1, "penalty": 0.3, **options})
+
+
+def lowered(rows):
+    """Half of the columns in lower case: not known."""
+    k = len(rows[0]) // 2
+    return tuple(row[:k] + row[k:].lower() for row in rows)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("features", ["affine", "full"])
+def test_fit_and_predict(loss, features):
+    model = aligner(loss=loss, features=features).fit(PAIRS, ROWS)
+    assert model.status_ == "converged"
+    assert [residues_of(rows) for rows in model.predict(PAIRS)] == PAIRS
+    score = model.score([residues_of(rows) for rows in TEST], TEST)
+    assert score > (0.5 if features == "full" else 0.7)
+    assert score == alignment_scores(TEST, model.predict([residues_of(rows) for rows in TEST])).recall.mean()
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
+def test_tuning(tuning):
+    model = aligner(features="affine", tuning=tuning).fit(PAIRS, ROWS)
+    assert model.group_names_ == ("substitution", "gap length", "terminal gap", "gap both")
+    assert model.penalty_.shape == (4,)
+    assert model.score(PAIRS, ROWS) > 0.8
+
+
+@pytest.mark.parametrize("loss", ["log", "ramp", "equivalent"])
+def test_what_is_not_known(loss):
+    rows = [lowered(each) for each in ROWS]
+    model = aligner(loss=loss, features="affine").fit(PAIRS, rows)
+    assert model.status_ == "converged"
+    assert model.score(PAIRS, rows) > 0.85
+
+
+def test_gamma_decides_how_much_is_matched():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    counts = [
+        alignment_scores(ROWS, model.predict(PAIRS, gamma=gamma)).n_predicted.sum()
+        for gamma in (0.0, 0.3, 1.0, 4.0, 1e308, np.inf)
+    ]
+    assert counts == sorted(counts)
+    assert counts[0] == 0 < counts[1] < counts[-1]
+    assert model.predict(PAIRS) == model.predict(PAIRS, gamma=4.0)
+
+
+def test_posteriors_and_losses():
+    model = aligner().fit(PAIRS, ROWS)
+    table = model.posterior(*PAIRS[0])
+    assert table.shape == tuple(map(len, PAIRS[0]))
+    assert np.all(table.sum(axis=0) <= 1 + 1e-9)
+    assert np.all(table.sum(axis=1) <= 1 + 1e-9)
+    assert np.all(model.log_loss(PAIRS, [lowered(rows) for rows in ROWS]) <= model.log_loss(PAIRS, ROWS))
+    total = model.history_[-1]["objective"] - 0.5 * 0.3 * model.coef_ @ model.coef_
+    assert model.log_loss(PAIRS, ROWS).sum() == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["mea", "viterbi"])
+@pytest.mark.parametrize("posteriors", [False, True])
+def test_confidences(method, posteriors, monkeypatch):
+    model, passes = aligner(features="affine").fit(PAIRS, ROWS), Counter()
+    plain = model.predict_viterbi(PAIRS) if method == "viterbi" else model.predict(PAIRS)
+
+    class Counted(inference.Inference):
+        def posteriors(self, used):
+            passes[self.pair] += 1
+            return super().posteriors(used)
+
+    monkeypatch.setattr(inference, "Inference", Counted)
+    found = model.set_params(n_jobs=2).predict_confidence(PAIRS, method=method, posteriors=posteriors)
+    assert list(passes.values()) == [1] * len(PAIRS)
+    assert [each.rows for each in found] == plain
+    for pair, (rows, confidence, table) in zip(PAIRS, found, strict=True):
+        expected = model.posterior(*pair)
+        partner = parse_alignment(rows, pair, "found").partner
+        i = np.flatnonzero(partner >= 0)
+        assert_array_equal(np.isnan(confidence), ["-" in column for column in zip(*rows, strict=True)])
+        assert_allclose(confidence[~np.isnan(confidence)], expected[i, partner[i]], rtol=1e-12)
+        assert (table is None) == (not posteriors)
+        if posteriors:
+            assert_allclose(table, expected, rtol=1e-12)
+
+
+def test_confidences_are_refused():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    with pytest.raises(DataError, match="method='centroid': expected 'mea' or 'viterbi'"):
+        model.predict_confidence(PAIRS, method="centroid")
+    with pytest.raises(DataError, match="gamma=-1"):
+        model.predict_confidence(PAIRS, gamma=-1)
+    with pytest.raises(CapabilityError, match="has scores, no probabilities"):
+        SequenceAligner.from_matrix().predict_confidence(PAIRS)
+
+
+def test_threads_do_not_change_predictions():
+    one, two = (aligner(features="affine", n_jobs=n).fit(PAIRS, ROWS) for n in (1, 2))
+    assert_allclose(two.coef_, one.coef_, rtol=1e-6, atol=1e-9)
+    assert_array_equal(two.set_params(n_jobs=2).predict(PAIRS), one.predict(PAIRS))
+
+
+# --- annotation -------------------------------------------------------------------------------------------
+
+
+def annotated(n, rng, kinds, length=20):
+    """Sequences that have nothing in common but their annotation, and how they belong together."""
+    for _ in range(n):
+        marks = np.round(rng.normal(size=(length, 2)), 1)
+        states = np.repeat(rng.choice(list("HEC"), length), 3)[:length]
+        kept = [np.flatnonzero(rng.random(length) < 0.9) for _ in "xy"]
+        rows = []
+        for own in kept:
+            row = np.full(length, "-")
+            row[own] = rng.choice(RESIDUES, own.size)
+            rows.append(row)
+        either = (rows[0] != "-") | (rows[1] != "-")
+        pair = []
+        for row, own in zip(rows, kept, strict=True):
+            given = {
+                "profile": marks[own] + 0.1 * rng.normal(size=(own.size, 2)),
+                "secondary": "".join(states[own]),
+            }
+            pair.append(Protein("".join(row[own]), **{kind: given[kind] for kind in kinds}))
+        yield tuple(pair), tuple("".join(row[either]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "groups"),
+    [
+        (("profile",), {"profile"}),
+        (("secondary",), {"secondary", "secondary gap"}),
+        (("profile", "secondary"), {"profile", "secondary", "secondary gap"}),
+    ],
+)
+@pytest.mark.parametrize("features", ["affine", "full"])
+def test_annotation_is_learned(kinds, groups, features, tmp_path):
+    (pairs, rows), (test, truth) = (
+        zip(*annotated(15, np.random.default_rng(seed), kinds), strict=True) for seed in (0, 1)
+    )
+    plain = aligner(features=features).fit([residues_of(each) for each in rows], rows)
+    model = aligner(features=features).fit(pairs, rows)
+    assert model.status_ == "converged"
+    assert set(model.group_names_) - set(plain.group_names_) == groups
+    assert model.score(test, truth) > plain.score([residues_of(each) for each in truth], truth) + 0.15
+    assert [residues_of(each) for each in model.predict(test)] == [residues_of(each) for each in truth]
+    assert model.predict_confidence(test[:1])[0].rows == model.predict(test)[0]
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert again.predict(test) == model.predict(test) == pickle.loads(pickle.dumps(model)).predict(test)
+    assert_array_equal(again.log_loss(test, truth), model.log_loss(test, truth))
+
+
+def test_annotation_around_a_matrix():
+    pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
+    model = aligner(center="BLOSUM62", features="affine", tuning="majorize").fit(pairs, rows)
+    assert model.score(pairs, rows) > 0.8
+
+
+def test_other_annotation_than_learned_is_refused():
+    pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
+    model, (x, y) = aligner(features="affine").fit(pairs, rows), pairs[0]
+    for call in (model.predict, model.predict_viterbi, model.predict_confidence):
+        with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
+            call([(x, y.residues)])
+    with pytest.raises(DataError, match="pair 0, x: found no secondary structure, expected one"):
+        model.posterior(Protein(x.residues, x.profile), y)
+    with pytest.raises(DataError, match="pair 1, x: found no profile, expected one of 2 columns"):
+        aligner().fit([pairs[0], residues_of(rows[1])], rows[:2])
+    with pytest.raises(DataError, match="pair 1, x: found a profile of 2 columns, expected none"):
+        aligner().fit([residues_of(rows[0]), pairs[1]], rows[:2])
+    with pytest.raises(
+        DataError, match=re.escape("pair 0, x: found a profile of shape (1,), expected (1, n_co")
+    ):
+        aligner().fit([(Protein("A", [1.0]), "A")], [("A", "A")])
+
+
+def test_proteins_without_annotation_are_sequences():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    mixed = [(Protein(x), y) for x, y in PAIRS]
+    assert model.predict(mixed) == model.predict(PAIRS)
+
+
+# --- matrices -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", ["global", "semi-global"])
+def test_from_matrix(ends):
+    model = SequenceAligner.from_matrix("BLOSUM62", 11, 1, ends)
+    assert model.predict([("HEAGAWGHEE", "HEAGWGHEE")]) == [("HEAGAWGHEE", "HEAG-WGHEE")]
+    with pytest.raises(CapabilityError, match="has scores, no probabilities"):
+        model.posterior("AC", "AC")
+
+
+def test_matrices_that_are_not_known():
+    with pytest.raises(DataError, match="found the matrix 'BLOSUM61', expected one of BENNER"):
+        SequenceAligner.from_matrix("BLOSUM61")
+    with pytest.raises(DataError, match=r"found the matrix 'NUC\.4\.4', expected one of amino acids"):
+        SequenceAligner.from_matrix("NUC.4.4")
+    with pytest.raises(DataError, match="ends='local'"):
+        SequenceAligner.from_matrix(ends="local")
+    with pytest.raises(DataError, match="expected finite numbers"):
+        SequenceAligner.from_matrix(gap_open=np.nan)
+
+
+def test_a_prior_around_a_matrix():
+    strong = aligner(center="BLOSUM62", penalty=1e6).fit(PAIRS, ROWS)
+    classical = SequenceAligner.from_matrix("BLOSUM62", ends="semi-global").set_params(overhangs="both")
+    by_name = dict(zip(classical.alignment_.weight_names(), classical.coef_.tolist(), strict=True))
+    named = [by_name.get(name, -1.0) for name in strong.alignment_.weight_names()]
+    named = [
+        value if name.startswith(("substitution", "gap length")) else 0.0
+        for name, value in zip(strong.alignment_.weight_names(), named, strict=True)
+    ]
+    scale = strong.coef_ @ named / np.dot(named, named)
+    assert 0.2 < scale < 0.4  # half bits are 0.35
+    assert_allclose(strong.coef_, scale * np.array(named), atol=1e-3)
+    rows, test = [residues_of(pair) for pair in TEST], TEST
+    few = [aligner(center=center, penalty=3.0).fit(PAIRS[:2], ROWS[:2]) for center in (None, "BLOSUM62")]
+    assert few[1].log_loss(rows, test).sum() < few[0].log_loss(rows, test).sum()
+    assert aligner(center="BLOSUM62").fit([("GAWGHE", "AWHE")], [("GAWGHE", "-AW-HE")]).status_ == "converged"
+    tuned = aligner(center="BLOSUM62", tuning="majorize", features="affine").fit(PAIRS, ROWS)
+    assert tuned.status_ == "converged"
+
+
+def test_a_prior_around_a_matrix_needs_probabilities():
+    with pytest.raises(DataError, match="found center='BLOSUM62' and loss='ramp', expected loss='log'"):
+        aligner(center="BLOSUM62", loss="ramp").fit(PAIRS, ROWS)
+    with pytest.raises(DataError, match="found the matrix 'PAM'"):
+        aligner(center="PAM").fit(PAIRS, ROWS)
+
+
+def test_a_band_counts_in_fits_and_in_predictions():
+    model = SequenceAligner.from_matrix(ends="semi-global")
+    free, near = (model.set_params(band=band).predict([("HEAG", "WWWWWWHEAG")])[0] for band in (None, 1))
+    assert free == ("------HEAG", "WWWWWWHEAG")
+    assert near[0].index("H") != near[1].index("H")
+    with pytest.raises(DataError, match="residues off the diagonal, expected at most band=1"):
+        aligner(features="affine", band=1).fit(PAIRS, ROWS)
+    banded = aligner(features="affine", band=20).fit(PAIRS, ROWS)
+    assert banded.score(PAIRS, ROWS) > 0.7
+
+
+def test_the_pretrained_model():
+    model = SequenceAligner.pretrained()
+    assert model.has_probabilities
+    globin = "VLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKL"
+    myoglobin = (
+        "GLSDGEWQLVLNVWGKVEADIPGHGQEVLIRLFKGHPETLEKFDKFKHLKSEDEMKASEDLKKHGATVLTALGGILKKKGHHEAEIKPLAQSHATKH"
+    )
+    ((x, y),) = model.predict([(globin, myoglobin)])
+    pairs = {(x[:k].replace("-", ""), y[:k].replace("-", "")) for k in range(len(x))}
+    distal, proximal = (
+        globin.index("HGKK"),
+        globin.index("HAHK"),
+    )  # they hold the haem
+    assert (globin[:distal], myoglobin[: myoglobin.index("HGAT")]) in pairs
+    assert (globin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"features": "affine", "overhangs": "one"}, {"loss": "ramp", "features": "affine"}]
+)
+def test_files(options, tmp_path):
+    rows = [(x + "A", y + "A") for x, y in (("A" + x, "A" + y) for x, y in ROWS)]  # no overhangs
+    pairs = [residues_of(each) for each in rows]
+    model = aligner(**options).fit(pairs, rows)
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert_array_equal(again.coef_, model.coef_)
+    assert again.get_params() == model.get_params()
+    assert again.predict(pairs) == model.predict(pairs) == pickle.loads(pickle.dumps(model)).predict(pairs)
+
+
+def test_files_of_other_features_are_refused(tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"]["features"] = "full"
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
+        structune.load(tmp_path / "n.structune")
+
+
+@pytest.mark.parametrize("profile", [1, 200, 10**9])  # of 200 columns, 20100 products have weights
+def test_files_of_other_annotation_are_refused(profile, tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"]["profile"] = profile
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
+        structune.load(tmp_path / "n.structune")
+
+
+# --- wrong and degenerate input -----------------------------------------------------------------------------
+
+
+def test_before_a_fit():
+    for call in (aligner().predict, aligner().predict_viterbi):
+        with pytest.raises(NotFittedError):
+            call(PAIRS)
+    assert clone(aligner(gamma=2.0)).gamma == 2.0
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows", "message"),
+    [
+        ([], [], "the training set is empty"),
+        (PAIRS, ROWS[1:], "found 19 alignments for 20 pairs"),
+        ([("A!", "A")], [("A!", "A-")], "pair 0, x: found '!' at residue 1"),
+        ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns"),
+        ([("AC", "A")], [("ac", "a-")], "found no known match: columns with a residue in lower case"),
+    ],
+)
+def test_what_is_wrong_is_named(pairs, rows, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        aligner().fit(pairs, rows)
+    for gamma in (-1, "4", [1.0], np.nan):
+        with pytest.raises(DataError, match=r"gamma=.*expected a number >= 0"):
+            aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=gamma)
+
+
+def test_margins_of_what_is_not_known():
+    rows = [lowered(each) for each in ROWS]
+    with pytest.raises(DataError, match="known in part, which have no score for loss='margin'"):
+        aligner(loss="margin").fit(PAIRS, rows)
+    assert aligner(loss="equivalent", overhangs="one", features="affine").fit(PAIRS, rows).coef_.any()
+
+
+def test_no_pairs_to_score():
+    with pytest.raises(DataError, match="found no pairs to score"):
+        aligner(features="affine").fit(PAIRS, ROWS).score([], [])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_empty_sequences_and_nothing_matched(loss):
+    pairs = [("", ""), ("A", ""), ("", "C"), ("AC", "DE")]
+    rows = [("", ""), ("A", "-"), ("-", "C"), ("AC--", "--DE")]
+    model = aligner(loss=loss, features="affine").fit(pairs, rows)
+    assert model.predict(pairs[:3]) == rows[:3]
+    assert model.score(pairs[:3], rows[:3]) == 1.0
+    if loss == "log":
+        found = model.predict_confidence(pairs[:3])
+        assert [(each.rows, each.confidence.size) for each in found] == [
+            (row, len(row[0])) for row in rows[:3]
+        ]
+
+
+def test_unknown_residues():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    ((x, y),) = model.predict([("XBZUO*", "xbzuo*")])
+    assert (x.replace("-", ""), y.replace("-", "")) == ("XBZUO*", "xbzuo*")
+
+
+@pytest.mark.parametrize("scale", [1e3, -1e3])
+def test_large_weights(scale):
+    model = aligner().fit(PAIRS[:3], ROWS[:3])
+    model.coef_ = scale * np.sign(model.coef_)
+    assert np.all(np.isfinite(model.log_loss(PAIRS[:3], ROWS[:3])))
+    assert [residues_of(rows) for rows in model.predict(PAIRS[:3])] == PAIRS[:3]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"profile": -0.0}, "found profile=-0.0, expected the type int"),
+        ({"profile": True}, "found profile=True, expected the type int"),
+        ({"secondary": 5}, "found secondary=5, expected the type bool"),
+        ({"features": ["affine"]}, "found features=.*expected the type str"),
+        ({"band": 1}, "found the entries .*'band'.*, expected"),
+    ],
+)
+def test_files_of_other_types_are_refused(change, said, tmp_path):
+    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["alignment"] |= change
+    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        structune.load(tmp_path / "n.structune")
+
+
+def test_a_gamma_beyond_all_floats():
+    model = aligner(features="affine").fit(PAIRS, ROWS)
+    assert model.predict(PAIRS, gamma=10**400) == model.predict(PAIRS, gamma=np.inf)
+
+
+def test_a_band_beyond_all_sequences():
+    wide, all_cells = (aligner(features="affine", band=b).fit(PAIRS, ROWS) for b in (10**30, None))
+    assert wide.predict(PAIRS) == all_cells.predict(PAIRS)

@@ -1,0 +1,230 @@
+"""The alignment commands from files to files, and what they say to wrong input."""
+
+import gzip
+import io
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import structune
+from commands import fail, succeed
+from structune.alignment.formats import ProteinAlignment, read_protein_alignments, write_protein_alignments
+from structune.alignment.metrics import alignment_scores
+from structune.alignment.structure.rows import parse_alignment, residues_of
+
+QUIET = ["--quiet", "--jobs", "1"]
+RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
+
+
+def family(rng, n=3, length=20):
+    """Rows of mutated copies, some residues of each left out."""
+    ancestor = rng.choice(RESIDUES, length)
+    rows = []
+    for _ in range(n):
+        row = [a if rng.random() < 0.7 else rng.choice(RESIDUES) for a in ancestor]
+        rows.append("".join("-" if rng.random() < 0.1 else a for a in row))
+    return ProteinAlignment([f"p{k}" for k in range(n)], rows)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("align"), np.random.default_rng(0)
+    (folder / "train").mkdir()
+    for k in range(5):
+        write_protein_alignments(folder / "train" / f"{k}.fa", [family(rng)])
+    test = family(rng, n=4)
+    write_protein_alignments(folder / "test.aln", [test], "clustal")
+    proteins = {name: row.replace("-", "") for name, row in zip(test.names, test.rows, strict=True)}
+    (folder / "test.fa").write_text("".join(f">{name} x\n{row}\n" for name, row in proteins.items()))
+    args = ["--features", "affine", "--penalty", 0.5, *QUIET]
+    succeed("train", "alignment", folder / "train", "-m", folder / "m.structune", *args)
+    return folder
+
+
+def read(text):
+    return [
+        rows
+        for block in text.split("\n\n")
+        if block.strip()
+        for rows in read_protein_alignments(io.StringIO(block))
+    ]
+
+
+def test_train(files, tmp_path):
+    args = ["--loss", "ramp", "--features", "affine", "--most-pairs", 2, "--test", files / "test.aln", *QUIET]
+    out = succeed("train", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
+    assert "10 pairs of 5 alignments" in out
+    assert "precision" in out
+    model = structune.load(tmp_path / "m.structune")
+    assert (model.loss, model.features, model.tuning) == ("ramp", "affine", None)
+
+
+def test_tune(files, tmp_path):
+    args = ["--features", "affine", "--plot", tmp_path / "tuning.png", *QUIET]
+    succeed("tune", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
+    assert structune.load(tmp_path / "m.structune").tuning == "implicit"
+    assert (tmp_path / "tuning.png").stat().st_size
+
+
+def test_a_prior_around_a_matrix_and_a_band(files, tmp_path):
+    args = ["--features", "affine", "--penalty", 1e6, "--center", "BLOSUM62", "--band", 15, *QUIET]
+    succeed("train", "alignment", files / "train", "-m", tmp_path / "m.structune", *args)
+    model = structune.load(tmp_path / "m.structune")
+    assert (model.center, model.band) == ("BLOSUM62", 15)
+    matrix = structune.SequenceAligner.from_matrix("BLOSUM62", ends="global").coef_
+    assert np.corrcoef(model.coef_[:210], matrix[:210])[0, 1] > 0.999  # substitutions stay at the mean
+
+
+def test_evaluate(files):
+    shown = json.loads(succeed("evaluate", "alignment", files / "m.structune", files / "test.aln", "--json"))
+    (test,) = read_protein_alignments(files / "test.aln")
+    rows = [test.pair(a, b) for a, b in combinations(range(4), 2)]
+    model = structune.load(files / "m.structune")
+    scores = alignment_scores(rows, model.predict([residues_of(each) for each in rows]))
+    assert shown["all"]["pairs"] == 6
+    assert shown["all"]["recall"] == pytest.approx(scores.recall.mean())
+    assert shown["all"]["precision"] == pytest.approx(scores.precision.mean())
+    assert "recall" in succeed("evaluate", "alignment", "BLOSUM62", files / "test.aln")
+
+
+def test_align_pairs(files):
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *QUIET)
+    found = read(out)
+    assert [alignment.names for alignment in found] == [["p0", "p1"], ["p2", "p3"]]
+    pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
+    assert structune.load(files / "m.structune").predict(pairs) == [tuple(a.rows) for a in found]
+    assert (
+        succeed("align", "-", "-m", files / "m.structune", *QUIET, stdin=(files / "test.fa").read_text())
+        == out
+    )
+
+
+def test_align_all(files, tmp_path):
+    args = ["--which", "all", "--format", "clustal", "-o", tmp_path / "out.aln", *QUIET]
+    assert succeed("align", files / "test.fa", "-m", "BLOSUM62", *args) == ""
+    assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
+
+
+def test_align_with_the_pretrained_model(files):
+    assert read(succeed("align", files / "test.fa", *QUIET))[0].names == ["p0", "p1"]
+    assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
+
+
+def test_align_in_a_band(files):
+    found = read(succeed("align", files / "test.fa", "-m", files / "m.structune", "--band", 1, *QUIET))
+    pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
+    model = structune.load(files / "m.structune").set_params(band=1)
+    assert model.predict(pairs) == [tuple(a.rows) for a in found]
+
+
+def test_names_that_are_not_ascii(files, tmp_path):
+    (tmp_path / "x.fa").write_bytes(b">caf\xe9\nAC\n>\xc3\xa9\nAC\n")
+    succeed("align", tmp_path / "x.fa", "-m", "BLOSUM62", "-o", tmp_path / "out.fa.gz", *QUIET)
+    assert gzip.decompress((tmp_path / "out.fa.gz").read_bytes()) == b">caf\xe9\nAC\n>\xc3\xa9\nAC\n\n"
+
+
+@pytest.mark.parametrize(("method", "gamma"), [("viterbi", []), ("mea", ["--gamma", "0.5"])])
+def test_json(files, method, gamma):
+    args = ["--format", "json", "--method", method, *gamma, *QUIET]
+    rows = [
+        json.loads(line)
+        for line in succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()
+    ]
+    assert [row["names"] for row in rows] == [["p0", "p1"], ["p2", "p3"]]
+    for row in rows:
+        columns = list(zip(*row["rows"], strict=True))
+        assert len(row["confidence"]) == len(columns)
+        assert [c is None for c in row["confidence"]] == ["-" in column for column in columns]
+        assert all(c is None or 0.0 <= c <= 1.0 for c in row["confidence"])
+    shown = json.loads(
+        succeed("align", files / "test.fa", "-m", "BLOSUM62", "--format", "json", *QUIET).splitlines()[0]
+    )
+    assert "confidence" not in shown
+
+
+def test_confidences_are_posteriors(files):
+    args = ["--format", "json", "--method", "viterbi", *QUIET]
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()[0]
+    shown, model = json.loads(out), structune.load(files / "m.structune")
+    pair = residues_of(shown["rows"])
+    assert model.predict_viterbi([pair]) == [tuple(shown["rows"])]
+    partner = parse_alignment(shown["rows"], pair, "found").partner
+    matched = np.flatnonzero(partner >= 0)
+    expected = model.posterior(*pair)[matched, partner[matched]]
+    found = [confidence for confidence in shown["confidence"] if confidence is not None]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_plots(files, tmp_path):
+    pytest.importorskip("matplotlib")
+    args = ["--which", "all", "--plot", tmp_path / "x.png", *QUIET]
+    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *args)
+    assert out == succeed("align", files / "test.fa", "-m", files / "m.structune", "--which", "all", *QUIET)
+    drawn = {f"x-p{a}-p{b}.png" for a, b in combinations(range(4), 2)}
+    assert {path.name for path in tmp_path.iterdir()} == drawn
+    (tmp_path / "two.fa").write_bytes(b">caf\xe9\nAC\n>b/c\nAC\n")
+    args = ["--format", "json", "--plot", tmp_path / "two.svg", *QUIET]
+    shown = json.loads(succeed("align", tmp_path / "two.fa", "-m", files / "m.structune", *args))
+    assert len(shown["confidence"]) == len(shown["rows"][0])
+    assert (tmp_path / "two.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "text", "message"),
+    [
+        ("BLOSUM62", "a.png", "AC", "BLOSUM62: found a model without probabilities, expected one that has"),
+        ("m.structune", "a.foo", "AC", "a.foo: expected a name that ends in one of"),
+        ("m.structune", "no/a.png", "AC", "expected a file in a folder that exists"),
+        ("m.structune", "a.png", "", "x.fa, a: found no residues, expected some with --plot"),
+    ],
+)
+def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "x.fa").write_text(f">a\n{text}\n>b\nAC\n")
+    path = files / model if "." in model else model
+    assert message in fail("align", tmp_path / "x.fa", "-m", path, "--plot", tmp_path / name, *QUIET)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "message"),
+    [
+        (">a\nAC\n", [], "found 1 sequences, expected two at least"),
+        (">a\nAC\n>b\nAC\n>c\nAC\n", [], "found 3 sequences, expected an even number (or --which all)"),
+        (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 1 (from 0), expected an amino acid"),
+        (">a\nAC\n>a\nAC\n", [], ":3: found the name 'a' again"),
+        ("AC\n", [], ":1: found 'AC', expected a header '>name'"),
+        (
+            ">a\nAC\n>b\nAC\n",
+            ["--method", "viterbi", "--gamma", "1"],
+            "found --gamma, expected it with --method mea",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
+    (tmp_path / "x.fa").write_text(text)
+    assert message in fail("align", tmp_path / "x.fa", "-m", files / "m.structune", *args, *QUIET)
+
+
+def test_models_that_are_none(files, tmp_path):
+    assert "found the matrix 'BLOSUM61'" in fail("align", files / "test.fa", "-m", "BLOSUM61")
+    assert "has no use for --gamma" in fail("align", files / "test.fa", "-m", "BLOSUM62", "--gamma", "1")
+    assert "has no use for --gamma" in fail(
+        "evaluate", "alignment", "BLOSUM62", files / "test.aln", "--gamma", "1"
+    )
+    (tmp_path / "lower.fa").write_text(">a\nac\n>b\nac\n")
+    assert "with a known column" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "lower.fa")
+    assert "nowhere.structune" in fail("align", files / "test.fa", "-m", "nowhere.structune")
+    (tmp_path / "one.fa").write_text(">a\nAC\n")
+    assert "found no alignment of two sequences" in fail(
+        "evaluate", "alignment", "BLOSUM62", tmp_path / "one.fa"
+    )
+    (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
+    assert "alignment 1, a and b: found '1'" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "bad.fa")
+
+
+@pytest.mark.parametrize("command", ["align", "train alignment", "tune alignment", "evaluate alignment"])
+def test_help(command):
+    assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]

@@ -1,0 +1,57 @@
+"""Recall and precision of predicted matches, by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from structune.alignment.metrics import alignment_scores
+from structune.errors import DataError
+
+
+def scores(true, predicted):
+    found = alignment_scores([true], [predicted])
+    return found.n_true[0], found.n_predicted[0], found.right[0]
+
+
+def test_all_matches_count_where_all_is_known():
+    assert scores(("ACDE", "ACDE"), ("ACDE", "ACDE")) == (4, 4, 4)
+    assert scores(("ACDE-", "-ACDE"), ("ACDE", "ACDE")) == (3, 4, 0)
+    assert scores(("ACDE", "ACDE"), ("ACDE----", "----ACDE")) == (4, 0, 0)
+
+
+def test_columns_in_lower_case_are_not_scored():
+    assert scores(("ACde", "ACde"), ("ACDE", "ACDE")) == (2, 2, 2)
+    assert scores(("ACde", "ACde"), ("-ACDE", "ACDE-")) == (2, 2, 0)  # C of x with D of y, and A of x with C
+    assert scores(("Acde-", "-acdE"), ("ACDE", "ACDE")) == (0, 0, 0)
+
+
+def test_ratios():
+    true = [("ACDE", "ACDE"), ("AC--", "--AC"), ("AC--", "--AC"), ("AC", "AC")]
+    predicted = [("AC-DE", "ACD-E"), ("AC--", "--AC"), ("AC", "AC"), ("AC--", "--AC")]
+    found = alignment_scores(true, predicted)
+    assert_array_equal(found.recall, [0.75, 1.0, 0.0, 0.0])
+    assert_array_equal(found.precision, [1.0, 1.0, 0.0, 0.0])
+
+
+def test_empty_sequences():
+    found = alignment_scores([("", ""), ("AC", "--")], [("", ""), ("AC", "--")])
+    assert_array_equal(found.recall, 1.0)
+    assert len(alignment_scores([], []).recall) == 0
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "message"),
+    [
+        ([("AC", "AC")], [], "found 0 predicted alignments, expected 1"),
+        ([("AC", "AC")], [("AC", "AD")], "prediction 0, y: found 'D'"),
+        ([("AC", "AC")], [("AC", "ACC")], "prediction 0: found rows of 2 and 3 columns"),
+        ([("AC", "A")], [("AC", "A-")], "reference 0: found rows of 2 and 1 columns"),
+    ],
+)
+def test_what_is_wrong_is_named(true, predicted, message):
+    with pytest.raises(DataError, match=message):
+        alignment_scores(true, predicted)
+
+
+def test_counts_are_whole_numbers():
+    assert alignment_scores([("AC", "AC")], [("AC", "AC")]).right.dtype == np.int64

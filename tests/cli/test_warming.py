@@ -1,0 +1,66 @@
+"""``structune warm``: afterwards nothing is left to compile."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import structune.kinds
+from commands import fail, succeed
+from structune.cli import warming
+from structune.kinds import Kind, kinds
+
+WITHOUT_KERNELS = {"ranking"}
+
+
+def test_every_kind_with_commands_has_its_warm():
+    with_commands = {word for word, kind in kinds().items() if kind.commands}
+    assert warming._rooms(None).keys() == with_commands - WITHOUT_KERNELS
+
+
+def test_kinds_without_it_are_skipped(monkeypatch):
+    bare = Kind(word="bare", estimator="nothing:Nothing", commands="structune.ranking.commands")
+    monkeypatch.setattr(structune.kinds, "_installed", lambda: (bare,))
+    assert "bare" not in warming._rooms(None)
+    assert warming._rooms(["bare"]) == {}
+
+
+def test_what_is_asked_for():
+    assert warming._rooms(["tagger", "rna", "ranking"]).keys() == {"tagging", "rna"}
+    for word in ("classifier", "weather"):  # no commands, no kind
+        assert f"found {word!r}, expected one of tagging, rna, " in fail("warm", word)
+
+
+def test_nothing_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRUCTUNE_CACHE", "off")
+    assert "STRUCTUNE_CACHE=off" in fail("warm")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("STRUCTUNE_CACHE", str(tmp_path / "file"))
+    assert f"{tmp_path / 'file'}" in fail("warm")
+
+
+def test_help_tells_of_it():
+    assert re.search(r"^ +warm +Compile", succeed("--help"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("word", ["prokaryotic-genes"])  # others take longer to compile
+def test_the_first_prediction_compiles_nothing(word, tmp_path):
+    cache = tmp_path / "cache"
+    dna = tmp_path / "dna.fa"
+    dna.write_text(">a\n" + "ATGGCATTAGCGTAA" * 40 + "\n")
+
+    def run(*args):
+        command = [sys.executable, "-c", "from structune.cli.app import app; app()", *map(str, args)]
+        environment = {**os.environ, "STRUCTUNE_CACHE": str(cache)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout, {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
+
+    told, compiled = run("warm", word)
+    n = len([path for path in compiled if path.suffix == ".nbc"])
+    assert re.fullmatch(rf"{n} functions compiled, 0 were there already, in \d+ s: .*kernels\n", told)
+    found, after = run("genes", dna, "--model", "pretrained")
+    assert found.startswith("##gff-version 3")
+    assert after == compiled
+    assert f"0 functions compiled, {n} were there already" in run("warm", word)[0]

@@ -1,0 +1,462 @@
+"""Model files: what is saved comes back bit for bit, and nothing else than a model file loads."""
+
+import json
+import os
+import re
+import struct
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from safetensors.numpy import load_file, safe_open, save
+
+import structune
+from structune import SequenceTagger
+from structune.errors import ModelFileError
+from structune.files.models import (
+    FORMAT,
+    checksum,
+    load,
+    pack_strings,
+    read_model,
+    save_model,
+    unpack_strings,
+)
+from structune.learning.tuning import MajorizeTuner
+
+X = [[["w=the", "bias"], ["w=dög", "bias"]], [["w=a"], ["w=cat", {"a": 1}["a"] and "bias"], ["", "w=\0"]]]
+Y = [["DET", "NOUN"], ["DET", "NOUN", "x\n"]]
+WEIGHTED = [[{"w=the": 0.5, "pos": 2.0}, {"w=new": 1.0}], [{"w": "cat"}]]
+
+
+def fitted(**options):
+    return SequenceTagger(n_jobs=1, **options).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A model file, as bytes."""
+    path = tmp_path_factory.mktemp("models") / "model"
+    fitted(tuning="majorize").save(path, {"note": "é"})
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("scratch") / "model"
+
+
+def parts(data):
+    """Header and arrays of a file."""
+    scratch = Path(data)
+    with safe_open(scratch, framework="numpy") as file:
+        return json.loads(file.metadata()["structune"]), load_file(scratch)
+
+
+def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
+    """The file with other entries in its header, or other arrays (None takes one away)."""
+    scratch.write_bytes(data)
+    old_header, old_arrays = parts(scratch)
+    merged = {k: v for k, v in {**old_arrays, **(arrays or {})}.items() if v is not None}
+    text = json.dumps({**old_header, **(header or {})}) if raw_header is None else raw_header
+    scratch.write_bytes(save(merged, metadata={"structune": text, "sha256": checksum(text, merged)}))
+    return scratch
+
+
+# --- round trip -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tuning": "majorize"},
+        {"tuning": "direct", "groups": "separate", "boundary": False},
+        {"penalty": 0.1, "states": "all", "transitions": "seen", "groups": "single"},
+        {"forbidden": [("NOUN", "DET"), (None, "NOUN"), ("x\n", "x\n")]},
+    ],
+)
+def test_what_is_saved_comes_back(options, tmp_path):
+    model = fitted(**options)
+    model.save(tmp_path / "model", {"features": ["a", 1, None]})
+    again = structune.load(tmp_path / "model")
+    assert type(again) is SequenceTagger
+    assert_array_equal(again.coef_.view(np.int64), model.coef_.view(np.int64))
+    assert_array_equal(again.penalty_, model.penalty_)
+    assert_array_equal(again.group_sizes_, model.group_sizes_, strict=True)
+    for name in ("classes_", "group_names_", "history_", "status_", "passes_"):
+        assert getattr(again, name) == getattr(model, name), name
+    assert again.extra_ == {"features": ["a", 1, None]}
+    assert again.chain_.weight_names() == model.chain_.weight_names()
+    for data in (X, WEIGHTED):
+        assert again.predict(data) == model.predict(data)
+        assert again.predict_marginals(data) == model.predict_marginals(data)
+        assert again.predict_nbest(data) == model.predict_nbest(data)
+
+
+def test_parameters_come_back(tmp_path):
+    settings = {
+        "penalty": {"w": 2.0},
+        "transitions": "seen",
+        "tolerance": 1e-3,
+        "max_seconds": 9.0,
+        "random_state": np.int64(3),
+        "forbidden": [("NOUN", "DET")],
+    }
+    model = fitted(**settings)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    again.fit(X, Y)
+    assert_array_equal(again.coef_, model.coef_)
+
+
+def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
+    model = fitted(tuning=MajorizeTuner(max_iterations=1), groups=lambda name: name[0], holdout=0.3)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (again.tuning, again.groups, again.holdout) == (None, "template", 0.3)
+
+
+def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
+    fitted().save(tmp_path / "model", {"note": 1})
+    again = load(tmp_path / "model")
+    assert again.extra_ == {"note": 1}
+    assert again.fit(X, Y).extra_ == {}
+
+
+def test_a_loaded_model_saves_the_same_file(tmp_path):
+    fitted().save(tmp_path / "a", {"note": 1})
+    load(tmp_path / "a").save(tmp_path / "b")
+    (header, arrays), (header_b, arrays_b) = read_model(tmp_path / "a"), read_model(tmp_path / "b")
+    assert header == header_b
+    assert arrays.keys() == arrays_b.keys()
+    assert all(np.array_equal(arrays[name], arrays_b[name]) for name in arrays)
+
+
+def test_labels_from_numpy(tmp_path):
+    for labels in (np.array([[0, 1], [1, 1]]), np.array([["a", "b"], ["b", "b"]])):
+        model = SequenceTagger().fit([X[0], X[0]], labels)
+        model.save(tmp_path / "model")
+        assert load(tmp_path / "model").predict(X) == model.predict(X)
+
+
+def test_the_path_may_be_a_string(tmp_path):
+    fitted().save(str(tmp_path / "model"))
+    assert load(str(tmp_path / "model")).predict(X) == Y
+
+
+def test_a_model_without_attributes(tmp_path):
+    model = SequenceTagger(groups="single").fit([[[], []]], [["a", "b"]])
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict([[[], ["new"]]]) == model.predict([[[], ["new"]]])
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+def refused(path, match=None):
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none")
+
+
+def test_a_folder(tmp_path):
+    refused(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\0" * 100, b"\xff" * 100, b"\x80\x04K\x01."])
+def test_other_files(data, scratch):
+    scratch.write_bytes(data)
+    refused(scratch, "not a model file, or damaged")
+
+
+def test_a_header_of_any_length_is_claimed(scratch):
+    for length in (2**63, 2**40, 99_999_999):
+        scratch.write_bytes(struct.pack("<Q", length) + b"{}")
+        refused(scratch, "not a model file, or damaged")
+
+
+def test_foreign_safetensors(scratch):
+    scratch.write_bytes(save({"weight": np.ones(3)}))
+    refused(scratch, "a safetensors file without a structune header")
+    scratch.write_bytes(save({"weight": np.ones(3)}, metadata={"format": "pt"}))
+    refused(scratch, "a safetensors file without a structune header")
+
+
+def test_a_later_format(saved, scratch):
+    refused(rewrite(scratch, saved, {"format": FORMAT + 1}), rf"format {FORMAT + 1}, .* reads up to {FORMAT}")
+
+
+@pytest.mark.parametrize("version", [0, -1, None, "1", 1.0, float("inf"), [1]])
+def test_no_format(version, saved, scratch):
+    refused(rewrite(scratch, saved, {"format": version}), "the header is damaged")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", '"x"', "[" * 100_000, '{"format": 1'])
+def test_a_damaged_header(text, saved, scratch):
+    refused(rewrite(scratch, saved, raw_header=text), "the header is damaged")
+
+
+@pytest.mark.parametrize("kind", ["os.system", "", None, ["sequence-tagger"], {}])
+def test_an_unknown_kind(kind, saved, scratch):
+    refused(rewrite(scratch, saved, {"kind": kind}), "unknown kind of model")
+
+
+def header_names(saved, scratch):
+    scratch.write_bytes(saved)
+    return parts(scratch)
+
+
+def test_a_missing_part(saved, scratch):
+    header, arrays = header_names(saved, scratch)
+    for name in arrays:
+        refused(rewrite(scratch, saved, arrays={name: None}), name)
+    for name in header.keys() - {"kind", "format", "version"}:
+        text = json.dumps({k: v for k, v in header.items() if k != name})
+        refused(rewrite(scratch, saved, raw_header=text), name)
+
+
+def test_arrays_of_another_shape_or_type(saved, scratch):
+    _, arrays = header_names(saved, scratch)
+    for name, array in arrays.items():
+        for other in (
+            array[:-1],
+            np.append(array, array[-1:], axis=0),
+            array[None],
+            array.astype(np.float32),
+        ):
+            refused(rewrite(scratch, saved, arrays={name: other}))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["coef", "penalty"])
+def test_weights_that_are_no_numbers(name, bad, saved, scratch):
+    _, arrays = header_names(saved, scratch)
+    broken = arrays[name].copy()
+    broken[-1] = bad
+    refused(rewrite(scratch, saved, arrays={name: broken}), f"found '{name}' of shape .* expected")
+
+
+@pytest.mark.parametrize("changes", [(1, 0), (-1, 0), (-100, 100), (2**62, 2**62)])
+def test_group_sizes_that_do_not_add_up(changes, saved, scratch):
+    sizes = header_names(saved, scratch)[1]["group_sizes"].copy()
+    sizes[:2] += changes
+    refused(rewrite(scratch, saved, arrays={"group_sizes": sizes}), "the group sizes do not add up")
+
+
+@pytest.mark.parametrize("name", ["pair_keys", "transitions"])
+@pytest.mark.parametrize("change", ["outside", "negative", "repeated", "falling"])
+def test_tables_that_point_elsewhere(name, change, saved, scratch):
+    _, arrays = header_names(saved, scratch)
+    keys = arrays[name].copy()
+    if change == "outside":
+        keys[-1] = 10**12
+    elif change == "negative":
+        keys[0] = -1
+    elif change == "repeated":
+        keys[1] = keys[0]
+    else:
+        keys[:2] = keys[1::-1]
+    refused(rewrite(scratch, saved, arrays={name: keys}), f"the table '{name}' is damaged")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"labels": []},
+        {"labels": ["DET", "NOUN"]},
+        {"labels": ["DET", "NOUN", "DET"]},
+        {"labels": ["DET", "NOUN", None]},
+        {"labels": [["DET"], ["NOUN"], ["x"]]},
+        {"labels": None},
+        {"forbidden": "bioes"},
+        {"forbidden": [["DET"]]},
+        {"forbidden": [["DET", "VERB"]]},
+        {"forbidden": 5},
+        {"history": [1]},
+        {"history": []},
+        {"history": None},
+        {"passes": "many"},
+        {"parameters": None},
+        {"parameters": {"colour": 1}},
+        {"extra": 3},
+    ],
+)
+def test_a_header_that_does_not_fit(header, saved, scratch):
+    refused(rewrite(scratch, saved, header))
+
+
+def loads_or_is_refused(path):
+    """A file that still loads is a model that can be used."""
+    try:
+        model = load(path)
+    except ModelFileError:
+        return
+    assert np.all(np.isfinite(model.coef_))
+    model.predict(X)
+    model.predict_marginals(WEIGHTED)
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_flipped_bytes(data, saved, scratch):
+    broken = bytearray(saved)
+    n = len(broken)
+    places = st.one_of(st.integers(0, 40), st.integers(0, n - 1))  # the beginning says how to read the rest
+    for place, value in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)):
+        broken[place] = value
+    scratch.write_bytes(broken)
+    loads_or_is_refused(scratch)
+
+
+def test_a_flipped_bit_in_a_weight_is_found(saved, scratch):
+    broken = bytearray(saved)
+    broken[saved.index(header_names(saved, scratch)[1]["coef"].tobytes())] ^= 1
+    scratch.write_bytes(broken)
+    refused(scratch, "checksum")
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_changed_digits_and_letters(data, saved, scratch):
+    """Characters of the headers replaced by others that keep them readable, more often."""
+    length = struct.unpack("<Q", saved[:8])[0]
+    head = bytearray(saved[8 : 8 + length])
+    targets = [i for i, c in enumerate(head) if chr(c).isalnum()]
+    for place in data.draw(st.lists(st.sampled_from(targets), min_size=1, max_size=3)):
+        pool = b"0123456789" if chr(head[place]).isdigit() else b"abFIU"
+        head[place] = data.draw(st.sampled_from(list(pool)))
+    scratch.write_bytes(saved[:8] + head + saved[8 + length :])
+    loads_or_is_refused(scratch)
+
+
+def test_cut_at_each_boundary(saved, scratch):
+    length = struct.unpack("<Q", saved[:8])[0]
+    entries = json.loads(saved[8 : 8 + length])
+    spans = [entry["data_offsets"] for name, entry in entries.items() if name != "__metadata__"]
+    ends = {0, 7, 8, 9, 8 + length, *(8 + length + end for span in spans for end in span)}
+    for end in {e + step for e in ends for step in (-1, 0, 1)} & set(range(len(saved))):
+        scratch.write_bytes(saved[:end])
+        refused(scratch, "not a model file, or damaged")
+
+
+def test_lies_about_sizes_take_no_memory(saved, scratch):
+    length = struct.unpack("<Q", saved[:8])[0]
+    head, body = saved[8 : 8 + length], saved[8 + length :]
+    tracemalloc.start()
+    for place in re.finditer(rb"(?<=[\[,])\d+(?=[\],])", head):  # shapes and offsets
+        lie = head[: place.start()] + b"9" * len(place[0]) + head[place.end() :]
+        scratch.write_bytes(saved[:8] + lie + body)
+        loads_or_is_refused(scratch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * 2**20
+
+
+@settings(max_examples=60)
+@given(share=st.floats(0.0, 1.0), more=st.binary(max_size=20))
+def test_cut_and_prolonged_files(share, more, saved, scratch):
+    whole = saved[: int(share * len(saved))] + more
+    scratch.write_bytes(whole)
+    if whole != saved:
+        refused(scratch, "damaged")
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("where", "step"), [(os, "fsync"), (Path, "replace")])
+def test_a_failing_write_leaves_the_old_file(where, step, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    fitted().save(path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(where, step, fail)
+    with pytest.raises(OSError, match="no space left"):
+        fitted(penalty=5.0).save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_json_cannot_hold_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model"
+    fitted().save(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        fitted().save(path, {"function": len})
+    assert path.read_bytes() == before
+
+
+def test_a_new_file_takes_the_place_of_the_old(tmp_path):
+    path = tmp_path / "model"
+    fitted().save(path)
+    fitted(penalty=5.0).save(path)
+    assert_array_equal(load(path).penalty_, 5.0)
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+def test_arrays_of_any_layout(tmp_path):
+    arrays = {"t": np.arange(6.0).reshape(2, 3).T, "s": np.arange(10)[::3], "e": np.empty((0, 2))}
+    save_model(tmp_path / "model", "tagging", {"a": 1}, arrays)
+    header, again = read_model(tmp_path / "model")
+    assert (header["kind"], header["format"], header["a"]) == ("tagging", FORMAT, 1)
+    assert header["version"] == structune.__version__
+    for name, array in arrays.items():
+        assert_array_equal(again[name], array)
+
+
+# --- strings ----------------------------------------------------------------------------------------------
+
+
+@given(strings=st.lists(st.text() | st.text("\ud800\udfffé\0")))  # lone surrogates too: JSON can bring them
+def test_strings_come_back(strings):
+    packed = pack_strings(strings)
+    assert packed["bytes"].dtype == np.uint8
+    assert unpack_strings(packed["bytes"], packed["ends"]) == strings
+
+
+@pytest.mark.parametrize(
+    ("data", "ends"),
+    [
+        (b"abc", [2]),
+        (b"abc", [2, 4]),
+        (b"abc", [2, 1, 3]),
+        (b"abc", [-1, 3]),
+        ("é".encode(), [1, 2]),
+        (b"a", []),
+    ],
+)
+def test_damaged_strings(data, ends):
+    with pytest.raises(ModelFileError, match="the table of names is damaged"):
+        unpack_strings(np.frombuffer(data, np.uint8), np.array(ends, np.int64))
+
+
+def test_types_that_numpy_lacks(saved, scratch):
+    length = struct.unpack("<Q", saved[:8])[0]
+    entries, body = json.loads(saved[8 : 8 + length]), saved[8 + length :]
+    a, b = entries["coef"]["data_offsets"]
+    for dtype in ("F8_E4M3", "F8_E5M2", "BF16"):
+        entries["coef"] |= {"dtype": dtype, "shape": [(b - a) // (2 if dtype == "BF16" else 1)]}
+        text = json.dumps(entries).encode()
+        scratch.write_bytes(struct.pack("<Q", len(text)) + text + body)
+        refused(scratch)
+
+
+@pytest.mark.parametrize("executor", ["dask", "dask://localhost:8786", None])
+def test_files_choose_no_machines(executor, saved, scratch):
+    parameters = header_names(saved, scratch)[0]["parameters"] | {"executor": executor}
+    refused(rewrite(scratch, saved, {"parameters": parameters}), "'executor'.* a file chooses no machines")

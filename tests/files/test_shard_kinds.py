@@ -1,0 +1,230 @@
+"""Folders of shards of every kind of structure: the fit is that in memory, and damage is refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from shard_kinds import EXAMPLES, rewrite, with_array
+from structune import Classifier, GeneFinder, Ranker, Regressor, SequenceAligner, load
+from structune.errors import DataError
+from structune.files.shards import ShardWriter, _arrays, open_shards, write_shards
+from structune.genes.formats.record import AnnotatedSequence
+from structune.kinds import kinds
+from structune.learning.losses import LogLoss
+from structune.learning.penalties import GroupedL2
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+
+UNTIED = {"tolerance": 1e-8}
+
+
+def test_there_are_examples_of_every_kind():
+    assert set(EXAMPLES) == {kind.word for kind in kinds().values() if kind.shard is not None}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Of each kind, of two folds."""
+    path = tmp_path_factory.mktemp("kinds")
+    for name, kind in EXAMPLES.items():
+        kind.write(path / name, n_folds=2)
+    return path
+
+
+@pytest.fixture
+def copied(folders, tmp_path):
+    def copy(name):
+        return shutil.copytree(folders / name, tmp_path / name)
+
+    return copy
+
+
+# --- fits -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_fit_is_that_in_memory(folders, name):
+    kind = EXAMPLES[name]
+    found = clone(kind.estimator).set_params(**UNTIED).fit_shards(folders / name)
+    expected = clone(kind.estimator).set_params(**UNTIED).fit(*kind.data)
+    assert_allclose(found.coef_, expected.coef_, atol=1e-6)
+    assert found.penalty_.tolist() == expected.penalty_.tolist()
+
+
+@pytest.mark.parametrize("name", ["rna", "genes", "prokaryotic-genes"])
+def test_a_margin_fit_is_that_in_memory(folders, name):
+    kind = EXAMPLES[name]
+    options = {**UNTIED, "loss": kind.loss, "max_iterations": 5}
+    found = clone(kind.estimator).set_params(**options).fit_shards(folders / name)
+    expected = clone(kind.estimator).set_params(**options).fit(*kind.data)
+    assert_allclose(found.coef_, expected.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_whole_shards_are_held_out(folders, name):
+    """The held-out loss of a tuner is that of the one shard after a fit to the other."""
+    estimator = clone(EXAMPLES[name].estimator).set_params(tuning="grid", **UNTIED)
+    tuned = estimator.fit_shards(folders / name)
+    record = next(r for r in tuned.history_ if r["stage"] == "grid")
+    data, groups = open_shards(folders / name), estimator._weight_groups(tuned._structure)
+    train, heldout = (Risk(tuned._structure, LogLoss(), data.of_folds([fold])) for fold in (1, 0))
+    fit = fit_l2(train, GroupedL2(groups, np.array(record["log_precision"])).precision, None, tolerance=1e-8)
+    assert_allclose(record["heldout_loss"], heldout.heldout_loss(fit.w), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_models_are_saved_and_predict(folders, tmp_path, name):
+    kind = EXAMPLES[name]
+    fitted = clone(kind.estimator).fit_shards(folders / name)
+    fitted.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict(kind.data[0]) == fitted.predict(kind.data[0])
+
+
+def test_the_space_is_that_of_the_folder(folders, tmp_path):
+    """Whatever the parameters say: the model is saved as what it is."""
+    finder = GeneFinder(features="full", strands="forward", n_jobs=1).fit_shards(folders / "genes")
+    finder.save(tmp_path / "model")
+    found = load(tmp_path / "model")
+    assert (found.features, found.strands) == ("paper", "both")
+    assert_array_equal(found.coef_, finder.coef_)
+
+
+def test_the_band_is_that_of_the_folder(folders, tmp_path):
+    """Predictions of the model, and of the one saved, keep to it."""
+    for band in (1, None):
+        aligner = SequenceAligner(band=band, n_jobs=1).fit_shards(folders / "alignment")
+        aligner.save(tmp_path / "model")
+        assert (aligner._structure.band, load(tmp_path / "model")._structure.band) == (6, 6)
+
+
+@pytest.mark.parametrize("name", ["genes", "prokaryotic-genes"])
+def test_blocks_of_genomes(tmp_path, name):
+    """As a file that is read sequence by sequence gives them, some without a gene."""
+    kind = EXAMPLES[name]
+    (genomes,), nothing = kind.data, AnnotatedSequence("empty", "ACGT" * 10, ())
+    finder = clone(kind.estimator).set_params(**UNTIED)
+
+    def blocks():
+        return iter([genomes[:1], [nothing, "ACGT"], genomes[1:]])
+
+    written = finder.write_blocks(blocks, ShardWriter(tmp_path / "f", 2))
+    found = finder.fit_shards(tmp_path / "f")
+    assert len(written) == sum(open_shards(tmp_path / "f").n_examples)
+    assert_allclose(found.coef_, clone(finder).fit(*kind.data).coef_, atol=1e-6)
+    with pytest.raises(DataError, match="found no gene to learn from"):
+        finder.write_blocks(lambda: iter([[nothing]]), ShardWriter(tmp_path / "g"))
+
+
+@pytest.mark.parametrize("estimator", [Classifier(), Regressor(), Ranker()])
+def test_tables_stay_in_memory(estimator, tmp_path):
+    with pytest.raises(DataError, match="whose examples files can hold: tagging, rna, alignment, genes"):
+        write_shards(estimator, tmp_path / "f", [[1.0], [2.0]], [0, 1])
+
+
+# --- refused ----------------------------------------------------------------------------------------------
+
+
+def _beyond(array):
+    """With a last number that is too large, or not one."""
+    out = array.copy()
+    flat = (out.view(np.uint8) if out.dtype == bool else out).reshape(-1)
+    flat[-1:] = np.nan if flat.dtype.kind == "f" else np.iinfo(flat.dtype).max
+    return out
+
+
+DAMAGES = {
+    "shorter": lambda array: array[1:],
+    "flat": lambda array: array.reshape(-1),
+    "deeper": lambda array: array[None],
+    "of another type": lambda array: array.astype(np.float32),
+    "of bytes": lambda array: array.view(np.uint8),
+    "beyond": _beyond,
+    "below": lambda array: array - array.dtype.type(99) if array.dtype.kind == "i" else array,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_arrays_that_kernels_must_not_see(folders, copied, name, damage):
+    for array_name, array in _arrays(open_shards(folders / name).shards[0]):
+        changed = DAMAGES[damage](array)
+        if (changed.dtype, changed.shape) == (array.dtype, array.shape) and np.array_equal(changed, array):
+            continue
+        folder = copied(name)
+        rewrite(folder, lambda shard, to=changed, which=array_name: with_array(shard, which, to))
+        with pytest.raises(DataError, match=r"shard-00000\.bin: the shard is damaged"):
+            _ = open_shards(folder).shards
+        shutil.rmtree(folder)
+
+
+WRONG = [
+    ("rna", "partners", lambda a: np.roll(a, 1), "without its|not nested|cannot pair"),
+    ("rna", "partners", lambda a: np.where(a >= 0, a[::-1], a), "without its|not nested"),
+    ("rna", "letters", lambda a: np.zeros_like(a), "two bases that cannot pair"),
+    ("rna", "forced", lambda a: a + 1e6, "forced scores"),
+    ("genes", "letters", lambda a: (a + 1) % 4, "words or gates"),
+    ("genes", "words", lambda a: a[::-1], "words or gates"),
+    ("genes", "gates", lambda a: a[::-1], "words or gates"),
+    ("genes", "paths", lambda a: (a + 1) % 5, "not one of the machine"),
+    ("prokaryotic-genes", "bounds", lambda a: a + 3, "left_position"),
+    ("prokaryotic-genes", "bounds", lambda a: a + np.arange(2), "whole codons|ends behind"),
+    ("prokaryotic-genes", "bounds", lambda a: a[::-1], "ends behind|whole codons|order of their starts"),
+    ("prokaryotic-genes", "right_of", lambda a: a[::-1], "right_of|add up"),
+    ("prokaryotic-genes", "right_position", lambda a: a * 0, "right_position"),
+    ("prokaryotic-genes", "left_position", lambda a: a[::-1], "left_position"),
+    ("prokaryotic-genes", "reverse", lambda a: ~a, "not share out|reverse|bounds|frame|codons"),
+    ("prokaryotic-genes", "skipped", lambda a: a * 0, "skipped"),
+    ("prokaryotic-genes", "n_words", lambda a: a[::-1], "add up|n_words"),
+    ("prokaryotic-genes", "n_candidates", lambda a: a[::-1], "add up|frame"),
+    ("prokaryotic-genes", "chosen", lambda a: a * 0 + 1, "overlaps the one before"),
+    ("alignment", "partners", lambda a: a[::-1], "not those of an alignment"),
+    ("alignment", "partners", lambda a: np.full_like(a, 3), "not those of an alignment"),
+    ("alignment", "scored", lambda a: ~a, "not those of an alignment"),
+    ("alignment", "starts", lambda a: np.where(np.arange(a.size), a[-1], 0), "parts than the first"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(WRONG)))
+def test_what_does_not_belong_together(copied, k):
+    name, array, change, message = WRONG[k]
+    folder = copied(name)
+    rewrite(folder, lambda shard: with_array(shard, array, change))
+    with pytest.raises(DataError, match=rf"^[^:]*shard-00000\.bin: the shard is damaged: .*({message})"):
+        clone(EXAMPLES[name].estimator).fit_shards(folder)
+
+
+def test_alignments_beyond_the_band(copied):
+    folder = copied("alignment")
+    model = open_shards(folder).model.set_params(band=1)
+    (folder / "structure.structune").unlink()
+    model.save(folder / "structure.structune")
+    with pytest.raises(DataError, match=r"the shard is damaged: .*expected at most band=1"):
+        _ = open_shards(folder).shards
+
+
+def test_a_structure_that_is_none(copied):
+    """A band that no structure has, in the file that names it."""
+    folder = copied("alignment")
+    model = open_shards(folder).model.set_params(band=-1)
+    (folder / "structure.structune").unlink()
+    model.save(folder / "structure.structune")
+    with pytest.raises(DataError, match=r"structure\.structune: found a model without a structure"):
+        _ = open_shards(folder).shards
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_another_structure(folders, copied, name):
+    """That of another kind, whether the list of shards says so or not."""
+    other = "rna" if name == "tagging" else "tagging"
+    folder = copied(name)
+    shutil.copy(folders / other / "structure.structune", folder)
+    kind = json.loads((folders / other / "shards.json").read_text())["kind"]
+    header = json.loads((folder / "shards.json").read_text())
+    for said in (header["kind"], kind):
+        (folder / "shards.json").write_text(json.dumps(header | {"kind": said}))
+        with pytest.raises(DataError, match=r"found a model of the kind|not the shard that the folder"):
+            _ = open_shards(folder).shards

@@ -1,0 +1,315 @@
+"""Folders of shards: fitted as if they were in memory, and refused where they are not sound."""
+
+import json
+import pickle
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from shard_kinds import rewrite, with_array
+from structune import Ranker, RNAFolder, SequenceTagger
+from structune.errors import DataError
+from structune.files import shards as shard_files
+from structune.files.shards import ShardWriter, open_shards, write_shards
+from structune.tagging.data.hmm import simulate_hmm
+
+NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
+
+
+def sentences(n=60, seed=0, unknown=0.0):
+    y, x = simulate_hmm(n, 3, 6, length=5, agreement=0.8, random_state=seed)
+    rng = np.random.default_rng(seed)
+    X = [[[f"x{k}={v}" for k, v in enumerate(token)] for token in sequence] for sequence in x.tolist()]
+    return X, [[None if rng.random() < unknown else "ab"[k] for k in row] for row in y.tolist()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shards") / "all"
+    write_shards(SequenceTagger(), path, *sentences())
+    return path
+
+
+@pytest.fixture
+def copied(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+# --- fits -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.3])
+def test_a_fit_is_that_in_memory(tmp_path, unknown):
+    X, y = sentences(unknown=unknown)
+    data = write_shards(SequenceTagger(), tmp_path / "f", X, y, n_folds=3)
+    assert (len(data), sum(data.n_parts), sorted(data.fold)) == (60, 300, [0, 1, 2])
+    found = SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f")
+    expected = SequenceTagger(tolerance=1e-8).fit(X, y)
+    assert_allclose(found.coef_, expected.coef_, atol=1e-5)
+    assert found.predict(X) == expected.predict(X)
+    assert found.classes_ == ["a", "b"]
+
+
+@pytest.mark.parametrize("loss", ["log", "margin", "ramp"])
+def test_every_loss(folder, loss):
+    assert SequenceTagger(loss=loss).fit_shards(folder).score(*sentences(seed=1)) > 0.7
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid", "direct"])
+@pytest.mark.parametrize("folds", [None, 2])
+def test_every_tuner(folder, tuning, folds):
+    tagger = SequenceTagger(tuning=tuning, folds=folds).fit_shards(folder)
+    assert tagger.status_ == "converged"
+    assert tagger.score(*sentences(seed=1)) > 0.7
+
+
+def test_whole_folds_are_held_out(folder):
+    """The first of five by default; all examples are learned from at the end."""
+    tagger = SequenceTagger(tuning="grid").fit_shards(folder)
+    first = min(r["heldout_loss"] for r in tagger.history_ if r["stage"] == "grid")
+    data = open_shards(folder)
+    train, heldout = data.of_folds([1, 2, 3, 4]), data.of_folds([0])
+    assert (sum(map(len, train)), sum(map(len, heldout))) == (48, 12)
+    best = SequenceTagger(penalty=float(tagger.penalty_[0])).fit_shards(folder)
+    assert_allclose(best.coef_, tagger.coef_, atol=1e-3)
+    assert first < sum(shard.n_parts for shard in heldout) * np.log(2)
+
+
+def test_batches_add_up(tmp_path):
+    """As a file that is read piece by piece gives them."""
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    writer = ShardWriter(tmp_path / "f", n_folds=2)
+    for piece in (slice(0, 1), slice(1, 30), slice(30, 60)):
+        writer.add(whole.take(piece))
+    data = writer.finish(model)
+    assert len(data) == 60
+    assert data.fold == (0, 0, 1, 0, 1)
+    assert [sum(data.n_examples[k] for k in range(5) if data.fold[k] == fold) for fold in (0, 1)] == [30, 30]
+    expected = SequenceTagger(tolerance=1e-8).fit(*sentences())
+    assert_allclose(
+        SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
+    )
+
+
+def test_groups_stay_together(tmp_path):
+    """In one fold, in every batch."""
+    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    groups = [f"family {k % 7}" for k in range(60)]
+    writer = ShardWriter(tmp_path / "f", n_folds=3)
+    for piece in (slice(0, 20), slice(20, 60)):
+        writer.add(replace(whole.take(piece), weights=np.arange(60.0)[piece]), groups[piece])
+    data = writer.finish(model)
+    folds = [{int(w) % 7 for shard in data.of_folds([fold]) for w in shard.weights} for fold in range(3)]
+    assert sorted(map(len, folds)) == [2, 2, 3]
+    assert set.union(*folds) == set(range(7))
+    with pytest.raises(DataError, match="groups of 59 examples, expected 60"):
+        writer.add(whole, groups[1:])
+    written = write_shards(SequenceTagger(), tmp_path / "g", *sentences(), groups=groups, n_folds=3)
+    assert sorted(written.fold) == [0, 1, 2]
+    assert min(written.n_examples) >= 16
+
+
+def test_a_fit_that_fails_leaves_nothing(folder):
+    tagger = SequenceTagger(penalty=-1.0)
+    with pytest.raises(DataError, match="penalty"):
+        tagger.fit_shards(folder)
+    assert not hasattr(tagger, "coef_")
+
+
+def test_a_warm_start(folder):
+    tagger = SequenceTagger(warm_start=True).fit(*sentences())
+    assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
+
+
+def test_margin_losses_refuse_unknown_labels(tmp_path):
+    write_shards(SequenceTagger(), tmp_path / "f", *sentences(unknown=0.3))
+    with pytest.raises(DataError, match=r"/f: sequence \d+, token \d+: found no single label"):
+        SequenceTagger(loss="margin").fit_shards(tmp_path / "f")
+
+
+def test_shards_pickle_as_their_paths(folder):
+    shard = open_shards(folder).shards[0]
+    again = pickle.loads(pickle.dumps(shard))
+    assert len(pickle.dumps(shard)) < 1500
+    assert_array_equal(again.rows.dense.indices, shard.rows.dense.indices)
+    part = shard.take([0, 2])
+    assert_array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
+
+
+# --- refused ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_refused(folder, tmp_path):
+    with pytest.raises(DataError, match="not empty"):
+        write_shards(SequenceTagger(), folder, *sentences())
+    with pytest.raises(DataError, match="Ranker, expected an estimator"):
+        write_shards(Ranker(), tmp_path / "f", [[1.0], [2.0]], [0, 1])
+    with pytest.raises(DataError, match=r"no shards\.json"):
+        open_shards(tmp_path / "f")
+    with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):
+        RNAFolder().fit_shards(folder)
+    with pytest.raises(DataError, match="found 5 folds, expected at least 9"):
+        SequenceTagger(tuning="grid", folds=9).fit_shards(folder)
+    with pytest.raises(DataError, match="needs examples in memory"):
+        SequenceTagger(constraints="validation").fit_shards(folder)
+    with pytest.raises(DataError, match="n_folds=0"):
+        ShardWriter(tmp_path / "g", 0)
+    with pytest.raises(DataError, match="no examples"):
+        ShardWriter(tmp_path / "g").finish(None)
+
+
+def test_an_unfinished_folder(tmp_path):
+    _, whole, _ = SequenceTagger()._encoded(*sentences())
+    ShardWriter(tmp_path / "f").add(whole)
+    with pytest.raises(DataError, match="expected a finished folder"):
+        SequenceTagger().fit_shards(tmp_path / "f")
+
+
+HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
+HEADERS += ['{"format": 1, "kind": "unheard of", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 1, "kind": "chain", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+
+
+@pytest.mark.parametrize("text", HEADERS, ids=range(len(HEADERS)))
+def test_damaged_headers(copied, text):
+    (copied / "shards.json").write_text(text)
+    with pytest.raises(DataError, match=r"damaged|shards of the kind|written in format"):
+        open_shards(copied)
+
+
+@pytest.mark.parametrize("dtype", [None, "1<f8", "f8", "<f8,<f8", "|O8", ["<f8"]])
+def test_types_of_arrays_that_are_none(copied, dtype):
+    header = json.loads((copied / "shards.json").read_text())
+    ((name, where), *_) = header["shards"][0]["layout"]
+    assert (name, where[0]) == ("weights", "<f8")
+    where[0] = dtype
+    (copied / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
+        _ = open_shards(copied).shards
+
+
+def test_other_shards_than_listed(copied):
+    header = json.loads((copied / "shards.json").read_text())
+    header["shards"][1]["examples"] += 1
+    (copied / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00001\.bin: not the shard"):
+        SequenceTagger().fit_shards(copied)
+
+
+ARRAYS = {
+    "offsets": [np.array([0, 99]), np.array([1, 5]), lambda a: a[::-1], lambda a: a * 0, lambda a: a[:-1]],
+    "labels": [lambda a: a + 1, lambda a: a - 1, lambda a: a[1:], lambda a: a * 1.0, lambda a: a[0]],
+    "weights": [lambda a: a * np.nan, lambda a: -a, lambda a: a[1:], lambda a: a[:, None]],
+    "rows.dense.indices": [lambda a: a + 10**6, lambda a: a[1:], lambda a: a.astype(np.int64)],
+    "rows.dense.starts": [lambda a: a + 1, lambda a: a[::-1], lambda a: a[:-1], lambda a: a[0]],
+    "rows.dense.values": [lambda a: np.full(7, 1.0), lambda a: np.zeros(0, np.float32)],
+    "rows.pairs.indices": [np.array([2**31], np.uint32)],
+    "allowed": [np.ones((1, 2), bool), np.zeros((3, 2), bool)],
+}
+
+
+def test_a_rewritten_shard_is_the_same(copied):
+    expected = SequenceTagger().fit_shards(copied).coef_
+    rewrite(copied, lambda shard: shard)
+    assert_array_equal(SequenceTagger().fit_shards(copied).coef_, expected)
+
+
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name, of in ARRAYS.items() for k in range(len(of))])
+def test_arrays_that_kernels_must_not_see(copied, name, k):
+    rewrite(copied, lambda shard: with_array(shard, name, ARRAYS[name][k]))
+    with pytest.raises(DataError, match=r"shard-00000\.bin: the shard is damaged"):
+        SequenceTagger().fit_shards(copied)
+
+
+LAYOUTS = [
+    lambda where: where[:3],
+    lambda where: [where[0], "O", *where[2:]],
+    lambda where: [where[0], "V8", *where[2:]],
+    lambda where: [where[0], "<f9", *where[2:]],
+    lambda where: [where[0], where[1], [10**9], where[3]],
+    lambda where: [where[0], where[1], [2**40, 2**40], where[3]],
+    lambda where: [where[0], where[1], [-1], where[3]],
+    lambda where: [where[0], where[1], ["4"], where[3]],
+    lambda where: [*where[:3], where[3] + 1],
+    lambda where: [*where[:3], -64],
+    lambda where: [*where[:3], 2**70],
+    lambda where: ["other", *where[1:]],
+]
+
+
+@pytest.mark.parametrize("change", LAYOUTS, ids=range(len(LAYOUTS)))
+def test_layouts_that_do_not_fit(copied, change):
+    header = json.loads((copied / "shards.json").read_text())
+    layout = header["shards"][0]["layout"]
+    layout[1] = change([layout[1][0], *layout[1][1]])
+    layout[1] = [layout[1][0], layout[1][1:]]
+    (copied / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00000|damaged"):
+        SequenceTagger().fit_shards(copied)
+
+
+@settings(max_examples=100, suppress_health_check=NO_FIXTURES_RESET, deadline=None)
+@given(data=st.data())
+def test_damaged_files(folder, tmp_path_factory, data):
+    """Whatever bytes change: an error of ours, or a fit."""
+    copied = shutil.copytree(folder, tmp_path_factory.mktemp("damaged") / "copy")
+    file = copied / data.draw(st.sampled_from(["shard-00000.bin", "shards.json"]))
+    content = bytearray(file.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.one_of(st.none(), st.integers(0, len(content))))
+    file.write_bytes(bytes(content[:cut]))
+    with suppress(DataError):
+        SequenceTagger(max_iterations=3).fit_shards(copied)
+
+
+def test_the_structure_of_another_kind(copied):
+    header = json.loads((copied / "shards.json").read_text())
+    (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
+    with pytest.raises(DataError, match=r"structune: found a model of the kind 'tagging', expected 'rna'"):
+        SequenceTagger().fit_shards(copied)
+
+
+def test_labels_that_are_ruled_out(tmp_path):
+    """Known to one, or in part."""
+    X = [[["x"], ["y"]]] * 4
+    for k, labels in enumerate((["a", "b"], ["a", None])):
+        path = tmp_path / str(k)
+        write_shards(SequenceTagger(forbidden=[("b", "a")]), path, X, [labels, ["a", "b"]] * 2)
+        allowed = np.tile([[False, True], [True, False]], (open_shards(path).n_examples[0], 1))
+        changed = {"labels": (~allowed).argmin(1)} | ({"allowed": allowed} if k else {})
+        rewrite(path, lambda shard, changed=changed: replace(shard, **changed))
+        with pytest.raises(DataError, match=r"damaged: sequence 0, token 1: found the label 'a' after 'b'"):
+            _ = open_shards(path).shards
+
+
+def test_labels_that_are_not_the_only_ones(tmp_path):
+    write_shards(SequenceTagger(), tmp_path / "f", *sentences(unknown=0.3))
+    rewrite(tmp_path / "f", lambda shard: replace(shard, labels=shard.labels * 0))
+    with pytest.raises(DataError, match="damaged: found labels that are not those that tokens may have"):
+        _ = open_shards(tmp_path / "f").shards
+
+
+def test_a_missing_file(copied):
+    (copied / "shard-00000.bin").unlink()
+    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
+        SequenceTagger().fit_shards(copied)
+
+
+def test_a_full_disk(monkeypatch, tmp_path):
+    """What was written of a shard is taken away, and the error is that of the system."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shard_files, "_arrays", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_shards(SequenceTagger(), tmp_path / "f", *sentences())
+    assert not any((tmp_path / "f").iterdir())

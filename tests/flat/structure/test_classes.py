@@ -1,0 +1,263 @@
+"""Multiclass models against their definition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, logsumexp, softmax
+
+import laws
+import loss_laws
+from laws import Problem
+from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
+
+
+def feature_vector(ids, names, row, label):
+    """F(x, y) by the names of the weights."""
+    out = np.zeros(len(ids))
+    for name, value in zip(names, row, strict=True):
+        if f"{name} : {label}" in ids:  # not of the reference class
+            out[ids[f"{name} : {label}"]] += value
+    if f"(bias) : {label}" in ids:
+        out[ids[f"(bias) : {label}"]] += 1.0
+    return out
+
+
+FORMS = {  # of a feature matrix
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "float32": lambda matrix: matrix.astype(np.float32),
+    "lists": np.ndarray.tolist,
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+}
+
+
+@st.composite
+def classes_problems(draw, scale=2.0):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    reference = draw(st.booleans())
+    labels = list("ABCDE"[: draw(st.integers(1 + reference, 5))])
+    names = ["size=1", "size=2", "bias", "colour"][: draw(st.integers(0, 4))]
+    structure = Classes(labels, names, bias=draw(st.booleans()), reference=reference)
+    n = draw(st.integers(1, 4))
+    matrix = np.where(rng.random((n, len(names))) < 0.6, rng.normal(size=(n, len(names))), 0.0)
+    if draw(st.booleans()):
+        matrix = (matrix != 0).astype(float)
+    matrix = matrix.astype(np.float32).astype(float)  # what every form can hold
+    own = rng.integers(len(labels), size=n) if draw(st.booleans()) else None
+    weights = rng.uniform(0.0, 2.0, n) if draw(st.booleans()) else None
+    inputs = FORMS[draw(st.sampled_from(sorted(FORMS)))](matrix)
+    shard = structure.encode(inputs, None if own is None else [labels[y] for y in own], weights)
+    ids = {name: k for k, name in enumerate(structure.weight_names())}
+    return Problem(
+        structure,
+        shard,
+        rng.normal(scale=scale, size=structure.n_weights),
+        outputs=[[np.array([y]) for y in range(len(labels))] for _ in range(n)],
+        features=[np.array([feature_vector(ids, names, row, label) for label in labels]) for row in matrix],
+        own=None if own is None else own.tolist(),
+        costs=None if own is None else [(np.arange(len(labels)) != y).astype(float) for y in own],
+    )
+
+
+@settings(max_examples=60)
+@given(problem=classes_problems())
+def test_laws(problem):
+    laws.hold(problem)
+
+
+@settings(max_examples=30)
+@given(problem=classes_problems(scale=1e3))
+def test_laws_under_huge_weights(problem):
+    laws.hold(problem, (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences))
+
+
+@settings(max_examples=30)
+@given(problem=classes_problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=10)
+@given(problem=classes_problems(scale=1e3))
+def test_laws_of_losses_under_huge_weights(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=20)
+@given(problem=classes_problems())
+def test_marginals_and_variance(problem):
+    p = softmax(np.array(problem.scores), axis=1)
+    assert_allclose(problem.structure.marginals(problem.w, problem.shard), p, rtol=1e-10, atol=1e-14)
+    product = problem.structure.linearize(problem.w, problem.shard)
+    diagonal = [product(unit) @ unit for unit in np.eye(problem.w.size)]
+    assert_allclose(problem.structure.variance(problem.w, problem.shard), diagonal, rtol=1e-9, atol=1e-12)
+
+
+def test_rescaling_by_a_cost_of_zero_or_one_is_the_margin():
+    rng = np.random.default_rng(0)
+    structure = Classes(list("abc"), ["x", "y"])
+    shard, w = structure.encode(rng.normal(size=(20, 2)), list("abca") * 5), rng.normal(size=9)
+    outputs, values = structure.best_rescaled(w, shard, np.ones(20))
+    expected, best = structure.best(w, shard, np.ones(20))
+    assert_array_equal(outputs, expected)
+    assert_allclose(values, best - structure.score(w, shard), rtol=1e-12, atol=1e-12)
+    assert (values == 0.0).any()
+    assert (values > 0.0).any()
+
+
+def test_weights_that_overflow_without_a_shift():
+    structure = Classes(["a", "b"], ["x"], bias=False)
+    shard = structure.encode([[1.0]], ["a"])
+    for w in (np.array([1e5, -1e5]), np.array([-1e5, -1e5 + 1.0])):
+        assert_allclose(structure.log_partition(w, shard), [logsumexp(w)], rtol=1e-14)
+
+
+def test_repeated_entries_add_up():
+    structure = Classes(["a", "b"], ["x", "y"])
+    matrix = sp.csr_array((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    w = np.random.default_rng(0).normal(size=structure.n_weights)
+    found = structure.log_partition(w, structure.encode(matrix))
+    assert_allclose(found, structure.log_partition(w, structure.encode([[0.0, 3.0]])), rtol=1e-14)
+
+
+def test_groups_are_prefixes_and_the_bias():
+    structure = Classes(["a", "b"], ["size=1", "size=2", "colour"])
+    groups = structure.groups()
+    assert groups.names == ("size", "colour", "bias")
+    assert groups.sizes.tolist() == [4, 2, 2]
+    assert Classes(["a", "b"], ["x"], bias=False).groups().names == ("x",)
+
+
+def test_the_reference_class_has_no_weights():
+    structure = Classes(["no", "yes"], ["size=1", "colour"], reference=True)
+    assert structure.weight_names() == ["size=1 : yes", "colour : yes", "(bias) : yes"]
+    assert structure.groups().names == ("size", "colour", "bias")
+    assert structure.groups().sizes.tolist() == [1, 1, 1]
+    shard, w = structure.encode([[2.0, -1.0]]), np.array([0.5, 1.0, 0.25])
+    assert_allclose(structure.marginals(w, shard), [[expit(-0.25), expit(0.25)]])
+
+
+def test_a_reference_is_a_class_whose_weights_are_zero():
+    """The same probabilities as with weights for all classes, and a block of the same Hessian."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(7, 2)), rng.integers(0, 3, 7)
+    whole, part = (Classes([0, 1, 2], ["p", "q"], reference=reference) for reference in (False, True))
+    table = rng.normal(size=(3, 3)) * [0.0, 1.0, 1.0]
+    keep = np.flatnonzero(np.arange(9) % 3)
+    shards = [structure.encode(x, y) for structure in (whole, part)]
+    points = [table.ravel(), table[:, 1:].ravel()]
+    p, q = (s.marginals(w, shard) for s, w, shard in zip((whole, part), points, shards, strict=True))
+    assert_allclose(q, p, rtol=1e-12)
+    hessian = whole.hessian(points[0], shards[0])[np.ix_(keep, keep)]
+    assert_allclose(part.hessian(points[1], shards[1]), hessian, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["rows", "csr"])
+def test_one_class_that_is_the_reference(form):
+    structure = Classes(["A"], ["x"], reference=True)
+    shard, w = structure.encode(FORMS[form](np.ones((2, 1))), ["A", "A"]), np.empty(0)
+    assert_array_equal(structure.log_partition(w, shard, np.empty(0)), [0.0, 0.0])
+    assert structure.hessian(w, shard).shape == (0, 0)
+    assert structure.feature_rows(shard).shape == (2, 0)
+
+
+def test_slices_of_dense_rows_share_memory():
+    structure = Classes(["a", "b"], ["x", "y"])
+    shard = structure.encode(np.ones((6, 2)), list("ababab"))
+    part = shard.take(slice(1, 4))
+    assert (len(part), part.n_parts, part.design.n_cells) == (3, 3, 9)
+    for mine, whole in (
+        (part.design.matrix, shard.design.matrix),
+        (part.outputs, shard.outputs),
+        (part.weights, shard.weights),
+    ):
+        assert np.shares_memory(mine, whole)
+    assert not np.shares_memory(shard.take([1, 2, 3]).design.matrix, shard.design.matrix)
+
+
+def test_the_given_matrix_is_kept_but_never_written_to():
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    x.flags.writeable = False
+    structure = Classes(["a", "b"], ["x", "y"])
+    shard, w = structure.encode(x, list("ababa")), np.ones(6)
+    assert shard.design.matrix is x
+    structure.hessian(w, shard)
+    structure.variance(w, shard)
+    structure.log_partition(w, shard, np.zeros(6))
+
+
+def entries_twice():
+    """[[0, 3], [3, 4]], the first of which is stored as 1 + 2."""
+    parts = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 1, 0, 1]), np.array([0, 2, 4])
+    return sp.csr_array(parts, shape=(2, 2))
+
+
+def test_variances_of_repeated_entries():
+    structure, given = Classes(["a", "b"], ["x", "y"]), entries_twice()
+    shard = structure.encode(given, ["a", "b"])
+    w = np.zeros(6)
+    dense = structure.encode(given.toarray(), ["a", "b"])
+    assert_allclose(structure.hessian(w, shard), structure.hessian(w, dense), rtol=1e-14)
+    assert_allclose(structure.feature_rows(shard).toarray(), structure.feature_rows(dense).toarray())
+    assert_allclose(structure.variance(w, shard), structure.variance(w, dense), rtol=1e-14)
+
+
+def test_repeated_entries_of_the_given_matrix_stay():
+    structure, given = Classes(["a", "b"], ["x", "y"]), entries_twice()
+    structure.variance(np.zeros(6), structure.encode(given, ["a", "b"]))
+    assert_array_equal(given.data, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_labels_may_be_numbers():
+    structure = Classes([3, 1], ["x"])
+    assert structure.encode([[1.0], [2.0]], np.array([1, 3])).outputs.tolist() == [1, 0]
+
+
+def test_partial_labels_are_refused():
+    structure = Classes(["a", "b"], ["x"])
+    shard, w = structure.encode([[1.0]], ["a"]), np.zeros(4)
+    for question in (structure.log_partition, structure.linearize):
+        with pytest.raises(CapabilityError, match="'classes' has no exact 'within'"):
+            question(w, shard, within=True)
+
+
+@pytest.mark.parametrize("labels", [[], ["a", "a"]])
+def test_wrong_classes(labels):
+    with pytest.raises(DataError, match="expected at least one and no two alike"):
+        Classes(labels, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "weights", "message"),
+    [
+        (np.empty((0, 2)), None, None, "found no examples"),
+        ([[1.0]], None, None, "found 1 features, expected 2"),
+        ([[1.0, 0.0], [0.0, np.nan]], None, None, "example 1, feature 'y': found nan"),
+        ([[1.0, -np.inf]], None, None, "example 0, feature 'y': found -inf"),
+        ([[1.0, 0.0]], ["a", "b"], None, "found 2 labels for 1 examples"),
+        ([[1.0, 0.0]] * 2, ["a", "z"], None, r"example 1: found the class 'z', expected one of \['a', 'b'\]"),
+        ([[1.0, 0.0]] * 2, None, [1.0, -2.0], "example 1 has the weight -2.0"),
+    ],
+)
+def test_encode_refuses(inputs, outputs, weights, message):
+    with pytest.raises(DataError, match=message):
+        Classes(["a", "b"], ["x", "y"]).encode(inputs, outputs, weights)
+
+
+def test_scores_of_unknown_outputs():
+    structure = Classes(["a", "b"], ["x"])
+    shard, w = structure.encode([[1.0]]), np.zeros(4)
+    for question in (
+        lambda: structure.score(w, shard),
+        lambda: structure.features(shard, w),
+        lambda: structure.cost(shard, np.array([0])),
+        lambda: structure.best(w, shard, np.ones(1)),
+        lambda: structure.best_rescaled(w, shard),
+    ):
+        with pytest.raises(DataError, match="no labels"):
+            question()

@@ -1,0 +1,558 @@
+"""Taggers, folders and classifiers with margin and ramp losses: optima of scikit-learn, tuning, files."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import structune
+from structune import Classifier, RNAFolder, SequenceTagger
+from structune.errors import CapabilityError, DataError
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.tagging.data.hmm import simulate_hmm
+from tiny import press_ctrl_c
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = (X @ [1.5, -1.0, 0.0] + RNG.normal(size=60) > 0.4).astype(int)
+Y3 = (X + 0.7 * RNG.normal(size=(60, 3))).argmax(axis=1)
+WEIGHTS = RNG.uniform(0.0, 2.0, 60)
+SEQUENCES = ["GGGAAAACCC", "AGGCAAAAGCC", "GGCUUUUAGCCA", "CCAAAGAGG", "GGAUACC", "AGGGUAAACCCUA"]
+FOLDS = ["(((....)))", ".(((....)))", "(((.....))).", "((.....))", "((...))", ".(((....))).."]
+
+
+def hmm_data(n_sequences=12, seed=0):
+    y, x = simulate_hmm(n_sequences, 3, 3, length=5, agreement=0.8, random_state=seed)
+    sequences = [[[f"x{j}={v}" for j, v in enumerate(token)] for token in row] for row in x.tolist()]
+    return sequences, [["ab"[k] for k in row] for row in y.tolist()]
+
+
+DATA = {
+    "tagger": (SequenceTagger, *hmm_data()),
+    "folder": (RNAFolder, SEQUENCES, FOLDS),
+    "classifier": (Classifier, X, Y3),
+}
+EVERY_KIND = pytest.mark.parametrize("kind", DATA)
+BOTH_LOSSES = pytest.mark.parametrize("loss", ["margin", "ramp"])
+OBJECTS = [MarginLoss("slack"), MarginLoss(outer="huber"), RampLoss("slack"), MarginLoss("slack", "logistic")]
+TUNINGS = [None, "majorize", GridTuner((0.1, 10.0), fit_tolerance=1e-3)]
+
+
+def name_of(loss):
+    return loss if isinstance(loss, str) else f"{loss.name}-{loss.rescaling}-{loss.outer}"
+
+
+def model_of(kind, **options):
+    return DATA[kind][0](**{"n_jobs": 1, "tuning": None, **options})
+
+
+def fitted(kind, **options):
+    return model_of(kind, **options).fit(*DATA[kind][1:])
+
+
+def classifier(**options):
+    return Classifier(**{"n_jobs": 1, "tuning": None, "loss": "margin", **options})
+
+
+def cost_of(kind, model):
+    """Of the predictions on the training data, by hand."""
+    _, x, y = DATA[kind]
+    found = model.predict(x)
+    if kind == "classifier":
+        return float(np.sum(found != y))
+    if kind == "tagger":
+        return float(sum(a != b for p, t in zip(found, y, strict=True) for a, b in zip(p, t, strict=True)))
+    return sum(1 - pairs(p, t) for p, t in zip(found, y, strict=True))
+
+
+def pairs(predicted, true):
+    """Recall of base pairs."""
+
+    def of(structure):
+        opened, found = [], set()
+        for j, mark in enumerate(structure):
+            if mark == "(":
+                opened.append(j)
+            elif mark == ")":
+                found.add((opened.pop(), j))
+        return found
+
+    return len(of(predicted) & of(true)) / max(1, len(of(true)))
+
+
+# --- fitting ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
+@BOTH_LOSSES
+@EVERY_KIND
+def test_fit_and_predict(kind, loss, tuning):
+    model = fitted(kind, loss=loss, tuning=tuning)
+    _, x, y = DATA[kind]
+    assert model.status_ == "converged"
+    assert np.isfinite(model.coef_).all()
+    assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
+    assert model.penalty_.shape == (len(model.group_names_),)
+    assert model.passes_ > 0
+    assert len(model.predict(x)) == len(x)
+    assert model.score(x, y) > 0.6
+    last = model.history_[-1]
+    if tuning is None:
+        assert last["stage"] == "fit"
+        # the loss is no less than the cost of the predictions
+        assert last["objective"] >= cost_of(kind, model) - 1e-9
+
+
+@EVERY_KIND
+def test_the_ramp_is_the_tighter_bound(kind):
+    margin, ramp = (fitted(kind, loss=loss, penalty=0.03, tolerance=1e-5) for loss in ("margin", "ramp"))
+    assert cost_of(kind, ramp) <= ramp.history_[-1]["objective"]
+    assert ramp.history_[-1]["objective"] <= margin.history_[-1]["objective"] * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("loss", OBJECTS, ids=name_of)
+@pytest.mark.parametrize("kind", ["tagger", "classifier"])
+def test_losses_may_be_objects(kind, loss):
+    model = fitted(kind, loss=loss)
+    assert model.loss is loss
+    assert model.status_ == "converged"
+    assert model.score(*DATA[kind][1:]) > 0.6
+
+
+@pytest.mark.parametrize(("name", "loss"), [("margin", MarginLoss()), ("ramp", RampLoss())])
+@EVERY_KIND
+def test_names_and_objects_are_the_same(kind, name, loss):
+    assert_array_equal(fitted(kind, loss=name).coef_, fitted(kind, loss=loss).coef_)
+
+
+@EVERY_KIND
+def test_the_objective_is_the_definition(kind):
+    """Found from outside: the structure, the loss and the weights."""
+    model = fitted(kind, loss="margin", penalty=0.3)
+    structure, w = model._structure, model._weights
+    if kind == "classifier":
+        model = fitted(kind, loss="margin", penalty=0.3, fit_intercept=False)
+        structure, w = model._structure, model.coef_.T.ravel()
+        shard = structure.encode(X, Y3.tolist())
+    elif kind == "tagger":
+        table = structune.tagging.AttributeTable.from_items(DATA[kind][1])
+        shard = structure.encode(table, DATA[kind][2])
+    else:
+        shard = structure.encode(*DATA[kind][1:])
+    bound = structure.best(w, shard, np.ones(len(shard)))[1] - structure.score(w, shard)
+    assert model.history_[-1]["objective"] == pytest.approx(bound.sum() + 0.15 * w @ w, rel=1e-7)
+
+
+@BOTH_LOSSES
+@EVERY_KIND
+def test_the_number_of_threads_does_not_matter(kind, loss):
+    assert_array_equal(fitted(kind, loss=loss, n_jobs=2).coef_, fitted(kind, loss=loss).coef_)
+
+
+@EVERY_KIND
+def test_a_warm_start_is_quick(kind):
+    model = fitted(kind, loss="margin", warm_start=True, penalty=0.1)
+    passes, objective = model.passes_, model.history_[-1]["objective"]
+    model.fit(*DATA[kind][1:])
+    assert model.passes_ < passes
+    assert model.history_[-1]["objective"] == pytest.approx(objective, rel=2e-3)
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+@BOTH_LOSSES
+def test_progress_is_shown_if_asked_for(loss, verbose, capfd):
+    fitted("tagger", loss=loss, verbose=verbose)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert verbose == 1 or "fit: " in err
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        Classifier(loss="margin", tuning=None, n_jobs=1),
+        Classifier(loss="ramp", tuning=None, n_jobs=1, tolerance=1e-3),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+CASES = {
+    "two classes": (Y, None, {}),
+    "three classes": (Y3, None, {}),
+    "weights": (Y, WEIGHTS, {}),
+    "class weights": (Y, None, {"class_weight": {0: 3.0}}),
+    "balanced": (Y3, None, {"class_weight": "balanced"}),
+}
+
+
+@pytest.mark.parametrize("penalty", [0.1, 1.0])
+@pytest.mark.parametrize("case", CASES)
+def test_linear_svc_agrees(case, penalty):
+    """The hinge loss of two classes, and the loss of Crammer & Singer of three."""
+    y, weights, options = CASES[case]
+    how = {"loss": "hinge"} if y is Y else {"multi_class": "crammer_singer"}
+    peer = LinearSVC(**how, **options, C=1 / penalty, fit_intercept=False, tol=1e-9, max_iter=10**7)
+    model = classifier(**options, penalty=penalty, fit_intercept=False, tolerance=1e-8).fit(X, y, weights)
+    assert_allclose(model.coef_, peer.fit(X, y, weights).coef_, atol=1e-3)
+    assert model.score(X, y) == pytest.approx(peer.score(X, y), abs=0.05)
+
+
+@BOTH_LOSSES
+def test_weights_count_as_so_many_examples(loss):
+    times = RNG.integers(0, 4, 60)
+    one = classifier(loss=loss, tolerance=1e-6).fit(X, Y3, times)
+    other = classifier(loss=loss, tolerance=1e-6).fit(np.repeat(X, times, axis=0), np.repeat(Y3, times))
+    assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+@BOTH_LOSSES
+def test_sparse_features(loss, form):
+    """The same objective as with dense ones; where the ramp loss ends is for rounding to decide."""
+    tolerance = 1e-9
+    dense, sparse = (
+        classifier(loss=loss, fit_intercept=False, tolerance=tolerance).fit(x, Y3) for x in (X, form(X))
+    )
+    values = [model.history_[-1]["objective"] for model in (dense, sparse)]
+    for model, value, other in ((dense, values[0], form(X)), (sparse, values[1], X)):
+        assert objective_of(model, other) == pytest.approx(value, rel=1e-9)
+        assert_allclose(model.decision_function(form(X)), model.decision_function(X), atol=1e-12)
+    if loss == "margin":  # convex: each is within the gap of a fit of the one minimum
+        gap = 10 * tolerance * values[0]
+        assert values[1] == pytest.approx(values[0], abs=gap)
+        assert np.linalg.norm(sparse.coef_ - dense.coef_) <= 2 * np.sqrt(2 * gap)
+    else:
+        assert values[1] == pytest.approx(values[0], rel=1e-3)
+
+
+def objective_of(model, x):
+    """What the fit minimised, on features that are given in another form."""
+    structure, w = model._structure, model.coef_.T.ravel()
+    risk = Risk(structure, model._make_loss(), [structure.encode(x, Y3.tolist())])
+    return risk.value(w) + 0.5 * w @ w
+
+
+def test_model_selection():
+    search = GridSearchCV(classifier(), {"penalty": [1e5, 1.0], "loss": ["margin", "ramp", "log"]}, cv=2)
+    assert search.fit(X, Y).best_params_["penalty"] == 1.0
+
+
+@BOTH_LOSSES
+def test_the_intercept_follows_the_features(loss):
+    plain, moved = (classifier(loss=loss, tolerance=1e-6).fit(x, Y) for x in (X, X + 100.0))
+    assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
+    assert_allclose(moved.decision_function(X + 100.0), plain.decision_function(X), atol=1e-6)
+    assert plain.intercept_.any()
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+@BOTH_LOSSES
+def test_there_are_no_probabilities(loss):
+    for model in (classifier(loss=loss), classifier(loss=loss).fit(X, Y)):
+        for name in ("predict_proba", "predict_log_proba"):
+            assert not hasattr(model, name)
+    with pytest.raises(AttributeError) as caught:
+        _ = model.predict_proba
+    assert f"loss={loss!r} has no probabilities" in str(caught.value.__cause__)
+    assert not hasattr(classifier(loss=MarginLoss("slack")), "predict_proba")
+    assert hasattr(classifier(loss="log"), "predict_proba")
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("tagger", lambda model, x: model.predict_marginals(x)),
+        ("tagger", lambda model, x: model.predict_nbest(x)),
+        ("tagger", lambda model, x: model.segment_probability(x, 0, 0, ["a"])),
+        ("folder", lambda model, x: model.predict_mea(x, [1.0])),
+        ("folder", lambda model, x: model.predict_centroid(x)),
+        ("folder", lambda model, x: model.predict_nbest(x)),
+        ("folder", lambda model, x: model.sample(x)),
+        ("folder", lambda model, x: model.pair_probabilities(x[0])),
+        ("folder", lambda model, x: model.log_loss(x, FOLDS)),
+    ],
+)
+def test_what_needs_probabilities_is_refused(kind, call):
+    x = DATA[kind][1]
+    call(fitted(kind, loss="log"), x)
+    with pytest.raises(CapabilityError, match="fitted with loss='ramp' has scores, no probabilities"):
+        call(fitted(kind, loss="ramp"), x)
+
+
+@BOTH_LOSSES
+def test_folders_predict_the_highest_score(loss):
+    model = fitted("folder", loss=loss)
+    assert model.predict(SEQUENCES) == model.predict_viterbi(SEQUENCES)
+    assert model.predict(SEQUENCES, gamma=100.0) == model.predict_viterbi(SEQUENCES)
+    known = ["x" * len(sequence) for sequence in SEQUENCES]
+    assert model.predict(SEQUENCES, constraints=known) == ["." * len(sequence) for sequence in SEQUENCES]
+
+
+def test_the_class_of_the_highest_score():
+    for y in (Y, Y3):
+        model = classifier().fit(X, y)
+        scores = model.decision_function(X)
+        expected = scores > 0 if y is Y else scores.argmax(axis=1)
+        assert_array_equal(model.predict(X), model.classes_[expected.astype(int)])
+
+
+# --- tuning -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tuning", "who"),
+    [
+        ("implicit", "the implicit tuner"),
+        ("direct", "the direct tuner"),
+        (MajorizeTuner(count="effective"), "count='effective'"),
+    ],
+    ids=["implicit", "direct", "effective"],
+)
+@BOTH_LOSSES
+@EVERY_KIND
+def test_tunings_that_need_a_smooth_loss(kind, loss, tuning, who):
+    name = {"margin": "MarginLoss", "ramp": "RampLoss"}[loss]
+    with pytest.raises(
+        CapabilityError, match=f"{who} needs a smooth loss, found {name}: expected tuning='gr"
+    ):
+        fitted(kind, loss=loss, tuning=tuning)
+
+
+@BOTH_LOSSES
+@EVERY_KIND
+def test_a_grid_holds_out_the_cost_of_predictions(kind, loss):
+    tuner = GridTuner((1e-2, 1.0, 1e6), fit_tolerance=1e-3)
+    model = fitted(kind, loss=loss, tuning=tuner, folds=2)
+    records = [record for record in model.history_ if record["stage"] == "grid"]
+    costs = [record["heldout_loss"] for record in records]
+    assert kind == "folder" or all(cost == int(cost) for cost in costs)
+    assert costs[2] > min(costs)  # with all weights at zero
+    best = [value for value, cost in zip(tuner.values, costs, strict=True) if cost == min(costs)]
+    assert_allclose(model.penalty_, max(best))
+
+
+@EVERY_KIND
+def test_a_tuned_model_is_a_fit_with_its_penalty(kind):
+    model = fitted(kind, loss="margin", tuning="majorize", tolerance=1e-6)
+    penalty = dict(zip(model.group_names_, model.penalty_.tolist(), strict=True))
+    again = fitted(kind, loss="margin", penalty=penalty, tolerance=1e-6)
+    assert_allclose(model.coef_, again.coef_, atol=0.02 * np.abs(model.coef_).max())
+
+
+def test_groups_of_features():
+    model = classifier(tuning="majorize", groups=["a", "b", "b"]).fit(X, Y)
+    assert (model.group_names_, model.penalty_.shape) == (("a", "b"), (2,))
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+NO_LOSSES = ["hinge", None, 3, "", MarginLoss]
+
+
+@pytest.mark.parametrize("loss", NO_LOSSES)
+@EVERY_KIND
+def test_losses_that_are_none(kind, loss):
+    message = re.escape("expected one of ['log', 'margin', 'ramp', 'equivalent'], or a loss")
+    with pytest.raises(DataError, match=message):
+        fitted(kind, loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "ability"),
+    [
+        ("folder", MarginLoss("slack"), "rescaled"),
+        ("folder", RampLoss("slack"), "rescaled"),
+        *((kind, "equivalent", "equivalent") for kind in DATA),
+        ("classifier", EquivalentMarginLoss(), "equivalent"),
+    ],
+)
+@pytest.mark.parametrize("tuning", [None, "grid"])
+def test_losses_that_a_structure_cannot_answer(kind, loss, ability, tuning):
+    with pytest.raises(CapabilityError, match=f"needs '{ability}', which the structure"):
+        fitted(kind, loss=loss, tuning=tuning)
+
+
+PARTIAL = [["a", None, "b"], [{"a", "b"}]]
+
+
+@pytest.mark.parametrize("loss", ["margin", "ramp", MarginLoss("slack")])
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+def test_partial_labels_are_refused(loss, tuning):
+    x = [[["w=1"], ["w=2"], ["w=3"]], [["w=1"]]]
+    for y, where in (
+        (PARTIAL, "sequence 0, token 1"),
+        ([["a", "a", "b"], PARTIAL[1]], "sequence 1, token 0"),
+    ):
+        with pytest.raises(DataError, match=f"{where}: found no single label"):
+            model_of("tagger", loss=loss, tuning=tuning).fit(x, y)
+
+
+# --- awkward data -----------------------------------------------------------------------------------------
+
+
+@BOTH_LOSSES
+def test_one_class(loss):
+    with pytest.raises(DataError, match="found one class"):
+        classifier(loss=loss).fit(X, np.ones(60))
+
+
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+@BOTH_LOSSES
+def test_one_token_and_one_label(loss, tuning):
+    for x, y in (([[["a"]]], [["p"]]), ([[["a"], ["b"]], [["b"]]], [["p", "p"], ["p"]])):
+        model = model_of("tagger", loss=loss, tuning=tuning).fit(x, y)
+        assert model.status_ == "converged"
+        assert_array_equal(model.coef_, 0.0)
+        assert model.predict(x) == y
+
+
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+@BOTH_LOSSES
+def test_rna_without_pairs(loss, tuning):
+    """No structure costs anything."""
+    model = model_of("folder", loss=loss, tuning=tuning).fit(SEQUENCES[:2], ["." * 10, "." * 11])
+    assert model.status_ == "converged"
+    assert model.history_[-1]["objective"] == pytest.approx(0.0, abs=1e-12)
+
+
+@BOTH_LOSSES
+def test_a_few_sequences_without_pairs(loss):
+    x, y = [*SEQUENCES, "AAAAAAA", ""], [*FOLDS, ".......", ""]
+    model = model_of("folder", loss=loss).fit(x, y)
+    assert_allclose(model.coef_, fitted("folder", loss=loss).coef_, atol=0.5)
+    assert model.predict(["AAAAAAA", ""]) == [".......", ""]
+
+
+@BOTH_LOSSES
+def test_duplicate_and_contradicting_examples(loss):
+    for x, y in (([[["a"]]] * 6, [["p"], ["p"], ["q"]] * 2), ([[["a"]]] * 4, [["p"], ["q"]] * 2)):
+        model = model_of("tagger", loss=loss).fit(x, y)
+        assert model.status_ == "converged"
+        assert np.isfinite(model.coef_).all()
+    same = classifier(loss=loss).fit(np.ones((10, 2)), [0, 1] * 5)
+    assert same.history_[-1]["objective"] <= 10.0
+    double = classifier(loss=loss, penalty=2.0, tolerance=1e-6).fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
+    single = classifier(loss=loss, penalty=1.0, tolerance=1e-6).fit(X, Y)
+    assert double.history_[-1]["objective"] == pytest.approx(2 * single.history_[-1]["objective"], rel=1e-3)
+
+
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+@BOTH_LOSSES
+def test_weights_of_zero(loss, tuning):
+    model = model_of("tagger", loss=loss, tuning=tuning).fit(*hmm_data(5), sample_weight=np.zeros(5))
+    assert model.status_ == "converged"
+    assert_array_equal(model.coef_, 0.0)
+    with pytest.raises(DataError, match="a weight of zero for every example"):
+        classifier(loss=loss, tuning=tuning).fit(X, Y, np.zeros(60))
+    without = classifier(loss=loss).fit(X, Y3, np.where(Y3 == 1, 0.0, 1.0))
+    assert not np.any(without.predict(X[Y3 != 1]) == 1)
+
+
+@BOTH_LOSSES
+def test_two_examples(loss):
+    model = classifier(loss=loss).fit([[0.0], [1.0]], ["a", "b"])
+    assert model.predict([[-1.0], [2.0]]).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("penalty", [1e-6, 1e6])
+@BOTH_LOSSES
+def test_separated_classes(loss, penalty):
+    y = (X[:, 0] > 0).astype(int)
+    model = classifier(loss=loss, penalty=penalty).fit(X, y)
+    assert model.status_ == "converged"
+    assert np.isfinite(model.coef_).all()
+    assert penalty > 1 or model.score(X, y) == 1.0
+
+
+@BOTH_LOSSES
+def test_constant_and_collinear_columns(loss):
+    x = np.column_stack([X, X[:, 0], np.ones(60), np.zeros(60)])
+    model = classifier(loss=loss, tolerance=1e-6).fit(x, Y)
+    assert_allclose(model.coef_[:, 0], model.coef_[:, 3], atol=1e-6)
+    assert_allclose(model.coef_[:, 4:], 0.0, atol=1e-9)
+
+
+# --- cut short --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
+@BOTH_LOSSES
+@EVERY_KIND
+def test_no_time_at_all(kind, loss, tuning):
+    model = fitted(kind, loss=loss, tuning=tuning, max_seconds=0.0)
+    assert model.status_ == "budget"
+    assert np.isfinite(model.coef_).all()
+    assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
+
+
+@EVERY_KIND
+def test_the_iterations_run_out(kind):
+    assert fitted(kind, loss="margin", max_iterations=2).status_ == "iterations"
+    assert np.isfinite(fitted(kind, loss="ramp", max_iterations=2).coef_).all()
+
+
+@pytest.mark.parametrize("n", [2, 12])
+@pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
+@BOTH_LOSSES
+@EVERY_KIND
+def test_ctrl_c_leaves_a_model(kind, loss, tuning, n, monkeypatch):
+    press_ctrl_c(monkeypatch, n)
+    model = fitted(kind, loss=loss, tuning=tuning, penalty=0.01, tolerance=1e-8)
+    assert model.status_ == "interrupted"
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.penalty_).all()
+    assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
+
+
+@BOTH_LOSSES
+@EVERY_KIND
+def test_ctrl_c_before_there_is_anything(kind, loss, monkeypatch):
+    press_ctrl_c(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(kind, loss=loss)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["margin", MarginLoss("slack"), RampLoss("slack")], ids=name_of)
+@EVERY_KIND
+def test_files_keep_the_kind_of_loss(kind, loss, tmp_path):
+    if kind == "folder" and not isinstance(loss, str):
+        loss = MarginLoss(outer="logistic") if loss.convex else RampLoss()
+    model = fitted(kind, loss=loss)
+    model.save(tmp_path / "model")
+    again = structune.load(tmp_path / "model")
+    assert again.loss == (loss if isinstance(loss, str) else loss.name)
+    for name in ("coef_", "penalty_"):
+        assert_array_equal(getattr(again, name), getattr(model, name))
+    assert (again.history_, again.status_) == (model.history_, model.status_)
+    x = DATA[kind][1]
+    assert list(again.predict(x)) == list(model.predict(x))
+    assert not hasattr(again, "predict_proba")
+    if isinstance(loss, str):
+        assert_array_equal(again.fit(*DATA[kind][1:]).coef_, model.coef_)
+
+
+def test_files_of_tuned_models(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in DATA:
+            model = fitted(kind, loss="ramp", tuning=TUNINGS[2])
+            model.save(tmp_path / "model")
+            assert structune.load(tmp_path / "model").history_ == model.history_

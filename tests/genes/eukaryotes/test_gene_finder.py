@@ -1,0 +1,387 @@
+"""The gene finder: fits, predictions that are genes, tracks, what is skipped, files, wrong input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import simulated_genes as simulated
+import structune
+from simulated_genes import exons, flip
+from structune import GeneFinder
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
+from structune.genes.examples import SkippedGenesWarning
+from structune.genes.formats.checks import coding_problems, overlapping_genes
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.metrics import gene_scores
+
+TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
+TEXTS = [each.sequence for each in TEST]
+GENE = Transcript("c", "+", ((5, 12), (21, 26)), "t", "g")
+TINY = AnnotatedSequence("c", "CCTATATGGCAGGTAAGTCAGGCTAACCT", (GENE,))
+
+
+def finder(**options):
+    return GeneFinder(**{"n_jobs": 1, "penalty": 0.1, **options})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return finder().fit(TRAIN)
+
+
+def same(a, b):
+    return [exons(genes) for genes in a] == [exons(genes) for genes in b]
+
+
+def check_genes(sequences, predicted, donors=("GT",), min_intron=4):
+    for sequence, genes in zip(sequences, predicted, strict=True):
+        for t in genes:
+            assert not coding_problems(t, sequence, donors=donors, min_intron=min_intron)
+        assert not overlapping_genes(genes, strands_apart=False)
+        assert [t.start for t in genes] == sorted(t.start for t in genes)
+
+
+# --- fits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", ["full", "paper"])
+def test_genes_of_both_strands_are_learned(features):
+    model = finder(features=features).fit(TRAIN)
+    assert model.status_ == "converged"
+    assert not model.skipped_
+    found = model.predict(TEST)
+    check_genes(TEXTS, found)
+    assert model.score(TEST) > 0.9
+    scores = gene_scores(
+        {t.name: t.transcripts for t in TEST}, dict(zip(["c0", "c1", "c2"], found, strict=True))
+    )
+    assert model.score(TEST) == scores.exon.f1
+    assert all(0 <= t.score <= 1 for genes in found for t in genes)
+
+
+def test_one_strand():
+    some = simulated.genome(2, strands="+")
+    model = finder(strands="forward").fit(some)
+    assert model.score(simulated.genome(3, strands="+")) > 0.9
+    assert {t.strand for genes in model.predict(TEST) for t in genes} <= {"+"}
+
+
+def test_the_other_strand_is_its_mirror_image(model):
+    mirrored = model.predict([flip(text) for text in TEXTS])
+    for text, genes, others in zip(TEXTS, model.predict(TEXTS), mirrored, strict=True):
+        n = len(text)
+        back = [
+            ("-+"[t.strand == "-"], tuple((n - b, n - a) for a, b in reversed(t.exons)))
+            for t in reversed(others)
+        ]
+        assert back == exons(genes)
+
+
+def test_genes_given_apart(model):
+    apart = finder().fit([each.sequence for each in TRAIN], [each.transcripts for each in TRAIN])
+    assert_array_equal(apart.coef_, model.coef_)
+    assert apart.score(TEXTS, [each.transcripts for each in TEST]) == model.score(TEST)
+
+
+@pytest.mark.parametrize("loss", ["margin", "ramp"])
+def test_losses_of_bases(loss):
+    model = finder(loss=loss, penalty=10.0, flank=50, max_iterations=30).fit(TRAIN)
+    found = model.predict(TEST)
+    check_genes(TEXTS, found)
+    assert model.score(TEST) > 0.9
+    assert {t.score for genes in found for t in genes} == {None}
+
+
+@pytest.mark.parametrize(
+    ("tuning", "groups"), [("implicit", "kind"), ("majorize", "single"), ("grid", "kind")]
+)
+def test_tuning(tuning, groups):
+    model = finder(tuning=tuning, groups=groups, flank=30).fit(TEST)
+    assert model.score(TRAIN) > 0.8
+    assert {"C 6-mer", "donor", "edges", "lengths"} < set(model.group_names_) or groups == "single"
+    if tuning == "implicit":  # from where fits are quick
+        assert_allclose(model.history_[0]["log_precision"], np.log(30.0))
+
+
+def test_donors():
+    rng = np.random.default_rng(0)
+    some = [simulated.annotated(rng, f"c{k}", n_genes=2) for k in range(3)]
+    rare = AnnotatedSequence("c", TINY.sequence.replace("GGTAAG", "GGCAAG"), (GENE,))
+    with pytest.warns(SkippedGenesWarning, match="an intron without its splice sites"):
+        assert [each.name for each in finder().fit([*some, rare]).skipped_] == ["g"]
+    model = finder(donors=["GT", "GC"]).fit([*some, rare])
+    assert model.skipped_ == []
+    check_genes(TEXTS, model.predict(TEXTS), donors=("GT", "GC"))
+
+
+def test_weights_of_sequences():
+    """A weight of 2 is as good as being there twice, one of 0 as not being there."""
+    options = {"features": "paper", "tolerance": 1e-8}  # there are no lengths, which no weight changes
+    weighted = finder(**options).fit(TRAIN[:3], sample_weight=[2, 1, 0])
+    copies = finder(**options).fit([TRAIN[0], TRAIN[0], TRAIN[1]])
+    assert_allclose(weighted.coef_, copies.coef_, atol=1e-4)
+
+
+def test_groups_stay_on_one_side():
+    with pytest.raises(DataError, match="cannot split 6 examples"):
+        finder(tuning="implicit").fit(TRAIN[:2], groups=["a", "a"])
+    assert finder(tuning="implicit", flank=30).fit(TRAIN[:3], groups=["a", "a", "b"]).penalty_.size
+
+
+def test_flank():
+    assert finder(flank=0, max_iterations=2).fit(TRAIN).coef_.size
+    far = finder(flank=10**6, max_iterations=5).fit(TRAIN).coef_
+    assert_array_equal(far, finder(flank=1000, max_iterations=5).fit(TRAIN).coef_)
+
+
+def test_time_is_up():
+    assert finder(max_seconds=0.0).fit(TRAIN).status_ == "budget"
+
+
+def test_a_warm_start_is_the_end():
+    model = finder(warm_start=True).fit(TRAIN)
+    passes = model.passes_
+    assert model.fit(TRAIN).passes_ < passes / 3
+
+
+def test_threads_do_not_change_predictions(model):
+    two = clone(model).set_params(n_jobs=2).fit(TRAIN)
+    assert_allclose(two.coef_, model.coef_, rtol=1e-6, atol=1e-9)
+    assert same(two.predict(TEST), model.predict(TEST))
+
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+
+def test_soft_masks_and_unknown_bases(model):
+    assert same(model.predict([text.lower() for text in TEXTS]), model.predict(TEXTS))
+    rng = np.random.default_rng(0)
+    holes = ["".join("N" if rng.random() < 0.02 else a for a in text) for text in TEXTS]
+    found = model.predict(holes)
+    check_genes(holes, found)
+    assert sum(map(len, found))
+    assert model.predict(["N" * 50, "n"]) == [(), ()]
+
+
+def test_nothing_to_find(model):
+    assert model.predict([]) == []
+    assert model.predict(["", "A", "ATG"]) == [(), (), ()]
+
+
+def test_names(model):
+    (genes,) = model.predict(TEST[:1])
+    assert [(t.contig, t.gene, t.name) for t in genes[:2]] == [
+        ("c0", "c0.g1", "c0.g1.t1"),
+        ("c0", "c0.g2", "c0.g2.t1"),
+    ]
+    assert model.predict(TEXTS[:1])[0][0].contig == "sequence0"
+
+
+def test_scores_are_probabilities_of_bases():
+    model = finder(penalty=1.0).fit([TINY])
+    (gene,) = model.predict([TINY])[0]
+    assert gene.exons == GENE.exons
+    shard = model.machine_.encode([TINY.sequence])
+    columns = model.machine_.machine.columns
+    coding = np.array([[label[0] == "C" and strand == "+" for label, strand in columns]])
+    marginals = model.machine_.marginals(model.coef_, shard, coding)[:, 0]
+    bases = [p for a, b in GENE.exons for p in range(a, b)]
+    assert gene.score == pytest.approx(marginals[bases].mean())
+
+
+# --- tracks -------------------------------------------------------------------------------------------------
+
+
+def coding_track(sequence):
+    track = np.zeros((len(sequence.sequence), 2))
+    for t in sequence.transcripts:
+        for a, b in t.exons:
+            track[a:b, t.strand == "-"] = 1.0
+    return track
+
+
+def test_a_track_that_marks_coding_bases(tmp_path):
+    tracks, test = [coding_track(each).max(axis=1, keepdims=True) for each in TRAIN], TEST
+    model = finder(penalty={"tracks": 1e-3}).fit(TRAIN, tracks=tracks)
+    known = [coding_track(each).max(axis=1, keepdims=True) for each in test]
+    assert same(model.predict(test, tracks=known), [each.transcripts for each in test])
+    assert model.score(test, tracks=known) == 1.0
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert again.predict(test, tracks=known) == model.predict(test, tracks=known)
+    with pytest.raises(DataError, match=r"found tracks of shape \(\d+, 0\), expected \(\d+, 1\)"):
+        model.predict(test)
+
+
+@pytest.mark.parametrize(
+    ("tracks", "message"),
+    [
+        ([], "found tracks of 0 sequences, expected those of 1"),
+        ([np.zeros(29)], r"c: found tracks of shape \(29,\), expected \(29, 29\)"),
+        ([np.zeros((28, 1))], r"c: found tracks of shape \(28, 1\), expected \(29, 1\)"),
+        ([np.full((29, 1), np.nan)], "c: found a track that is not finite"),
+    ],
+)
+def test_wrong_tracks(tracks, message):
+    with pytest.raises(DataError, match=message):
+        finder().fit([TINY], tracks=tracks)
+
+
+def test_tracks_of_two_widths():
+    with pytest.raises(DataError, match=r"c: found tracks of shape \(29, 2\), expected \(29, 1\)"):
+        finder().fit([TINY, TINY], tracks=[np.zeros((29, 1)), np.zeros((29, 2))])
+
+
+# --- files and parameters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"features": "paper", "strands": "forward", "donors": ("GT", "GC")}])
+@pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
+def test_files(options, tmp_path):
+    model = finder(**options, flank=77).fit(TRAIN[:3])
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert_array_equal(again.coef_, model.coef_)
+    assert again.get_params() == model.get_params()
+    assert again.introns_ == model.introns_
+    assert again.predict(TEST) == model.predict(TEST) == pickle.loads(pickle.dumps(model)).predict(TEST)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("features", "paper"), ("introns", [4, 5]), ("introns", [4]), ("introns", [4, 10**9])),
+        *(("introns", [10**12, 5]), ("introns", [4.0, 5]), ("introns", [-9, -9]), ("n_tracks", -1)),
+        *(("n_tracks", True), ("donors", "GT"), ("strands", ["both"])),
+    ],
+)
+def test_files_of_other_models_are_refused(model, tmp_path, name, value):
+    model.save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["genes"][name] = value
+    save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
+    with pytest.raises(ModelFileError):
+        structune.load(tmp_path / "m.structune")
+
+
+def test_clones_have_the_parameters_only(model):
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict(TEXTS)
+
+
+# --- what cannot be learned from ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "reason"),
+    [
+        (TINY.sequence, ((5, 12), (21, 25)), "length no multiple of three"),
+        (TINY.sequence, ((8, 12), (21, 26)), "no start codon"),
+        (TINY.sequence, ((5, 11),), "no stop codon"),
+        ("CCTATATGTGACAGTGACC", ((5, 17),), "a stop codon within"),
+        (TINY.sequence.replace("GTAAG", "GCAAG"), GENE.exons, "an intron without its splice sites"),
+    ],
+)
+def test_genes_that_make_no_sense_are_skipped(text, parts, reason):
+    wrong = AnnotatedSequence("w", text, (Transcript("w", "+", parts, "t2", "g2"),))
+    with pytest.warns(SkippedGenesWarning, match=rf"skipped 1 genes: 1: {reason} \(g2\)"):
+        model = finder().fit([wrong, TINY])
+    assert [one[:3] for one in model.skipped_] == [("w", "g2", reason)]
+    assert_array_equal(model.coef_, finder().fit([TINY]).coef_)
+    with pytest.raises(DataError, match=rf"found no gene to learn from: 1: {reason} \(g2\)"):
+        finder().fit([wrong])
+
+
+def test_genes_that_overlap_are_skipped():
+    other = Transcript("c", "-", ((26, 29),), "t2", "g2")
+    with pytest.raises(DataError, match=r"2: overlaps or touches another gene \(g, g2\)"):
+        finder().fit([AnnotatedSequence("c", TINY.sequence, (GENE, other))])
+
+
+def test_nothing_to_learn_from():
+    for sequences in ([], [""], ["ACGT"], [AnnotatedSequence("c", "ACGT")]):
+        with pytest.raises(DataError, match="found no gene to learn from"):
+            finder().fit(sequences)
+
+
+def test_sequences_without_genes_tell_nothing(model):
+    more = finder().fit([AnnotatedSequence("x", "ACGT" * 50), *TRAIN, AnnotatedSequence("y", "")])
+    assert_array_equal(more.coef_, model.coef_)
+
+
+# --- wrong input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": "most"}, "features='most': expected one of"),
+        ({"strands": "reverse"}, "strands='reverse': expected one of"),
+        ({"donors": ("AT",)}, "expected some of 'GT', 'GC'"),
+        ({"donors": ()}, "expected some of 'GT', 'GC'"),
+        ({"donors": "GT"}, "expected some of 'GT', 'GC'"),
+        ({"flank": -1}, "flank=-1: expected a whole number >= 0"),
+        ({"flank": 1.5}, "flank=1.5: expected a whole number >= 0"),
+        ({"loss": "hinge"}, "loss='hinge'"),
+        ({"penalty": 0}, "penalty=0"),
+        ({"penalty": {"words": 1.0}}, "penalty names the groups"),
+        ({"groups": "prefix"}, "groups='prefix': expected 'kind'"),
+        ({"tuning": "best"}, "best"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(DataError, match=message):
+        finder(**options).fit([TINY])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((TINY,), "found one AnnotatedSequence, expected a list of sequences"),
+        (("ACGT",), "found one str, expected a list of sequences"),
+        (([3],), "sequence 0: found int, expected nucleotides"),
+        (([TINY, "ACGT"], [[GENE]]), "found the genes of 1 sequences, expected those of 2"),
+        ((["AC"], [[GENE]]), "transcript 't': found its end at 26, expected it within the 2 bases"),
+        (([AnnotatedSequence("c", "AC-T")],), "c: found '-' at position 3, expected a nucleotide"),
+        (([TINY], None, [1, 2]), r"found weights of shape \(2,\), expected \(1,\)"),
+        (([TINY], None, [-1]), "weight"),
+        (([TINY], None, None, ["a", "b"]), r"found groups of shape \(2,\), expected \(1,\)"),
+        (([TINY], [[3]]), "c: found int, expected a Transcript"),
+    ],
+)
+def test_wrong_input(arguments, message):
+    with pytest.raises(DataError, match=message):
+        finder().fit(*arguments)
+
+
+def test_no_probabilities():
+    model = finder(loss="margin", flank=20, max_iterations=3).fit([TINY])
+    assert not model.has_probabilities
+    with pytest.raises(CapabilityError):
+        model._require_probabilities()
+
+
+def test_predictions_of_what_is_no_list(model):
+    with pytest.raises(DataError, match="found one str, expected a list of sequences"):
+        model.predict("ACGT")
+    with pytest.raises(DataError, match="sequence1: found '-' at position 2"):
+        model.predict(["ACGT", "A-C"])
+
+
+@pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
+def test_long_introns_of_files_are_refused(tmp_path):
+    """Of the features "paper" the first length alone makes tables."""
+    finder(features="paper", strands="forward").fit(TRAIN[:1]).save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    header["genes"]["introns"] = [2**31, 5]
+    save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
+    with pytest.raises(ModelFileError, match="expected two rising numbers up to 10000"):
+        structune.load(tmp_path / "m.structune")

@@ -1,0 +1,55 @@
+"""Sequences of DNA in FASTA files."""
+
+import gzip
+import io
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.genes.formats.dna import read_dna
+
+
+def read(text):
+    return list(read_dna(io.StringIO(text)))
+
+
+def test_read():
+    assert read(">a 1..4\nACgt\n\nNn\n>b\n>\nRYK\n") == [("a", "ACgtNn"), ("b", ""), ("3", "RYK")]
+
+
+def test_packed(tmp_path):
+    path = tmp_path / "x.fa.gz"
+    path.write_bytes(gzip.compress(b">a\nAC\r\nGT\r\n"))
+    assert list(read_dna(path)) == [("a", "ACGT")]
+
+
+def test_one_at_a_time():
+    stream = read_dna(io.StringIO(">a\nA\n>b\nE\n"))
+    assert next(stream) == ("a", "A")
+    with pytest.raises(DataError):
+        next(stream)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x.fa: found no sequences, expected some"),
+        ("\nACGT\n", "x.fa:2: found 'ACGT', expected a header '>name'"),
+        (">a\nAC\nACGUA\n", "x.fa:3: position 4 (from 1): found 'U', expected one of ACGTNRYSWKMBDHVX"),
+        (">a\nA\n>b\n>a\nA\n", "x.fa:4: found the name 'a' again, first in 1"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    (tmp_path / "x.fa").write_text(text)
+    with pytest.raises(DataError, match=re.escape(message)):
+        list(read_dna(tmp_path / "x.fa"))
+
+
+@given(st.binary(max_size=80) | st.text(">ACGTacgtn \n", max_size=80).map(str.encode))
+def test_any_bytes_are_read_or_refused(content):
+    with suppress(DataError):
+        list(read_dna(io.BytesIO(content)))

@@ -1,0 +1,169 @@
+"""Sequences with genes in GenBank files."""
+
+import gzip
+import io
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.genes.formats.genbank import read_genbank
+from structune.genes.formats.record import Transcript
+
+BASES = "acgtacgtac" * 6
+
+
+def record(*features, name="r1", n=60, bases=BASES):
+    origin = [f"{k + 1:>9} {bases[k : k + 10]}\n" for k in range(0, len(bases), 10)]
+    head = f"LOCUS       {name}   {n} bp  DNA\nFEATURES             Location/Qualifiers\n"
+    return "".join([head, *features, "BASE COUNT     15 a   15 c  15 g   15 t\nORIGIN\n", *origin, "//\n"])
+
+
+def cds(location, *qualifiers):
+    return "".join([f"     CDS             {location}\n", *(f"{' ' * 21}/{q}\n" for q in qualifiers)])
+
+
+def read(*features):
+    (found,) = read_genbank(io.StringIO(record(*features)))
+    return list(found.transcripts), list(found.skipped)
+
+
+def test_transcripts():
+    second = cds("complement(join(5..10,21..23))", 'locus_tag="b1"', 'gene="thrA"')
+    found, skipped = read(cds("join(3..8,15..17)", 'gene="g5.t1"'), "     gene            3..17\n", second)
+    assert found == [
+        Transcript("r1", "+", ((2, 8), (14, 17)), "g5.t1", "g5.t1"),
+        Transcript("r1", "-", ((4, 10), (20, 23)), "b1", "b1"),
+    ]
+    assert not skipped
+
+
+def test_lines_wrapped_anywhere():
+    (found,), _ = read(cds("join(3..8,15\n                     ..17)", 'gene="a"'))
+    assert found.exons == ((2, 8), (14, 17))
+
+
+def test_transcripts_of_one_gene():
+    found, _ = read(cds("3..8", 'gene="a"'), cds("3..11", 'gene="a"'), cds("30..32"))
+    assert [(t.name, t.gene) for t in found] == [
+        ("a", "a"),
+        ("a-2", "a"),
+        ("r1:30-32(+)", "r1:30-32(+)"),
+    ]
+
+
+def test_copies_of_a_gene():
+    """They are genes of their own, such as those of inverted repeats."""
+    places = ("30..35", "3..8", "5..11", "complement(33..38)", "40..45")
+    found, _ = read(*(cds(place, 'gene="a"') for place in places), cds("50..52", 'gene=""'))
+    assert [(t.name, t.gene) for t in found] == [
+        ("a-2", "a"),
+        ("a-3", "a"),
+        ("a", "a:30"),
+        ("a-4", "a:33"),
+        ("a-5", "a:40"),
+        ("r1:50-52(+)", "r1:50-52(+)"),
+    ]
+
+
+def test_records_come_one_by_one(tmp_path):
+    text = "\n" + record() + record(name="r2") + "\n"
+    found = list(read_genbank(io.StringIO(text)))
+    assert [(one.name, one.sequence) for one in found] == [("r1", BASES.upper()), ("r2", BASES.upper())]
+    (tmp_path / "x.gb.gz").write_bytes(gzip.compress(text.encode()))
+    assert list(read_genbank(tmp_path / "x.gb.gz")) == found
+    stream = read_genbank(io.StringIO(record() + "no record\n//\n"))
+    assert next(stream).name == "r1"
+    with pytest.raises(DataError):
+        next(stream)
+
+
+def test_the_version_names_a_record():
+    text = record().replace("FEATURES", "ACCESSION   AB1\nVERSION     AB1.2\nFEATURES", 1)
+    assert next(read_genbank(io.StringIO(text))).name == "AB1.2"
+
+
+@pytest.mark.parametrize(
+    ("location", "qualifier", "reason", "span"),
+    [
+        ("3..8", "pseudo", "a pseudogene", (2, 8)),
+        ("3..8", 'pseudogene="unprocessed"', "a pseudogene", (2, 8)),
+        ("3..8", "trans_splicing", "trans-splicing", None),
+        ("<3..8", "note", "not whole", (2, 8)),
+        ("complement(3..>8)", "note", "not whole", (2, 8)),
+        ("(3.5)..8", "note", "not whole", (2, 8)),
+        ("3..8", "codon_start=2", "not whole: codon_start=2", (2, 8)),
+        ("join(3..8,complement(11..13))", "note", "parts on two strands", None),
+        ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences", None),
+        ("join(51..60,1..8)", "note", "parts in another order than on the strand", (50, 68)),
+        ("complement(join(51..60,1..8))", "note", "parts in another order than on the strand", (50, 68)),
+        ("join(51..55,57..60,1..8,11..12)", "note", "parts in another order than on the strand", (50, 72)),
+        ("join(51..59,1..8)", "note", "parts in another order than on the strand", None),
+        ("join(51..60,1..8,5..6,1..2)", "note", "parts in another order than on the strand", None),
+        ("join(3..8,8..13)", "note", "parts overlap (a programmed frameshift?)", (2, 13)),
+        ("order(3..8,12..14)", "note", "parts that are not joined", (2, 14)),
+        ("3..x", "note", "a location that cannot be read", None),
+    ],
+)
+def test_what_is_skipped_is_named(location, qualifier, reason, span):
+    found, (skipped,) = read(cds(location, 'gene="a"', qualifier), cds("30..35", 'gene="b"'))
+    assert [t.name for t in found] == ["b"]
+    assert (skipped.contig, skipped.name, skipped.span) == ("r1", "a", span)
+    assert skipped.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x.gb: found no records, expected some"),
+        (">c\nACGT\n", "x.gb:1: found '>c', expected LOCUS"),
+        (record() + "c\tx\tCDS\n", r"x.gb:12: found 'c\tx\tCDS', expected LOCUS (GFF3 begins with"),
+        ("\n" + record()[:-4], "x.gb:11: found the end of the file, expected '//' before it"),
+        (record(n=61), "x.gb:1: found 60 bases, expected 61 as the LOCUS line says"),
+        (
+            record() + record(n=0, bases=""),
+            "x.gb:12: record 'r1': found no sequence, expected one after ORIGIN",
+        ),
+        (
+            record(cds("55..61", 'gene="a"')),
+            "x.gb:1: transcript 'a': found its end at 61, expected it within",
+        ),
+        (record(bases="acgue" * 12), "x.gb:1: position 4 (from 1): found 'U', expected one of"),
+        (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
+        (
+            record().split("BASE")[0] + "CONTIG      join(AB1.1:1..60)\n//\n",
+            "x.gb:1: record 'r1': found no sequence",
+        ),
+        ("LOCUS\n//\n", "x.gb:1: found a record that cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    (tmp_path / "x.gb").write_text(text)
+    with pytest.raises(DataError, match=re.escape(message)):
+        list(read_genbank(tmp_path / "x.gb"))
+
+
+pieces = st.sampled_from(
+    [
+        "LOCUS       r1   10 bp  DNA\n",
+        "FEATURES             Location/Qualifiers\n",
+        cds("1..3", 'gene="a"'),
+        cds("join(5..6,1..3)", 'gene="a'),
+        cds("7..6"),
+        "     CDS\n",
+        "ORIGIN\n",
+        "        1 acgtacgtac\n",
+        "   acgt \xff\n",
+        "//\n",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=8).map("".join).map(str.encode) | st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(content):
+    for start in (b"", b"LOCUS       r1   10 bp  DNA\n"):
+        with suppress(DataError):
+            list(read_genbank(io.BytesIO(start + content)))

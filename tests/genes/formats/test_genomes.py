@@ -1,0 +1,77 @@
+"""Sequences with genes, from GenBank or from GFF3 with FASTA."""
+
+import io
+import re
+
+import pytest
+
+from structune.errors import DataError
+from structune.genes.formats.genomes import read_genomes
+from structune.genes.formats.record import Skipped
+
+GFF = "##gff-version 3\nc\tx\tCDS\t1\t6\t.\t+\t0\tID=p\nc\tx\tCDS\t9\t11\t.\t+\t.\tID=q;pseudo=true\n"
+FASTA = ">b\nACGT\n>c 1..12\nACGTacgtNNNN\n"
+
+
+def read(annotation, sequences=None):
+    sources = [io.StringIO(text) for text in (annotation, sequences) if text is not None]
+    return list(read_genomes(*sources))
+
+
+def test_sequences_get_their_genes():
+    b, c = read(GFF, FASTA)
+    assert (b.name, b.sequence, b.transcripts, b.skipped) == ("b", "ACGT", (), ())
+    assert (c.name, c.sequence) == ("c", "ACGTacgtNNNN")
+    assert [t.name for t in c.transcripts] == ["p"]
+    assert c.skipped == (Skipped("c", "q", "a pseudogene", (8, 11)),)
+
+
+def test_sequences_in_the_same_file(tmp_path):
+    together = GFF + "##FASTA\n" + FASTA
+    assert read(together) == read(GFF, FASTA)
+    (tmp_path / "x.gff3").write_text(together)
+    assert list(read_genomes(tmp_path / "x.gff3")) == read(GFF, FASTA)
+
+
+def test_genbank():
+    text = "LOCUS       r   4 bp  DNA\nORIGIN\n        1 acgt\n//\n"
+    assert [(one.name, one.sequence) for one in read(text)] == [("r", "ACGT")]
+
+
+def test_genes_across_the_origin():
+    region = "c\tx\tregion\t1\t12\t.\t+\t.\tID=c;Is_circular=true\n"
+    gene = "c\tx\tCDS\t10\t15\t.\t+\t0\tID=r\n"
+    _, c = read(GFF + region + gene, FASTA)
+    assert [t.name for t in c.transcripts] == ["p"]
+    assert c.skipped[1] == Skipped("c", "r", "across the origin", (9, 15))
+    with pytest.raises(
+        DataError, match="transcript 'r': found its end at 15, expected it within the 12 bases"
+    ):
+        read(GFF + gene, FASTA)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sequences", "message"),
+    [
+        (
+            GFF,
+            ">b\nACGT\n",
+            "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence of that",
+        ),
+        (GFF, "", "<input>: found no sequences, expected some"),
+        (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 6, expected it within the 4 bases"),
+        (GFF, None, "<input>: found no sequences, expected some"),
+        ("c\tx\tCDS\t1\t6\n//\n", None, "expected LOCUS"),
+        ("", None, "<input>: found no records, expected some"),
+    ],
+)
+def test_what_is_wrong_is_named(annotation, sequences, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        read(annotation, sequences)
+
+
+def test_sequences_come_one_by_one():
+    stream = read_genomes(io.StringIO(GFF), io.StringIO(FASTA + ">d\n!"))
+    assert [next(stream).name, next(stream).name] == ["b", "c"]
+    with pytest.raises(DataError):
+        next(stream)

@@ -1,0 +1,220 @@
+"""Genes in GFF3 files."""
+
+import io
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.record import Skipped, Transcript
+
+HEADER = "##gff-version 3\n"
+
+
+def line(kind="CDS", start=1, end=9, strand="+", phase=".", attributes="", contig="c", score="."):
+    columns = (contig, "x", kind, start, end, score, strand, phase, attributes)
+    return "\t".join(map(str, columns)) + "\n"
+
+
+GENE = line("gene", 1, 90, attributes="ID=g")
+MRNA = line("mRNA", 1, 90, attributes="ID=t;Parent=g", score="0.5")
+
+
+def read(*lines):
+    found = read_gff3(io.StringIO(HEADER + "".join(lines)))
+    return [t for of in found.transcripts.values() for t in of], list(found.skipped)
+
+
+def cds(start, end, phase=".", strand="+", attributes="Parent=t"):
+    return line("CDS", start, end, strand, phase, attributes)
+
+
+def test_transcripts_of_genes():
+    second = line("mRNA", 1, 90, attributes="Parent=g;ID=u")
+    shared = cds(1, 4, 0, attributes="Parent=t,u")
+    lines = (
+        cds(11, 15, 2),
+        second,
+        shared,
+        "# a comment\n",
+        "###\n",
+        MRNA,
+        GENE,
+        cds(21, 22, 2, attributes="Parent=u"),
+    )
+    found, skipped = read(*lines)
+    assert found == [
+        Transcript("c", "+", ((0, 4), (10, 15)), "t", "g", 0.5),
+        Transcript("c", "+", ((0, 4), (20, 22)), "u", "g"),
+    ]
+    assert not skipped
+
+
+def test_parts_of_a_transcript_may_have_ids_of_their_own():
+    (found,), _ = read(
+        GENE, MRNA, cds(1, 3, attributes="ID=1;Parent=t"), cds(7, 9, attributes="ID=2;Parent=t")
+    )
+    assert found.exons == ((0, 3), (6, 9))
+
+
+def test_genes_without_transcripts():
+    parts = cds(1, 3, 0, attributes="ID=p;Parent=g"), cds(7, 9, 0, attributes="ID=q;Parent=g")
+    found, _ = read(GENE, *parts)
+    assert [(t.name, t.gene, t.exons) for t in found] == [("p", "g", ((0, 3),)), ("q", "g", ((6, 9),))]
+    assert read(*parts)[0] == found  # the gene is not in the file
+    (joined,), _ = read(GENE, parts[0], cds(7, 9, 0, attributes="ID=p;Parent=g"))
+    assert joined.exons == ((0, 3), (6, 9))
+
+
+def test_parents_that_are_not_in_the_file():
+    cut = cds(21, 29, attributes="ID=p;Parent=u")
+    found, skipped = read(GENE, MRNA, cds(1, 3), cut)
+    assert [t.name for t in found] == ["t"]
+    assert skipped == [Skipped("c", "u", "its parent is not in the file", (20, 29))]
+    assert [t.name for t in read(GENE, MRNA, cut)[0]] == ["p"]  # none is there
+
+
+@pytest.mark.parametrize("kind", ["mRNA", "transcript"])
+def test_transcripts_without_genes(kind):
+    """Their parts belong together, whatever their IDs."""
+    above = line(kind, score="0.5", attributes="ID=t")
+    (found,), _ = read(above, *(cds(a, a + 2, attributes=f"ID=p{a};Parent=t") for a in (1, 7)))
+    assert (found.name, found.gene, found.score, found.exons) == ("t", "t", 0.5, ((0, 3), (6, 9)))
+
+
+def test_genes_without_names():
+    found, _ = read(cds(1, 3, attributes=""), cds(7, 9, strand="-", attributes="ID=p"))
+    assert [(t.name, t.gene, t.strand) for t in found] == [("c:1-3(+)", "c:1-3(+)", "+"), ("p", "p", "-")]
+    assert read("c\tx\tCDS\t1\t3\t.\t+\t.\n")[0] == found[:1]
+
+
+def test_proteins_are_no_parents():
+    protein = line("protein", attributes="ID=t-Protein;Derives_from=t")
+    (found,), _ = read(GENE, MRNA, protein, cds(1, 3, attributes="Parent=t,t-Protein;"))
+    assert found.name == "t"
+
+
+def test_names_are_unescaped_and_lose_prefixes():
+    lines = (
+        line("mRNA", attributes="ID=transcript:a%3Bb;Parent=Gene:caf%C3%A9"),
+        line(attributes="Parent=transcript:a%3Bb", contig="c%20d"),
+    )
+    (found,), _ = read(*lines)
+    assert (found.name, found.gene, found.contig) == ("a;b", "caf\u00e9", "c d")
+
+
+def test_what_is_let_pass():
+    odd = line(attributes="id=1; - some words\twith a tab")
+    assert len(read(odd)[0]) == 1
+    parts = (cds(1, 10, 1, attributes="ID=p;codon_start=1"), cds(21, 29, 1, attributes="ID=p;codon_start=1"))
+    (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
+    assert found.phases == (0, 2)
+    _, skipped = read(cds(1, 9, 2, attributes="ID=p;codon_start=2"))
+    assert skipped == [Skipped("c", "p", "not whole: phase 1 at its start", (0, 9))]
+
+
+def test_reading_ends_at_sequences():
+    found, _ = read(cds(1, 3), "##FASTA\n>c\nACG\n")
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason", "span"),
+    [
+        ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
+        ([cds(1, 9, 1, attributes="ID=p")], "not whole: phase 1 at its start", (0, 9)),
+        (
+            [cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")],
+            "not whole: phase 1 at its start",
+            (0, 29),
+        ),
+        ([cds(1, 9, attributes="ID=p;exception=trans-splicing")], "trans-splicing", None),
+        ([cds(1, 9, 0, "-", "ID=p"), cds(21, 29, 0, "+", "ID=p")], "parts on two contigs or strands", None),
+        (
+            [cds(1, 9, attributes="ID=p"), line(attributes="ID=p", contig="d")],
+            "parts on two contigs or strands",
+            None,
+        ),
+        (
+            [cds(1, 9, attributes="ID=p"), cds(9, 29, attributes="ID=p")],
+            "parts overlap (a programmed frameshift?)",
+            (0, 29),
+        ),
+        (
+            [cds(1, 10, 0, attributes="ID=p"), cds(21, 29, 0, attributes="ID=p")],
+            "phase 0, 2 by the lengths of the parts",
+            (0, 29),
+        ),
+    ],
+)
+def test_what_is_skipped_is_named(lines, reason, span):
+    assert read(*lines, cds(41, 49, attributes="ID=q"))[1] == [Skipped("c", "p", reason, span)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            cds(1, 9, attributes='gene_id "g"; transcript_id "t";'),
+            'found \'gene_id "g"; transcript_id "t";\', which is GTF',
+        ),
+        (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
+        (line(start=10), "found the span 10 to 9, expected a start from 1 to the end"),
+        (line(end="9" * 5000), "found the span '1' to '9999"),
+        (line(start="x"), "found the span 'x' to '9', expected two whole numbers from 1"),
+        (line(strand="."), "found the strand '.' of a CDS, expected '+' or '-'"),
+        (line(phase="3"), "found the phase '3' of a CDS, expected 0, 1, 2 or '.'"),
+        (line(phase="x"), "found the phase 'x' of a CDS, expected 0, 1, 2 or '.'"),
+        (line(score="high"), "found the score 'high', expected a number or '.'"),
+        ("c x CDS 1 9 . + 0 ID=p\n", "found 1 columns, expected 9 between tabs"),
+        (">c\nACGT\n", "found '>c', expected ##FASTA before sequences"),
+        (line(attributes="ID=p") * 2, "found a part of a CDS again, first in 2"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    path = tmp_path / "x.gff3"
+    path.write_text(HEADER + text)
+    number = 1 + (text.count("\n") if "again" in message else 1)
+    with pytest.raises(DataError, match=re.escape(f"x.gff3:{number}: {message}")):
+        read_gff3(path)
+
+
+def test_bytes_that_are_no_text_are_refused():
+    with pytest.raises(DataError, match=r"<input>:1: found the name '\\udcff'"):
+        read_gff3(io.BytesIO(line(attributes="ID=\xff").encode("latin-1")))
+
+
+columns = st.sampled_from(
+    ["c", "CDS", "mRNA", "1", "9", "4", ".", "+", "-", "0", "ID=a", "Parent=a;ID=b", "\xff"]
+)
+rows = st.lists(st.lists(columns, max_size=10).map("\t".join), max_size=4).map("\n".join)
+
+
+@given(rows.map(str.encode) | st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(content):
+    with suppress(DataError):
+        read_gff3(io.BytesIO(content))
+
+
+ends = st.integers(1, 30)
+spans = st.builds(
+    line,
+    st.sampled_from(["CDS", "mRNA"]),
+    ends,
+    ends,
+    st.sampled_from("+-"),
+    st.sampled_from("012."),
+    st.sampled_from(["ID=a", "ID=b;Parent=a", "Parent=b", "Parent=a,b", ""]),
+)
+
+
+@given(st.lists(spans, max_size=6).map("".join))
+def test_any_features_are_read_or_refused(text):
+    with suppress(DataError):
+        read_gff3(io.StringIO(text))

@@ -1,0 +1,97 @@
+"""Sets of genes without introns: the laws, by enumeration; what cannot be encoded."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+
+import orf_graphs
+from laws import hold
+from structune.errors import DataError
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+
+TEXT = "ATGGCCTTGCATTAATCATTACATGGATGACATTGATAA"
+
+
+@settings(max_examples=40)
+@given(problem=orf_graphs.problems())
+def test_laws(problem):
+    hold(problem)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("rules", orf_graphs.RULES)
+def test_laws_of_sequences_with_many_genes(rules, is_open, scale):
+    rng = np.random.default_rng(0)
+    hold(orf_graphs.problem(rng, [TEXT, ""], rules, is_open, scale))
+
+
+def test_weights_of_a_thousand():
+    """Sums are those of the best set alone, and probabilities 0 or 1."""
+    problem = orf_graphs.problem(np.random.default_rng(1), [TEXT], orf_graphs.RULES[0], scale=1e3)
+    structure, shard, w = problem.structure, problem.shard, problem.w
+    chosen, best = structure.best(w, shard)
+    assert_array_equal(structure.log_partition(w, shard), best)
+    assert_allclose(structure.marginals(w, shard), chosen, atol=1e-100)
+
+
+def test_probabilities_of_candidates():
+    problem = orf_graphs.problem(np.random.default_rng(2), [TEXT, TEXT[::-1]], orf_graphs.RULES[0])
+    found = problem.structure.marginals(problem.w, problem.shard)
+    expected = [
+        np.exp(scores - total) @ np.array(outputs)
+        for scores, total, outputs in zip(
+            problem.scores, problem.log_partition(), problem.outputs, strict=True
+        )
+    ]
+    assert_allclose(found, np.concatenate(expected), rtol=1e-10)
+
+
+def test_long_sequences_without_stops():
+    structure = OrfGraph(OrfRules())
+    shard, w = (
+        structure.encode(["ATG" * 20_000, "N" * 10_000, ""], is_open=True),
+        np.full(structure.n_weights, -1e-3),
+    )
+    assert np.isfinite(structure.log_partition(w, shard)).all()
+    assert structure.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_memory_of_many_candidates():
+    structure, text = OrfGraph(OrfRules()), "ATG" * 30_000
+    structure.encode([text], is_open=True)
+    tracemalloc.start()
+    structure.encode([text], is_open=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * len(text)
+
+
+@pytest.mark.parametrize(
+    ("genes", "message"),
+    [
+        ([(0, 10, "+")], r"sequence 0: found the gene 0-10\(\+\), expected one of the candidates"),
+        ([(0, 39, "-")], "expected one of the candidates"),
+        ([(0, 15, "+"), (6, 15, "+")], "at 6-15 that overlaps the one before it by more than 5 bases"),
+    ],
+)
+def test_genes_that_are_not_there(genes, message):
+    with pytest.raises(DataError, match=message):
+        OrfGraph(orf_graphs.RULES[0]).encode([TEXT], [genes])
+
+
+@pytest.mark.parametrize(
+    "options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}]
+)
+def test_wrong_rules(options):
+    with pytest.raises(DataError):
+        OrfRules(**options)
+
+
+def test_wrong_letters():
+    with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
+        OrfGraph(OrfRules()).encode(["ACGT", "AJ"])

@@ -1,0 +1,147 @@
+"""Genomes without annotation: which model is nearest, and what self-training gains."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import simulated_orfs as simulated
+from simulated_genes import CODONS, exons
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, nearest_node
+from structune.errors import CapabilityError, DataError
+from structune.genes.prokaryotes import adaptation as genome_adaptation
+
+OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
+HALF = [*CODONS[:4], *OTHER[:4]]
+KNOWN, NEW = simulated.genome(0), simulated.genome(1, codons=HALF, n_contigs=20)
+FAR = simulated.genome(2, codons=OTHER)
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return ProkaryoticGeneFinder(n_jobs=1).fit(KNOWN)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    genomes = {"a": KNOWN, "b": simulated.genome(4, n_contigs=2)}
+    genomes |= {"c": FAR, "d": simulated.genome(5, codons=OTHER, n_contigs=2)}
+    data = {name: (genome, [each.transcripts for each in genome]) for name, genome in genomes.items()}
+    options = {"gammas": [0.0], "factors": [1.0], "n_jobs": 1}
+    names = {"root": {"near": ["a", "b"], "far": ["c", "d"]}}
+    return MultitaskEstimator(ProkaryoticGeneFinder(n_jobs=1), names, **options).fit(data)
+
+
+def test_self_training_gains(finder):
+    weights = finder.coef_.copy()
+    before, after = finder.score(NEW), adapt(finder, [each.sequence for each in NEW]).score(NEW)
+    assert after > before + 0.01
+    np.testing.assert_array_equal(finder.coef_, weights)
+
+
+def test_penalties_are_the_default_ones():
+    """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
+    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, max_seconds=60.0).fit(KNOWN)
+    found = adapt(one, NEW[:2], rounds=1)
+    assert found.loss == "log"
+    assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
+    assert (found.warm_start, found.max_seconds) == (False, 60.0)
+    assert (one.loss, one.warm_start, one.groups) == ("log", False, "single")
+
+
+def test_rounds_by_the_ramp_loss_and_one_by_the_log_loss(finder, monkeypatch):
+    """Each from the genes that the one before finds, and warm."""
+    fit, losses, taught, found = ProkaryoticGeneFinder.fit, [], [], [finder.predict(NEW[:4])]
+
+    def watched(self, X, y):
+        losses.append((self.loss, self.warm_start))
+        taught.append(y)
+        fit(self, X, y)
+        found.append(self.predict(NEW[:4]))
+        return self
+
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", watched)
+    adapt(finder, NEW[:4], rounds=2)
+    assert losses == [("ramp", True), ("ramp", True), ("log", True)]
+    assert taught == found[:-1]
+
+
+def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
+    rounds = []
+
+    def fit(self, X, y):
+        rounds.append(y)
+        self.status_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        adapt(finder, NEW[:1])
+    assert len(rounds) == 1
+
+
+def test_finders_without_probabilities_are_adapted_too():
+    margin = ProkaryoticGeneFinder(n_jobs=1, loss="margin").fit(KNOWN)
+    found = adapt(margin, NEW[:4], rounds=1)
+    assert all(t.score is not None for of in found.predict(NEW[:1]) for t in of)
+    assert margin.loss == "margin"
+
+
+def test_rounds_end_when_little_is_new(finder, monkeypatch):
+    losses = []
+    fit = ProkaryoticGeneFinder.fit
+    monkeypatch.setattr(
+        ProkaryoticGeneFinder, "fit", lambda self, X, y: losses.append(self.loss) or fit(self, X, y)
+    )
+    adapt(finder, NEW[:10], rounds=20)
+    assert losses[-2:] == ["ramp", "log"]
+    assert 3 <= len(losses) < 20
+    del losses[:]
+    adapt(finder, NEW[:10], rounds=1)
+    assert losses == ["ramp", "log"]
+
+
+def test_annotation_is_not_looked_at(finder):
+    texts = [each.sequence for each in NEW]
+    a, b = (adapt(finder, genome, rounds=1).predict(texts) for genome in (texts, NEW))
+    assert [exons(of) for of in a] == [exons(of) for of in b]
+
+
+@pytest.mark.parametrize(("codons", "far"), [(CODONS, "c"), (OTHER, "a")])
+def test_the_nearest_node(tree, codons, far):
+    genome = simulated.genome(3, codons=codons)
+    scores = {node: tree.model(node).score(genome) for node in tree.nodes_}
+    assert scores[nearest_node(tree, genome)] > 0.95
+    assert scores[far] < 0.7
+
+
+def test_a_single_node_is_nearest():
+    data = {"a": (KNOWN, [each.transcripts for each in KNOWN])}
+    model = MultitaskEstimator(ProkaryoticGeneFinder(n_jobs=1), ["a"], gammas=[0.0], factors=[1.0]).fit(data)
+    assert nearest_node(model, NEW[:1]) == "a"
+
+
+def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
+    seen = []
+    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 100)
+    monkeypatch.setattr(ProkaryoticGeneFinder, "predict", lambda self, X: seen.append(X) or [()] * len(X))
+    nearest_node(tree, ["A" * 30, "C" * 60, "G" * 20])
+    nearest_node(tree, ["A", "ACGT" * 50])
+    assert seen[0] == ["C" * 60, "A" * 30, "G" * 10]
+    assert seen[-1] == ["ACGT" * 25]
+    assert len(seen) == 2 * 3  # leaves are not asked
+
+
+def test_wrong_input(finder, tree):
+    with pytest.raises(DataError, match="found no gene to learn from"):
+        adapt(finder, ["ACGT"])
+    for rounds in (0, 1.5, True):
+        with pytest.raises(DataError, match="expected a whole number > 0"):
+            adapt(finder, ["ACGT"], rounds)
+    with pytest.raises(NotFittedError):
+        adapt(ProkaryoticGeneFinder(), ["ACGT"])
+    with pytest.raises(CapabilityError, match="expected a ProkaryoticGeneFinder"):
+        adapt(SequenceTagger(), ["ACGT"])
+    with pytest.raises(CapabilityError, match="found ProkaryoticGeneFinder, expected a MultitaskEstimator"):
+        nearest_node(finder, ["ACGT"])
+    with pytest.raises(NotFittedError):
+        nearest_node(MultitaskEstimator(ProkaryoticGeneFinder(), ["a", "b"]), ["ACGT"])

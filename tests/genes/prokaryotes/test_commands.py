@@ -1,0 +1,404 @@
+"""The commands for genes of bacteria and archaea, alone and along a tree, and wrong input."""
+
+import io
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+
+import simulated_orfs as simulated
+import structune
+from commands import fail, run, succeed
+from gene_files import fasta, genbank, write
+from simulated_genes import flip
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load
+from structune.genes.formats.dna import read_dna
+from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.formats.writers import GFF3_HEAD, gff3_text, write_gff3, write_proteins
+from structune.genes.metrics import gene_scores, stop_codons
+from structune.running.monitor import Monitor
+
+QUIET = ["--quiet", "--jobs", "1"]
+TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
+TREE = "((a:1,b:2)ab:1,(c,d)cd)all;"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prokaryotes")
+    write(folder, "a", TRAIN)
+    write(folder, "b", simulated.genome(2, n_contigs=1))
+    write(folder, "c", simulated.genome(3, n_contigs=1))
+    write(folder, "test", TEST)
+    (folder / "tree.nwk").write_text(TREE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    path = files / "m.structune"
+    succeed("train", "prokaryotic-genes", files / "a.gb", "-m", path, *QUIET)
+    return path
+
+
+@pytest.fixture(scope="module")
+def along_tree(files):
+    """Model file of several tasks, and what its training told; a file of each leaf, two of one."""
+    path = files / "t.structune"
+    given = [files / "a.gb", f"b={files / 'b-whole.gff3.gz'}", files / "c.gb", f"c={files / 'test.gb'}"]
+    return path, succeed(*train_tree(files, *given), "-m", path, *QUIET)
+
+
+def train_tree(files, *given):
+    return ["train", "prokaryotic-genes", *given, "--tree", files / "tree.nwk"]
+
+
+def predicted(finder):
+    return {each.name: genes for each, genes in zip(TEST, finder.predict(TEST), strict=True)}
+
+
+def proteins(path):
+    """Letters by the place of the gene."""
+    records = path.read_text().split(">")[1:]
+    return {head.split()[-1]: "".join(rows) for head, *rows in (record.splitlines() for record in records)}
+
+
+# --- train and tune -----------------------------------------------------------------------------------------
+
+
+def test_train(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--sequences", files / "a.fa", "--test", files / "test.gb"]
+    out = succeed("train", "prokaryotic-genes", files / "a.gff3", "-m", path, *args, *QUIET)
+    assert "32 annotated genes on 4 sequences" in out
+    assert re.search("hexamers +4,096 +1000 ", out)
+    assert "stop codon (24 annotated, " in out
+    found = structune.load(path)
+    assert isinstance(found, ProkaryoticGeneFinder)
+    assert (found.penalty, found.tuning, found.code, found.loss) == (None, None, 11, "log")
+
+
+def test_settings_reach_the_finder(files, tmp_path):
+    path, args = tmp_path / "m.structune", ["--penalty", 0.5, "--loss", "ramp", "--code", 4]
+    result = run("train", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
+    assert result.exit_code == 0
+    assert re.fullmatch(r"structune: skipped \d+ genes: \d+: no stop codon \(.*\n", result.stderr)  # TGA
+    found = structune.load(path)
+    assert (found.penalty, found.loss, found.code) == (0.5, "ramp", 4)
+    out = succeed("genes", files / "test.fa", "-m", path, *QUIET)
+    assert {t.score for genes in read_gff3(io.StringIO(out)).transcripts.values() for t in genes} == {None}
+
+
+def test_tune(files, tmp_path):
+    path, plot = tmp_path / "m.structune", tmp_path / "t.png"
+    args = ["--method", "majorize", "--groups", "single", "--plot", plot]
+    succeed("tune", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
+    found = structune.load(path)
+    assert (found.tuning, found.group_names_) == ("majorize", ("all",))
+    assert plot.stat().st_size
+
+
+# --- genes --------------------------------------------------------------------------------------------------
+
+
+def test_genes(files, model, tmp_path):
+    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
+    found = read_gff3(io.StringIO(succeed("genes", files / "test.fa", *args))).transcripts
+    assert found == predicted(structune.load(model))
+    write_proteins(
+        tmp_path / "expected.faa", [replace(each, transcripts=found[each.name]) for each in TEST], 11
+    )
+    assert (tmp_path / "out.faa").read_text() == (tmp_path / "expected.faa").read_text()
+    starts = {t.coding_sequence(each.sequence)[:3] for each in TEST for t in found[each.name]}
+    assert starts > {"ATG", "GTG"}
+    assert {letters[0] for letters in proteins(tmp_path / "out.faa").values()} == {"M"}
+
+
+def test_genes_beyond_both_ends(model, tmp_path):
+    """Wherever in a codon the contig begins, and on both strands, the protein is a part of the whole one."""
+    expected = {}
+    with (tmp_path / "x.fa").open("w") as file:
+        for n, gene in enumerate(TEST[0].transcripts[:2]):
+            coding, whole = (get(TEST[0].sequence) for get in (gene.coding_sequence, gene.protein))
+            first = next(
+                k for k in range(5, 20) if coding[3 * k : 3 * k + 3] == "CTG"
+            )  # also a start, by code
+            for before in range(3):
+                for after in range(3):
+                    part = coding[3 * first - before : len(coding) - 30 - after]
+                    last = (len(part) - before) // 3
+                    for strand in "+-":
+                        name = f"{n}{before}{after}{strand}"
+                        file.write(f">{name}\n{part if strand == '+' else flip(part)}\n")
+                        a, b = (before, len(part)) if strand == "+" else (0, len(part) - before)
+                        expected[f"{name}:{a + 1}-{b}({strand})"] = whole[first : first + last]
+    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
+    out = succeed("genes", tmp_path / "x.fa", *args)
+    assert proteins(tmp_path / "out.faa") == expected
+    lines = [line.split("\t") for line in out.splitlines()[1:]]
+    assert {columns[7] for columns in lines if columns[2] == "CDS"} == {"0"}
+    assert len(read_gff3(io.StringIO(out)).transcripts) == len(expected)
+
+
+def test_proteins_by_the_code_of_the_model(tmp_path):
+    """TGA is a codon of tryptophan in Mycoplasma."""
+
+    def recoded(each):
+        text = each.sequence
+        for t in each.transcripts:
+            gene = t.coding_sequence(text)
+            gene = f"{gene[:30]}TGA{gene[33:-3]}TAA"
+            text = text[: t.start] + (gene if t.strand == "+" else flip(gene)) + text[t.end :]
+        return AnnotatedSequence(each.name, text, each.transcripts)
+
+    (tmp_path / "train.gb").write_text("".join(genbank(recoded(each)) for each in TRAIN))
+    (tmp_path / "test.fa").write_text(fasta(recoded(each) for each in TEST))
+    path, args = tmp_path / "m.structune", ["--proteins", tmp_path / "out.faa", *QUIET]
+    succeed("train", "prokaryotic-genes", tmp_path / "train.gb", "-m", path, "--code", 4, *QUIET)
+    succeed("genes", tmp_path / "test.fa", "-m", path, *args)
+    found = list(proteins(tmp_path / "out.faa").values())
+    assert len(found) == 24
+    assert sum(letters[10] == "W" and "*" not in letters for letters in found) > 20
+
+
+# --- evaluate -----------------------------------------------------------------------------------------------
+
+
+def test_evaluate(files, model, tmp_path):
+    by_model = succeed("evaluate", "genes", model, files / "test.gb", "--json")
+    succeed("genes", files / "test.fa", "-m", model, "-o", tmp_path / "found.gff3", *QUIET)
+    assert succeed("evaluate", "genes", tmp_path / "found.gff3", files / "test.gff3", "--json") == by_model
+    true, found = {each.name: each.transcripts for each in TEST}, predicted(structune.load(model))
+    expected = gene_scores(stop_codons(true), stop_codons(found)).exon._asdict()
+    shown = json.loads(by_model)
+    assert list(shown) == ["nucleotide", "exon", "transcript", "gene", "stop codon"]
+    assert {name: shown["stop codon"][name] for name in expected} == expected
+
+
+def test_stop_codons_are_found_without_starts(files, tmp_path):
+    def shorter(t):
+        (a, b), forward = t.exons[0], t.strand == "+"
+        return replace(t, exons=((a + 9 * forward, b - 9 * (not forward)),))
+
+    write_gff3(tmp_path / "x.gff3", (shorter(t) for each in TEST for t in each.transcripts))
+    shown = json.loads(succeed("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3", "--json"))
+    assert (shown["gene"]["f1"], shown["stop codon"]["f1"]) == (0.0, 1.0)
+
+
+# --- trees --------------------------------------------------------------------------------------------------
+
+
+def test_training_along_a_tree(files, along_tree):
+    path, out = along_tree
+    found = structune.load(path)
+    assert isinstance(found, MultitaskEstimator)
+    assert found.tree_.nodes == ("all", "ab", "a", "b", "cd", "c", "d")
+    assert set(found.nodes_) == {"all", "ab", "a", "b", "cd", "c"}
+    assert "3 tasks, 72 annotated genes on 9 sequences" in out  # those of both files of c
+    assert out.index("all") < out.index("ab ") < out.index(" cd ")
+    for node, told in found.nodes_.items():
+        gamma = "" if node == "all" else f" +{told['gamma']:g}"
+        assert re.search(f" {node} +{told['n_examples']}{gamma} +{told['factor']:g} +converged", out)
+
+
+def test_genomes_of_one_sequence_are_held_out_in_part(along_tree):
+    """Otherwise the strongest prior would be taken for want of anything that tells."""
+    heldout = {
+        record["node"]: record["heldout_loss"]
+        for record in structune.load(along_tree[0]).history_
+        if record["stage"] == "selection"
+    }
+    assert heldout["b"] > 0
+
+
+@pytest.mark.parametrize(("task", "node"), [("a", "a"), ("ab", "ab"), ("d", "cd")])
+def test_genes_of_a_task(files, along_tree, task, node):
+    path = along_tree[0]
+    out = succeed("genes", files / "test.fa", "-m", path, "--task", task, *QUIET)
+    assert read_gff3(io.StringIO(out)).transcripts == predicted(structune.load(path).model(node))
+
+
+def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
+    result = run("genes", files / "test.fa", "-m", along_tree[0], "-o", tmp_path / "x.gff3", *QUIET)
+    assert result.exit_code == 0
+    node = result.stderr.split("found '")[1].split("' nearest")[0]
+    args = ["genes", files / "test.fa", "-m", along_tree[0], *QUIET]
+    assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
+
+
+def test_genes_by_the_pretrained_tree(files):
+    args = ["genes", files / "test.fa", "-m", "pretrained", *QUIET]
+    finder = ProkaryoticGeneFinder.pretrained(TEST)
+    assert read_gff3(io.StringIO(succeed(*args))).transcripts == predicted(finder)
+    assert succeed(*args, "--task", "e_coli") != succeed(*args, "--task", "h_salinarum")
+    assert "pretrained: " in fail(*args, "--task", "x")
+
+
+def test_evaluate_the_pretrained_tree(files):
+    args = ["evaluate", "genes", "pretrained", files / "test.gb"]
+    assert "pretrained: found a model of several tasks, expected --task with one of: life, " in fail(*args)
+    shown = json.loads(succeed(*args, "--task", "life", "--json"))
+    assert shown["gene"]["predicted"] == sum(map(len, ProkaryoticGeneFinder.pretrained().predict(TEST)))
+
+
+def test_a_file_of_the_name_of_the_pretrained_tree(files, model, tmp_path, monkeypatch):
+    shutil.copy(model, tmp_path / "pretrained")
+    monkeypatch.chdir(tmp_path)
+    found = succeed("genes", files / "test.fa", "-m", "./pretrained", *QUIET)
+    assert read_gff3(io.StringIO(found)).transcripts == predicted(load(model))
+
+
+def test_without_probabilities_no_node_is_nearest(files, tmp_path):
+    path = tmp_path / "m"
+    args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]
+    assert run(*args[0], *args[1]).exit_code == 0
+    message = fail("genes", files / "test.fa", "-m", path, *QUIET)
+    assert f"{path}: expected a ProkaryoticGeneFinder with loss='log'" in message
+    assert "or --task with one of: " in message
+    assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
+
+
+def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
+    finder = load(along_tree[0]).model("ab")
+    texts = [AnnotatedSequence(name, text) for name, text in read_dna(files / "test.fa")]
+    expected = adapt(finder, texts, 1).predict(texts)
+    args = ["genes", files / "test.fa", "--adapt", 1, *QUIET]
+    found = succeed(*args, "-m", along_tree[0], "--task", "ab")
+    assert found == GFF3_HEAD + "".join(map(gff3_text, expected))
+    assert run(*args, "-m", model).exit_code == 0
+
+
+def test_evaluate_a_task(files, along_tree):
+    shown = json.loads(
+        succeed("evaluate", "genes", along_tree[0], files / "test.gb", "--task", "c", "--json")
+    )
+    assert shown["stop codon"]["f1"] > 0.9
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "x.gb",
+        "in/x.gbk",
+        "x.GBFF.gz",
+        "x.genbank",
+        "x.gff",
+        "x.gff3.gz",
+        "x.gz",
+        "x",
+        "x=a.gb",
+        "x=in/a=b.gb",
+    ],
+)
+def test_names_of_tasks(files, given):
+    message = fail(*train_tree(files, given), "-m", files / "n.structune")
+    assert "found the task 'x', expected a leaf of the tree: a, b, c, d" in message
+
+
+def test_a_file_with_an_equals_sign_in_its_name(files, tmp_path):
+    shutil.copy(files / "a.gb", tmp_path / "a=1.5.gb")
+    assert "the task 'a=1.5'" in fail(*train_tree(files, tmp_path / "a=1.5.gb"), "-m", tmp_path / "m")
+
+
+def test_trees_of_nested_objects(files, tmp_path):
+    (tmp_path / "tree.json").write_text('{"ab": {"a": null, "b": {}}, "cd": ["c", "e"]}')
+    args = ["train", "prokaryotic-genes", files / "test.gb", "-m", tmp_path / "m"]
+    assert "expected a leaf of the tree: a, b, c, e\n" in fail(*args, "--tree", tmp_path / "tree.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.nwk", b"((a,b)", "t.nwk: Newick: "),
+        ("t.nwk", b"(a,a);", "t.nwk: found 2 nodes of the name 'a'"),
+        ("t.nwk", b"\xff(a,b);", "t.nwk: 'utf-8' codec"),
+        ("t.json", b"((a,b)", "t.json: Expecting value"),
+        ("t.json", b'{"a": 1}', "t.json: below 'a': found 1"),
+    ],
+)
+def test_wrong_trees(files, tmp_path, name, text, message):
+    (tmp_path / name).write_bytes(text)
+    args = ["train", "prokaryotic-genes", files / "a.gb", "-m", tmp_path / "m", "--tree", tmp_path / name]
+    assert message in fail(*args)
+
+
+def test_what_is_left_out_is_told(files, tmp_path):
+    text = (files / "b.gff3").read_text().replace("\t0\tID=CDS:c0.t1;", "\t0\tpseudo=true;ID=CDS:c0.t1;")
+    (tmp_path / "b.gff3").write_text(text + "##FASTA\n" + (files / "b.fa").read_text())
+    result = run(*train_tree(files, files / "a.gb", tmp_path / "b.gff3"), "-m", tmp_path / "m")
+    assert result.exit_code == 0
+    assert "structune: skipped 1 genes: 1: a pseudogene (c0.t1)" in result.stderr.splitlines()
+
+
+def test_a_task_without_genes(files, tmp_path):
+    (tmp_path / "c.gff3").write_text("##gff-version 3\n##FASTA\n" + (files / "c.fa").read_text())
+    args = train_tree(files, files / "a.gb", tmp_path / "c.gff3")
+    assert "task 'c': found no gene to learn from" in fail(*args, "-m", tmp_path / "m")
+
+
+def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
+    def check(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "check", check)
+    result = run(*train_tree(files, files / "b.gb"), "-m", tmp_path / "m", *QUIET)
+    assert (result.exit_code, result.stderr) == (130, "structune: interrupted\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
+    args = ["-m", tmp_path / "m", "--max-seconds", 0, *QUIET]
+    assert "before there was anything to save" in fail(*train_tree(files, files / "b.gb"), *args)
+    assert not (tmp_path / "m").exists()
+
+
+# --- wrong input --------------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_named(files, tmp_path):
+    args = ["-m", tmp_path / "m.structune", *QUIET]
+    train = ["train", "prokaryotic-genes", files / "a.gb", *args]
+    assert "penalty=0.0: expected finite numbers > 0" in fail(*train, "--penalty", 0)
+    assert "found the genetic code 99" in fail(*train, "--code", 99)
+    assert "found the genetic code 99" in fail(*train_tree(files, files / "a.gb"), *args, "--code", 99)
+    both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
+    assert "found 1 files of sequences, expected 2" in fail(*train_tree(files, *both), *args)
+    test = ["--test", files / "test.gb"]
+    assert "found --test with --tree, expected evaluate" in fail(
+        *train_tree(files, files / "a.gb"), *args, *test
+    )
+    assert "nowhere/b.gb" in fail(*train_tree(files, "nowhere/b.gb"), *args)
+    assert not (tmp_path / "m.structune").exists()
+
+
+def test_tasks_that_are_wrong_are_named(files, model, along_tree):
+    path = along_tree[0]
+    message = fail("evaluate", "genes", path, files / "test.gb")
+    assert "t.structune: found a model of several tasks, expected --task with one of: all, ab, a" in message
+    for command in (["genes", files / "test.fa", "-m"], ["evaluate", "genes"]):
+        behind = [] if command[-1] == "-m" else [files / "test.gb"]
+        assert "t.structune: found the task 'x', ex" in fail(*command, path, *behind, "--task", "x")
+        alone = fail(*command, model, *behind, "--task", "a")
+        assert "m.structune: found a model without a tree of tasks, expected no --task" in alone
+    message = fail("evaluate", "genes", files / "test.gff3", files / "test.gb", "--task", "a")
+    assert "test.gff3: found predicted genes, expected a model with --task" in message
+
+
+def test_models_of_other_tasks(files, tmp_path):
+    tagger = MultitaskEstimator(SequenceTagger(), ["a"], gammas=[1.0], factors=[1.0])
+    tagger.fit({"a": ([[["x"], ["z"]]], [["y", "n"]])}).save(tmp_path / "m")
+    message = fail("genes", files / "test.fa", "-m", tmp_path / "m", "--task", "a")
+    assert "found a model of class SequenceTagger, expected a gene finder" in message
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_help(command):
+    out = succeed(command, "prokaryotic-genes", "--help")
+    assert f"structune {command} prokaryotic-genes " in out.split("Example:")[1]
+    shown = " ".join(succeed(command, "--help").split())
+    assert f"structune {command} prokaryotic-genes " in shown
+    assert "| genes | prokaryotic-" in shown
+    assert "| prokaryotic-" not in succeed("evaluate", "--help")

@@ -1,0 +1,244 @@
+"""The gene finder without introns: fits, predictions that are genes, what is skipped, files, wrong input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import simulated_orfs as simulated
+import structune
+from simulated_genes import exons, flip
+from structune import MultitaskEstimator, ProkaryoticGeneFinder
+from structune.errors import DataError, ModelFileError
+from structune.files.models import load_shipped, read_model, save_model
+from structune.genes.data import load_genes
+from structune.genes.examples import SkippedGenesWarning
+from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.metrics import gene_scores, stop_codons
+from structune.genes.prokaryotes.structure.candidates import STARTS
+
+TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
+
+
+def finder(**options):
+    return ProkaryoticGeneFinder(**{"n_jobs": 1, "penalty": 0.1, **options})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return finder().fit(TRAIN)
+
+
+def same(a, b):
+    return [exons(genes) for genes in a] == [exons(genes) for genes in b]
+
+
+# --- fits and predictions ---------------------------------------------------------------------------------
+
+
+def test_genes_of_both_strands_are_learned(model):
+    assert model.status_ == "converged"
+    assert not model.skipped_
+    assert model.score(TEST) > 0.9
+    assert {t.strand for genes in model.predict(TEST) for t in genes} == {"+", "-"}
+
+
+def test_predictions_are_genes(model):
+    for sequence, genes in zip(TEST, model.predict(TEST), strict=True):
+        assert len({t.name for t in genes}) == len(genes) > 0
+        assert [t.start for t in genes] == sorted(t.start for t in genes)
+        for t in genes:
+            assert t.contig == sequence.name
+            assert 0.0 <= t.score <= 1.0
+            if t.start >= 3 and t.end <= len(sequence.sequence) - 3:
+                assert not coding_problems(t, sequence.sequence, 11, STARTS)
+
+
+def test_the_other_strand_has_the_same_genes(model):
+    texts = [each.sequence for each in TEST]
+    turned = model.predict([flip(text) for text in texts])
+    for text, genes, back in zip(texts, model.predict(texts), turned, strict=True):
+        n = len(text)
+        assert exons(genes) == [("+-"[t.strand == "+"], ((n - t.end, n - t.start),)) for t in reversed(back)]
+        assert_allclose([t.score for t in genes], [t.score for t in reversed(back)], rtol=1e-9)
+
+
+def test_genes_go_beyond_the_ends_of_a_contig(model):
+    gene = TEST[0].transcripts[2]
+    middle = TEST[0].sequence[gene.start + 21 : gene.end - 21]
+    found = model.predict([middle])[0]
+    assert exons(found) == [(gene.strand, ((0, len(middle)),))]
+
+
+@pytest.mark.parametrize("text", ["", "A", "ATGTAA", "N" * 1000, "ATG" * 400])
+def test_sequences_without_genes_that_are_known(model, text):
+    for t in model.predict([text])[0]:
+        assert 0 <= t.start < t.end <= len(text)
+
+
+def test_unknown_bases_and_lower_case(model):
+    text = TEST[0].sequence
+    assert same(model.predict([text.lower().replace("t", "u")]), model.predict([text]))
+    unknown = text[:400] + "NNRYSWKM" + text[408:]
+    assert model.predict([unknown])[0]
+
+
+@pytest.mark.parametrize("loss", ["margin", "ramp"])
+def test_losses_of_wrong_ends(loss):
+    model = finder(loss=loss).fit(TRAIN)
+    assert model.score(TEST) > 0.85
+    assert {t.score for genes in model.predict(TEST) for t in genes} == {None}
+
+
+@pytest.mark.parametrize("tuning", ["majorize", "implicit"])
+def test_tuning(tuning):
+    model = finder(tuning=tuning).fit(TRAIN)
+    assert model.score(TEST) > 0.9
+    penalty = dict(zip(model.group_names_, model.penalty_, strict=True))
+    assert list(penalty) == ["codons", "hexamers", "starts", "ribosome site", "lengths", "context", "gaps"]
+    assert len(set(penalty.values())) > 1
+
+
+def test_the_code_of_mycoplasma():
+    """TGA is a codon of tryptophan, and genes go through it."""
+
+    def recoded(sequence):
+        genes, text = [], sequence.sequence
+        for t in sequence.transcripts:
+            gene = t.coding_sequence(text)
+            gene = gene[:30] + "TGA" + gene[33:-3] + "TAA"
+            text = text[: t.start] + (gene if t.strand == "+" else flip(gene)) + text[t.end :]
+            genes.append(t)
+        return replace(sequence, sequence=text, transcripts=tuple(genes))
+
+    model = finder(code=4).fit([recoded(each) for each in TRAIN])
+    assert not model.skipped_
+    assert model.score([recoded(each) for each in TEST]) > 0.9
+    with pytest.raises(DataError, match="found no gene to learn from"):
+        finder().fit([recoded(each) for each in TRAIN])
+
+
+def test_weights_of_sequences():
+    """A weight of two is as good as a copy."""
+    twice = finder(tolerance=1e-8).fit([*TRAIN, TRAIN[0]])
+    weighted = finder(tolerance=1e-8).fit(TRAIN, sample_weight=[2, 1, 1, 1])
+    assert_allclose(twice.coef_, weighted.coef_, atol=1e-4)
+
+
+def test_genes_that_cannot_be_learned_are_reported():
+    broken = replace(TRAIN[0].transcripts[0], exons=((3, 99),))
+    one = replace(TRAIN[0], transcripts=(broken, *TRAIN[0].transcripts[1:]))
+    with pytest.warns(SkippedGenesWarning, match=r"skipped 1 genes: 1: no s.* \(c0\.1\)"):
+        model = finder().fit([one, *TRAIN[1:]])
+    assert [skipped.name for skipped in model.skipped_] == ["c0.1"]
+
+
+def test_tasks():
+    tree = {"all": ["a", "b"]}
+    model = MultitaskEstimator(finder(), tree, gammas=[0.5], factors=[1.0], n_jobs=1)
+    genes = [list(each.transcripts) for each in TRAIN]
+    model.fit({"a": (TRAIN[:2], genes[:2]), "b": (TRAIN[2:], genes[2:])})
+    assert model.score("a", TEST, [each.transcripts for each in TEST]) > 0.85
+
+
+def test_penalties():
+    """By default those of many genomes, as far as groups have their names."""
+    model = finder(penalty=None).fit(TRAIN)
+    assert model.score(TEST) > 0.9
+    assert dict(zip(model.group_names_, model.penalty_, strict=True))["hexamers"] == 1000.0
+    assert finder(penalty=None, groups="single").fit(TRAIN).penalty_.tolist() == [1.0]
+    of_costs = finder(penalty=None, loss="ramp").fit(TRAIN)
+    np.testing.assert_allclose(of_costs.penalty_, 10 * model.penalty_)
+    assert finder(penalty=None, groups="single", loss="ramp").fit(TRAIN).penalty_.tolist() == [1.0]
+
+
+# --- pretrained -------------------------------------------------------------------------------------------
+
+
+def test_the_pretrained_model_of_all():
+    model = ProkaryoticGeneFinder.pretrained()
+    assert model.has_probabilities
+    assert_allclose(model.coef_, load_shipped("structune.genes.prokaryotes").model("life").coef_)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("organism", ["e_coli", "h_salinarum"])
+def test_the_pretrained_model_of_relatives(organism):
+    whole = max(load_genes(organism), key=lambda each: len(each.sequence))
+    text, genes = whole.sequence[:300_000], [t for t in whole.transcripts if t.end <= 300_000]
+    model = ProkaryoticGeneFinder.pretrained([text])
+    true, found = {whole.name: genes}, {whole.name: model.predict([text])[0]}
+    assert gene_scores(stop_codons(true), stop_codons(found)).exon.f1 > 0.9
+    assert not np.array_equal(model.coef_, ProkaryoticGeneFinder.pretrained().coef_)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def test_files(model, tmp_path):
+    path = tmp_path / "genes.structune"
+    model.save(path)
+    again = structune.load(path)
+    assert isinstance(again, ProkaryoticGeneFinder)
+    assert again.code == 11
+    assert same(again.predict(TEST), model.predict(TEST))
+    assert again.group_names_ == model.group_names_
+
+
+def test_files_of_other_models_are_refused(model, tmp_path):
+    path = tmp_path / "genes.structune"
+    model.save(path)
+    header, arrays = read_model(path)
+    arrays = {name: values[:-1] if name == "coef" else values for name, values in arrays.items()}
+    save_model(path, "prokaryotic-gene-finder", header, arrays)
+    with pytest.raises(ModelFileError):
+        structune.load(path)
+
+
+# --- wrong input ------------------------------------------------------------------------------------------
+
+
+def test_clones_and_unfitted_models():
+    assert clone(finder(code=4)).code == 4
+    with pytest.raises(NotFittedError):
+        finder().predict(["ACGT"])
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "message"),
+    [
+        ({"code": 99}, TRAIN, "found the genetic code 99"),
+        ({"loss": "brier"}, TRAIN, "loss='brier'"),
+        ({"groups": "letters"}, TRAIN, "groups='letters'"),
+        ({}, "ACGT", "found one str, expected a list"),
+        ({}, None, "found one NoneType, expected a list"),
+        ({}, ["ACGT"], "found no gene to learn from"),
+        ({}, [AnnotatedSequence("c9", "ACGTJ", ())], "c9: found 'J' at position 5"),
+        ({}, [], "found no gene"),
+    ],
+)
+def test_wrong_input(options, X, message):
+    with pytest.raises(DataError, match=message):
+        finder(**options).fit(X)
+
+
+def test_genes_of_other_sequences():
+    with pytest.raises(DataError, match="found the genes of 1 sequences, expected those of 4"):
+        finder().fit(TRAIN, [[Transcript("c", "+", ((0, 9),), "t", "g")]])
+    for genes, message in (
+        (5, "found int, expected the genes of each sequence"),
+        ([None] * 4, "c0: found NoneType, expected a list of Transcript"),
+        (TRAIN[0].transcripts[:4], "c0: found Transcript, expected a list of Transcript"),
+    ):
+        with pytest.raises(DataError, match=message):
+            finder().fit(TRAIN, genes)
+    for weights, message in (
+        (np.ones(1), r"found weights of shape \(1,\)"),
+        ([[1.0], 2.0, 3.0, 4.0], "found weights of several shapes"),
+    ):
+        with pytest.raises(DataError, match=message):
+            finder().fit(TRAIN, sample_weight=weights)

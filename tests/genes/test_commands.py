@@ -1,0 +1,271 @@
+"""The gene commands from files to files, and what they say to wrong input."""
+
+import gzip
+import io
+import json
+import sys
+
+import pytest
+
+import simulated_genes as simulated
+import structune
+from commands import fail, run, succeed
+from gene_files import fasta, genbank, write
+from structune.genes.commands import data as gene_data
+from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.writers import write_proteins
+from structune.genes.metrics import gene_regions, gene_scores
+
+QUIET = ["--quiet", "--jobs", "1"]
+TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("genes")
+    write(folder, "train", TRAIN)
+    write(folder, "test", TEST)
+    succeed("train", "genes", folder / "train.gb", "-m", folder / "m.structune", "--penalty", 0.1, *QUIET)
+    return folder
+
+
+def weights(path):
+    return structune.load(path).coef_.tolist()
+
+
+def test_all_kinds_of_input_are_alike(files, tmp_path):
+    kinds = {
+        "fasta": [files / "train.gff3", "--sequences", files / "train.fa"],
+        "whole": [files / "train-whole.gff3.gz"],
+    }
+    for name, source in kinds.items():
+        model = tmp_path / f"{name}.structune"
+        succeed("train", "genes", *source, "-m", model, "--penalty", 0.1, *QUIET)
+        assert weights(model) == weights(files / "m.structune")
+
+
+def test_train(files, tmp_path):
+    args = [
+        "--features",
+        "paper",
+        "--strands",
+        "forward",
+        "--donors",
+        "GT,GC",
+        "--flank",
+        30,
+        "--loss",
+        "ramp",
+    ]
+    test = ["--test", files / "test.gff3", "--test-sequences", files / "test.fa"]
+    result = run("train", "genes", files / "train.gb", "-m", tmp_path / "m.structune", *args, *test, *QUIET)
+    assert result.exit_code == 0
+    assert "18 annotated genes on 6 sequences" in result.stdout
+    assert "sensitivity" in result.stdout
+    assert result.stderr == (
+        "structune: skipped 12 genes: 12: on the strand - (c0.1, c0.3, c1.1, and 9 more)\n"
+    )
+    model = structune.load(tmp_path / "m.structune")
+    assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
+    assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
+
+
+def test_tune(files, tmp_path):
+    args = ["--method", "majorize", "--groups", "single", "--flank", 30, "--plot", tmp_path / "t.png", *QUIET]
+    succeed("tune", "genes", files / "test.gb", "-m", tmp_path / "m.structune", *args)
+    model = structune.load(tmp_path / "m.structune")
+    assert (model.tuning, model.group_names_) == ("majorize", ("all",))
+    assert (tmp_path / "t.png").stat().st_size
+
+
+@pytest.mark.parametrize("command", [["train", "--penalty", 0.1], ["tune", "--method", "majorize"]])
+def test_constraints(files, tmp_path, command):
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 9, "--flank", 30]
+    path = tmp_path / "m.structune"
+    out = succeed(command[0], "genes", files / "test.gb", "-m", path, *command[1:], *args, *QUIET)
+    assert "expected at most 9" in out
+    model = structune.load(path)
+    assert (model.constraints, model.validation_sets, model.gamma) == ("validation", 2, 9.0)
+
+
+def test_genes(files, tmp_path):
+    args = ["-m", files / "m.structune", *QUIET]
+    out = succeed("genes", files / "test.fa", *args)
+    found = read_gff3(io.StringIO(out)).transcripts
+    model = structune.load(files / "m.structune")
+    assert found == {each.name: genes for each, genes in zip(TEST, model.predict(TEST), strict=True)}
+    assert out.count("##") == 1
+    assert succeed("genes", "-", *args, stdin=fasta(TEST)) == out
+    assert succeed("genes", "-", *args, stdin=fasta(TEST).lower().replace(">C", ">c")) == out
+    assert succeed("genes", files / "test.fa", *args, "-o", tmp_path / "out.gff3.gz") == ""
+    assert gzip.decompress((tmp_path / "out.gff3.gz").read_bytes()).decode() == out
+
+
+def test_contigs_come_one_after_the_other(files, monkeypatch):
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", "--quiet"]
+    out = succeed(*args)
+    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    assert succeed(*args, "--jobs", 1) == succeed(*args, "--jobs", 2) == out
+
+
+def test_proteins(files, tmp_path):
+    args = ["-m", files / "m.structune", "--proteins", tmp_path / "out.faa", *QUIET]
+    found = read_gff3(io.StringIO(succeed("genes", files / "test.fa", *args))).transcripts
+    predicted = [type(each)(each.name, each.sequence, found.get(each.name, ())) for each in TEST]
+    write_proteins(tmp_path / "expected.faa", predicted)
+    assert (tmp_path / "out.faa").read_text() == (tmp_path / "expected.faa").read_text()
+    assert all(not coding_problems(t, each.sequence) for each in predicted for t in each.transcripts)
+
+
+def test_sequences_without_genes(files):
+    out = succeed("genes", "-", "-m", files / "m.structune", *QUIET, stdin=">a\nACGTNNN\n>b\n>c\nnnn\n")
+    assert out == "##gff-version 3\n"
+
+
+def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
+    predict, names = structune.GeneFinder.predict, []
+
+    def interrupted(self, X):
+        if names:
+            raise KeyboardInterrupt
+        names.append(X[0].name)
+        return predict(self, X)
+
+    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    monkeypatch.setattr(structune.GeneFinder, "predict", interrupted)
+    args = ["-m", files / "m.structune", "-o", tmp_path / "out.gff3", *QUIET]
+    result = run("genes", files / "test.fa", *args)
+    assert (result.exit_code, result.stderr) == (130, "structune: interrupted\n")
+    assert list(read_gff3(tmp_path / "out.gff3").transcripts) == names == ["c0"]
+
+
+def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
+    args = ["-m", files / "m.structune", "--quiet", "--jobs", 2]
+    result = run("genes", tmp_path / "x.fa", *args)
+    assert (result.exit_code, result.stdout) == (2, succeed("genes", files / "test.fa", *args))
+    assert "position 5 (from 1): found '-'" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_what_is_read_is_not_written_over(files, tmp_path):
+    before = (files / "test.fa").read_bytes()
+    (tmp_path / "again.fa").symlink_to(files / "test.fa")
+    args = ["genes", files / "test.fa", "-m", files / "m.structune"]
+    for option in ("--output", "--proteins"):
+        for path in (tmp_path / "again.fa", files / "m.structune"):
+            assert "expected another file than the one that is read" in fail(*args, option, path)
+    both = fail(*args, "--output", tmp_path / "x", "--proteins", tmp_path / "x")
+    assert "expected another file than that of the genes" in both
+    assert (files / "test.fa").read_bytes() == before
+
+
+def test_evaluate(files):
+    shown = json.loads(succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json"))
+    model = structune.load(files / "m.structune")
+    true = {each.name: each.transcripts for each in TEST}
+    found = {each.name: genes for each, genes in zip(TEST, model.predict(TEST), strict=True)}
+    scores = gene_scores(true, found)
+    assert shown["exon"]["annotated"] == sum(len(t.exons) for genes in true.values() for t in genes)
+    for level in ("nucleotide", "exon", "transcript", "gene"):
+        expected = scores.pooled(level)._asdict()
+        assert {name: shown[level][name] for name in expected} == expected
+    table = succeed("evaluate", "genes", files / "m.structune", files / "test.gb")
+    assert "gene (9 annotated, 9 predicted)" in table
+
+
+def test_evaluate_a_prediction(files, tmp_path):
+    args = ["-m", files / "m.structune", "-o", tmp_path / "found.gff3", *QUIET]
+    succeed("genes", files / "test.fa", *args)
+    by_model = succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json")
+    for known in (["test.gb"], ["test.gff3"], ["test.gff3", "--sequences", files / "test.fa"]):
+        args = [tmp_path / "found.gff3", files / known[0], *known[1:], "--json"]
+        assert succeed("evaluate", "genes", *args) == by_model
+
+
+def test_margin(files, tmp_path):
+    part = [type(each)(each.name, each.sequence, each.transcripts[:1]) for each in TEST]
+    (tmp_path / "part.gb").write_text("".join(map(genbank, part)))
+    args = ["evaluate", "genes", files / "test.gff3", tmp_path / "part.gb", "--json"]
+    assert json.loads(succeed(*args))["gene"]["precision"] == pytest.approx(1 / 3)
+    true = {each.name: each.transcripts for each in part}
+    regions = gene_regions(true, 5)
+    assert all(len(of) == 1 for of in regions.values())
+    assert json.loads(succeed(*args, "--margin", 5))["gene"]["precision"] == 1
+
+
+def test_what_is_left_out_is_told(files, tmp_path):
+    lines = (files / "test.gff3").read_text().splitlines(keepends=True)
+    lines[3] = lines[3].replace("\n", ";partial=true\n")
+    (tmp_path / "x.gff3").write_text("".join(lines))
+    result = run("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3")
+    assert result.stderr == f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
+    result = run("evaluate", "genes", files / "test.gff3", tmp_path / "x.gff3")
+    assert result.stderr == "structune: annotation: skipped 1 transcripts: 1: not whole (c0.t1)\n"
+
+
+def test_sequences_that_the_annotation_lacks(files, tmp_path):
+    text = (files / "test.gff3").read_text()
+    (tmp_path / "some.gff3").write_text(text.replace("c1\tstructune", "d\tstructune"))
+    result = run("evaluate", "genes", tmp_path / "some.gff3", files / "test.gb")
+    assert result.exit_code == 0
+    assert "found 3 transcripts on sequences that the annotation lacks, the first on 'd'" in result.stderr
+    (tmp_path / "all.gff3").write_text(text.replace("\nc", "\nchr"))
+    message = fail("evaluate", "genes", tmp_path / "all.gff3", files / "test.gb")
+    assert "the first on 'chr0'; expected its names, such as 'c0'" in message
+    (tmp_path / "none.gff3").write_text("##gff-version 3\n")
+    message = fail("evaluate", "genes", tmp_path / "all.gff3", tmp_path / "none.gff3")
+    assert "the first on 'chr0'; expected some with genes" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x.fa: found no sequences, expected some"),
+        ("ACGT\n", "x.fa:1: found 'ACGT', expected a header"),
+        (">a\nAC-T\n", "x.fa:2: position 3 (from 1): found '-'"),
+        (">a\nACGT\n>a\nACGT\n", "x.fa:3: found the name 'a' again"),
+    ],
+)
+def test_wrong_sequences(files, tmp_path, text, message):
+    (tmp_path / "x.fa").write_text(text)
+    assert message in fail("genes", tmp_path / "x.fa", "-m", files / "m.structune", *QUIET)
+
+
+def test_what_is_wrong_is_named(files, tmp_path):
+    def refused(*args):
+        return fail(*args, *(["-m", tmp_path / "m.structune"] if args[0] != "evaluate" else []))
+
+    both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
+    assert "found 1 files of sequences, expected 2" in refused("train", "genes", *both)
+    assert "sequences, expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
+    other = [files / "train.gff3", "--sequences", files / "test.fa"]
+    assert "transcript 'c1.t3': found its end at 664, expected it within" in refused("train", "genes", *other)
+    (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
+    few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
+    assert "train.gff3: found 3 transcripts on 'c3', the first 'c3.t1', ex" in refused("train", "genes", *few)
+    assert "donors=('AT',)" in refused("train", "genes", files / "train.gb", "--donors", "AT")
+    (tmp_path / "none.gb").write_text(genbank(type(TEST[0])("c", "ACGT")))
+    assert "found no gene to learn from" in refused("train", "genes", tmp_path / "none.gb")
+    twice = [files / "test.gff3", files / "test.gb", files / "test.gff3"]
+    assert "test.gff3: found the sequence 'c0' again" in refused("evaluate", "genes", *twice)
+    assert not (tmp_path / "m.structune").exists()
+
+
+def test_models_that_are_none(files, tmp_path):
+    structune.Regressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).save(tmp_path / "r.structune")
+    message = fail("genes", files / "test.fa", "-m", tmp_path / "r.structune")
+    assert "found a model of class Regressor, expected a gene finder" in message
+    assert "nowhere.structune" in fail("genes", files / "test.fa", "-m", tmp_path / "nowhere.structune")
+    tracks = [[[1.0]] * len(each.sequence) for each in TEST]
+    finder = structune.GeneFinder(flank=5, max_iterations=1, n_jobs=1).fit(TEST, tracks=tracks)
+    finder.save(tmp_path / "t.structune")
+    message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
+    assert "found a model that asks for tracks" in message
+
+
+@pytest.mark.parametrize("command", ["genes", "train genes", "tune genes", "evaluate genes"])
+def test_help(command):
+    assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]

@@ -1,0 +1,159 @@
+"""Training examples: where sequences are cut, which transcript of a gene is taken, and what is left out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simulated_genes as simulated
+from simulated_genes import flip
+from structune.errors import DataError
+from structune.genes.eukaryotes.machine.state_machine import StateMachine
+from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.weights import gene_weights
+from structune.genes.examples import SkippedGenesWarning, cut_examples
+from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+
+CODING = "ATGGCCTAA"
+
+
+def cut(annotated, flank=10, strands="+-", donors=("GT",)):
+    return cut_examples(annotated, flank, strands, donors)
+
+
+def sequence_of(*parts):
+    """Some bases, or a gene where a part is a strand."""
+    text, found = "", []
+    for part in parts:
+        if part in ("+", "-"):
+            name = f"g{len(found)}"
+            found.append(Transcript("c", part, ((len(text), len(text) + 9),), name, name))
+            text += CODING if part == "+" else flip(CODING)
+        else:
+            text += part
+    return AnnotatedSequence("c", text, tuple(found))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 120))
+def test_examples_are_whole_genes_apart(seed, flank):
+    genome = simulated.genome(seed, n_contigs=2)
+    found = cut(genome, flank)
+    assert not found.skipped
+    assert len(found.sequences) == sum(len(each.transcripts) for each in genome)
+    genes = [t for each in genome for t in each.transcripts]
+    for text, t, (s, start, end), gene in zip(
+        found.sequences, found.transcripts, found.spans, genes, strict=True
+    ):
+        assert text == genome[s].sequence[start:end]
+        assert max(t.start, len(text) - t.end) <= flank
+        assert replace(t, exons=tuple((a + start, b + start) for a, b in t.exons)) == gene
+        assert not coding_problems(t, text)
+    for (s, _, end), (r, start, _) in zip(found.spans, found.spans[1:], strict=False):
+        assert s != r or end <= start
+
+
+@pytest.mark.parametrize(
+    ("flank", "spans"),
+    [
+        (0, [(4, 13), (17, 26)]),
+        (1, [(3, 14), (16, 27)]),
+        (10, [(0, 15), (15, 31)]),
+        (99, [(0, 15), (15, 31)]),
+    ],
+)
+def test_cuts_are_half_of_the_way_between_genes(flank, spans):
+    found = cut([sequence_of("CCCC", "+", "CCCC", "-", "CCCCC")], flank)
+    assert [(start, end) for _, start, end in found.spans] == spans
+
+
+def test_a_single_base_between_genes_is_in_no_example():
+    found = cut([sequence_of("+", "C", "+")])
+    assert [(start, end) for _, start, end in found.spans] == [(0, 9), (10, 19)]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "spans"),
+    [
+        ([(14, 16)], [(0, 13), (17, 31)]),
+        ([(0, 2), (28, 31)], [(3, 15), (15, 27)]),
+        ([(2, 6), (24, 40)], [(4, 15), (15, 26)]),
+        ([(0, 31)], [(4, 13), (17, 26)]),
+        ([(5, 7), (17, 26)], [(0, 15), (15, 31)]),
+        ([None], [(0, 15), (15, 31)]),
+    ],
+)
+def test_flanks_keep_away_from_what_was_skipped(skipped, spans):
+    sequence = sequence_of("CCCC", "+", "CCCC", "-", "CCCCC")
+    found = cut(
+        [replace(sequence, skipped=tuple(Skipped("c", "p", "not whole", one) for one in skipped))], 99
+    )
+    assert [(start, end) for _, start, end in found.spans] == spans
+
+
+def test_genes_that_touch_or_overlap():
+    touching = sequence_of("+", "-", "CC", "+")
+    assert [one.name for one in cut([touching]).skipped] == ["g0", "g1"]
+    inner = Transcript("c", "-", ((12, 18),), "inner", "inner")
+    outer = Transcript("c", "+", ((0, 3), (20, 26)), "outer", "outer")
+    found = cut([AnnotatedSequence("c", "C" * 40, (outer, inner))])
+    assert [one.reason for one in found.skipped] == ["overlaps or touches another gene"] * 2
+
+
+def test_the_longest_transcript_that_makes_sense():
+    text = "CCATGGCCGCCTAACC"
+    whole = Transcript("c", "+", ((2, 14),), "whole", "g")
+    longer = Transcript("c", "+", ((0, 14),), "longer", "g")
+    text2 = text[:5] + "ATG" + text[8:]
+    shorter = Transcript("c", "+", ((5, 14),), "shorter", "g")
+    assert cut([AnnotatedSequence("c", text, (whole, longer))]).transcripts[0].name == "whole"
+    assert cut([AnnotatedSequence("c", text2, (shorter, whole))]).transcripts[0].name == "whole"
+    found = cut([AnnotatedSequence("c", text, (longer,))])
+    assert found.skipped == [Skipped("c", "g", "length no multiple of three", (0, 14))]
+
+
+def test_uracil_counts_as_thymine():
+    sequence = sequence_of("CC", "+", "CC")
+    assert cut([replace(sequence, sequence="CCAUGGCCuAACC")]).sequences == ["CCATGGCCtAACC"]
+
+
+@given(st.integers(0, 10**6))
+def test_examples_have_paths(seed):
+    """Of the genes with introns near their ends those that split no codon there are learned from."""
+    sequence = simulated.annotated(np.random.default_rng(seed), most_introns=20, whole=1)
+    found = cut([sequence])
+    machine = gene_weights("full", "both").machine
+    paths = [
+        gene_path(machine, text, [t]) for text, t in zip(found.sequences, found.transcripts, strict=True)
+    ]
+    StateMachine(gene_weights("full", "both")).encode(found.sequences, paths)  # refuses what is no path
+    split = [t for t in sequence.transcripts if min(b - a for a, b in (t.exons[0], t.exons[-1])) < 3]
+    reason = "a start or stop codon split by an intron"
+    assert found.skipped == [Skipped("c", t.gene, reason, (t.start, t.end)) for t in split]
+
+
+def test_strands_and_what_files_left_out():
+    sequence = replace(sequence_of("C", "+", "C", "-", "C"), skipped=(Skipped("c", "p", "a pseudogene"),))
+    found = cut([sequence], strands="+")
+    assert found.skipped == [
+        Skipped("c", "p", "a pseudogene"),
+        Skipped("c", "g1", "on the strand -", (11, 20)),
+    ]
+    with pytest.warns(SkippedGenesWarning, match=r"skipped 2 genes: 1: a pseudogene \(p\); 1: on the st"):
+        found.report()
+
+
+def test_nothing_is_left():
+    with pytest.raises(DataError, match=r"found no gene to learn from$"):
+        cut([]).report()
+    with pytest.raises(DataError, match=r"found no gene to learn from: 1: on the strand - \(g0\)"):
+        cut([sequence_of("-")], strands="+").report()
+
+
+def test_parts_of_tracks():
+    sequence = sequence_of("CCCC", "+", "CCCC", "-", "CCCC")
+    found = cut([AnnotatedSequence("x", "ACGT"), sequence], flank=2)
+    track = np.arange(len(sequence.sequence))[:, None]
+    assert [part[[0, -1], 0].tolist() for part in found.parts([track[:4], track])] == [[2, 14], [15, 27]]

@@ -1,0 +1,323 @@
+"""The convex-concave procedure: it descends from the convex minimum, and keeps its best."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from maxima import (
+    ENUMERATED,
+    enumerated,
+    equivalent_values,
+    huge_features,
+    minimum,
+    objective,
+    ramp_values,
+    risk_of,
+)
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.rows import residues_of
+from structune.flat.structure.classes import Classes
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers import cccp as module
+from structune.learning.solvers.bundle import minimize_bundle
+from structune.learning.solvers.cccp import minimize_cccp
+from structune.running.monitor import FitStopped, Monitor
+from tiny import Budget, OneCtrlC, press_ctrl_c, small
+
+CASES = [(kind, "margin") for kind in ENUMERATED] + [("chain", "slack"), ("classes", "slack")]
+EVERY_CASE = pytest.mark.parametrize(("kind", "rescaling"), CASES)
+PRECISION = {"rna": 0.05, "ranking": 0.01}  # so low that ramp and convex bound are not the same
+
+
+def precision_of(problem, kind):
+    return np.full(problem.w.size, PRECISION.get(kind, 0.03))
+
+
+def value_by_hand(problem, w, precision, rescaling):
+    return problem.shard.weights @ ramp_values(problem, w, rescaling) + 0.5 * precision @ w**2
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """What the convex minimisations gave."""
+    found = []
+
+    def spy(*args, **options):
+        found.append(minimize_bundle(*args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(module, "minimize_bundle", spy)
+    return found
+
+
+def rounds_of(monitor):
+    return [record for record in monitor.history if record["stage"] == "cccp"]
+
+
+# --- the descent ------------------------------------------------------------------------------------------
+
+
+@EVERY_CASE
+def test_the_objective_never_increases(kind, rescaling, fits):
+    problem, monitor = enumerated(kind), Monitor()
+    precision = precision_of(problem, kind)
+    fit = minimize_cccp(risk_of(problem, RampLoss(rescaling)), precision, monitor=monitor)
+    told = [record["objective"] for record in rounds_of(monitor)]
+    values = [value_by_hand(problem, f.w, precision, rescaling) for f in fits]
+    assert fit.status == "converged"
+    assert len(values) >= 2
+    assert_allclose(told, values, rtol=1e-7)
+    assert np.all(np.diff(values) <= 1e-9 * values[0])
+    assert_array_equal(fit.w, fits[-1].w)
+    assert fit.n_evaluations == sum(f.n_evaluations for f in fits)
+
+
+@EVERY_CASE
+def test_what_is_told_of_its_end(kind, rescaling):
+    problem = enumerated(kind)
+    precision, risk = precision_of(problem, kind), risk_of(problem, RampLoss(rescaling))
+    fit = minimize_cccp(risk, precision)
+    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, rescaling), rel=1e-8)
+    assert fit.objective == pytest.approx(objective(problem, fit.w, precision, risk.loss), rel=1e-12)
+    assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * fit.w, atol=1e-12)
+
+
+@EVERY_CASE
+def test_it_starts_at_the_convex_minimum_and_gains(kind, rescaling, fits):
+    problem = enumerated(kind)
+    precision, loss = precision_of(problem, kind), RampLoss(rescaling)
+    fit = minimize_cccp(risk_of(problem, loss), precision)
+    value, w = minimum(problem, precision, rescaling=rescaling)
+    assert fits[0].objective == pytest.approx(value, rel=1e-3)
+    assert fit.objective <= objective(problem, fits[0].w, precision, loss) * (1 + 1e-9)
+    assert fit.objective <= objective(problem, w, precision, loss) * 1.01
+    assert fit.objective <= value * (1 + 1e-3)
+    assert fit.objective < value or kind in ("ranking", "rna")  # where the bound is about as tight
+
+
+@EVERY_CASE
+def test_it_ends_where_its_tangent_has_its_minimum(kind, rescaling):
+    problem = enumerated(kind)
+    precision, risk = precision_of(problem, kind), risk_of(problem, RampLoss(rescaling))
+    fit = minimize_cccp(risk, precision, tolerance=1e-4)
+    slope, own = risk.concave(fit.w)[1], np.zeros(fit.w.size)
+    if rescaling == "margin":  # the score of the own output is in the planes, and not in the loss
+        problem.structure.features(problem.shard, own)
+    least, _ = minimum(problem, precision, rescaling=rescaling, linear=own - slope)
+    assert least <= fit.objective * (1 + 1e-6)
+    assert fit.objective - least <= 5e-4 * fit.objective
+
+
+def test_the_least_loss_over_equivalent_outputs(fits):
+    problem = enumerated("ranking")
+    precision = np.full(3, 0.01)
+    fit = minimize_cccp(risk_of(problem, EquivalentMarginLoss()), precision, tolerance=1e-6)
+    values = [
+        problem.shard.weights @ equivalent_values(problem, f.w) + 0.5 * precision @ f.w**2 for f in fits
+    ]
+    assert fit.status == "converged"
+    assert fit.objective == pytest.approx(values[-1], rel=1e-9)
+    assert np.all(np.diff(values) <= 1e-9)
+    assert values[-1] < values[0]
+
+
+# --- outputs known in part --------------------------------------------------------------------------------
+
+
+def partly_known(loss):
+    """Alignments of two pairs, of which some columns are not known."""
+    structure = Alignment("affine")
+    rows = [("HEAGAWGHE-E", "---paW-HEAE"), ("GAWGHE", "-AW-hE")]
+    shard = structure.encode([residues_of(pair) for pair in rows], rows)
+    return Risk(structure, loss, [shard]), np.full(structure.n_weights, 0.01)
+
+
+def test_the_best_output_that_agrees_comes_first(fits):
+    risk, precision = partly_known(EquivalentMarginLoss())
+    minimize_cccp(risk, precision)
+    agreeing = [fit.w for fit in fits]
+    fits.clear()
+    risk, precision = partly_known(RampLoss())
+    fit = minimize_cccp(risk, precision)
+    assert_array_equal([f.w for f in fits[: len(agreeing)]], agreeing)
+    values = [risk.value(f.w) + 0.5 * precision @ f.w**2 for f in fits[len(agreeing) - 1 :]]
+    assert np.all(np.diff(values) <= 1e-9)
+    assert fit.objective == pytest.approx(values[-1], rel=1e-9)
+    assert risk.task_cost(fit.w) == 0.0
+
+
+def test_the_first_tangent_is_at_the_start():
+    risk, precision = partly_known(EquivalentMarginLoss())
+    guessed = minimize_cccp(risk, precision)
+    assert_array_equal(minimize_cccp(risk, precision, risk.structure.guess()).w, guessed.w)
+    far_off = minimize_cccp(risk, precision, -risk.structure.guess())
+    assert np.any(far_off.w != guessed.w)
+
+
+def errors_of(solve, loss, seed):
+    """Of two classes, where a tenth of the examples of one have the other's label, and lie far out."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 2)) + [1.0, 0.0] * rng.choice([-1, 1], size=(200, 1))
+    right = x.sum(axis=1) > 0
+    wrong = (rng.random(200) < 0.1) & ~right
+    x[wrong] *= 3.0
+    structure = Classes([False, True], ["x", "y"], reference=True)
+    shard, truth = structure.encode(x, (right ^ wrong).tolist()), structure.encode(x, right.tolist())
+    w = solve(Risk(structure, loss, [shard]), np.full(3, 0.1)).w
+    return structure.cost(truth, structure.best(w, truth)[0]).sum()
+
+
+def test_wrong_labels_are_given_up():
+    convex = [errors_of(minimize_bundle, MarginLoss(), seed) for seed in range(4)]
+    ramp = [errors_of(minimize_cccp, RampLoss(), seed) for seed in range(4)]
+    assert sum(ramp) < 0.7 * sum(convex)
+
+
+@pytest.mark.parametrize("kind", ["chain", "rna"])
+def test_threads_and_repetition_do_not_change_a_bit(kind):
+    problem = enumerated(kind)
+    precision = precision_of(problem, kind)
+    one, two = (minimize_cccp(risk_of(problem, RampLoss()), precision) for _ in range(2))
+    assert_array_equal(one.w, two.w)
+    assert one.objective == two.objective
+
+
+def test_a_start_is_that_of_the_convex_phase():
+    problem = enumerated("classes")
+    precision, start = precision_of(problem, "classes"), np.full(18, 2.0)
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, start, max_iterations=1)
+    assert_array_equal(fit.w, start)
+    cold, warm = (minimize_cccp(risk_of(problem, RampLoss()), precision, w) for w in (None, start))
+    assert warm.objective == pytest.approx(cold.objective, rel=0.3)
+    assert_array_equal(start, 2.0)
+
+
+# --- at the limits ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_a_huge_precision(kind):
+    problem = enumerated(kind)
+    fit = minimize_cccp(risk_of(problem, RampLoss()), np.full(problem.w.size, 1e10))
+    expected = problem.shard.weights @ [costs.max() for costs in problem.costs]
+    assert (fit.status, fit.objective) == ("converged", pytest.approx(expected, rel=1e-6))
+    assert_allclose(fit.w, 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["binary", "ranking"])
+def test_a_tiny_precision(kind):
+    problem = enumerated(kind)
+    precision = np.full(problem.w.size, 1e-5)
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision)
+    assert fit.status == "converged"
+    assert fit.objective <= objective(problem, minimum(problem, precision)[1], precision, RampLoss()) * 1.01
+
+
+def test_nothing_to_learn():
+    structure, shard = small("classes")
+    one = Classes(["a"], ["x"])
+    for risk in (
+        Risk(structure, RampLoss(), [replace(shard, weights=np.zeros(len(shard)))]),
+        Risk(one, RampLoss(), [one.encode([[1.0], [2.0]], ["a", "a"])]),
+        Risk(one, RampLoss("slack"), [one.encode([[1.0]], ["a"])]),
+    ):
+        fit = minimize_cccp(risk, np.ones(risk.n_weights))
+        assert (fit.status, fit.objective) == ("converged", 0.0)
+        assert_array_equal(fit.w, 0.0)
+
+
+# --- ends -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_passes_run_out_in_the_convex_phase(n):
+    """The rounds that follow have as many again."""
+    problem, monitor = enumerated("chain"), Monitor()
+    precision = precision_of(problem, "chain")
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, max_iterations=n, monitor=monitor)
+    assert fit.n_evaluations > n
+    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
+    assert np.all(np.diff([record["objective"] for record in rounds_of(monitor)]) <= 1e-9)
+
+
+def test_a_round_that_runs_out_of_passes_is_not_the_end():
+    problem = enumerated("chain")
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision_of(problem, "chain"), max_iterations=1)
+    assert fit.status == "iterations"
+
+
+def test_the_rounds_run_out(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_ROUNDS", 1)
+    problem = enumerated("classes")
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision_of(problem, "classes"))
+    assert fit.status == "iterations"
+
+
+def passes_of(kind):
+    problem, executor = enumerated(kind), OneCtrlC(0)
+    risk = risk_of(problem, RampLoss(), executor)
+    minimize_cccp(risk, precision_of(problem, kind))
+    return -executor.left
+
+
+@pytest.mark.parametrize("kind", ["chain", "ranking"])
+def test_ctrl_c_at_any_time_leaves_the_best(kind):
+    problem, n = enumerated(kind), passes_of(kind)
+    precision = precision_of(problem, kind)
+    last = np.inf
+    for stop in [*range(7, n - 1, 1 + n // 8), n - 2]:
+        risk, monitor = risk_of(problem, RampLoss(), OneCtrlC(stop)), Monitor()
+        fit = minimize_cccp(risk, precision, monitor=monitor)
+        assert fit.status == "interrupted", stop
+        told = [record["objective"] for record in rounds_of(monitor)]
+        assert fit.objective <= min(told, default=np.inf) * (1 + 1e-9)
+        assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
+        if len(told):  # past the convex phase, more time is never worse
+            assert fit.objective <= last * (1 + 1e-9)
+            last = fit.objective
+        with pytest.raises(FitStopped):
+            fit.check()
+
+
+def test_ctrl_c_at_the_last_moment():
+    problem, n = enumerated("chain"), passes_of("chain")
+    try:
+        minimize_cccp(risk_of(problem, RampLoss(), OneCtrlC(n)), precision_of(problem, "chain"))
+    except KeyboardInterrupt:
+        raise AssertionError("the fit is lost") from None
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 60, 85])
+def test_a_spent_budget_leaves_the_best(n):
+    problem, monitor = enumerated("chain"), Budget(n)
+    precision = precision_of(problem, "chain")
+    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, monitor=monitor)
+    told = [record["objective"] for record in rounds_of(monitor)]
+    assert fit.status == "budget"
+    assert fit.objective <= min(told, default=np.inf) * (1 + 1e-9)
+    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
+
+
+def test_ctrl_c_before_there_is_an_iterate(monkeypatch):
+    problem = enumerated("classes")
+    risk = risk_of(problem, RampLoss())
+    press_ctrl_c(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        minimize_cccp(risk, precision_of(problem, "classes"))
+
+
+def test_other_errors_pass(monkeypatch):
+    risk = risk_of(enumerated("classes"), RampLoss())
+    monkeypatch.setattr(risk, "concave", lambda w: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        minimize_cccp(risk, np.ones(18))
+
+
+def test_a_round_that_does_not_converge_and_gains_nothing_is_the_last():
+    risk = huge_features(RampLoss())
+    fit = minimize_cccp(risk, np.full(risk.n_weights, 1e-8))
+    assert fit.status in ("stalled", "iterations")
+    assert fit.n_evaluations < 2500

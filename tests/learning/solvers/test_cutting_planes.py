@@ -1,0 +1,238 @@
+"""Cutting planes: their minimum, and that what is dropped or put together does not lower it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from structune.errors import DataError
+from structune.learning.solvers import cutting_planes as module
+from structune.learning.solvers.cutting_planes import CuttingPlanes
+
+RNG = np.random.default_rng(0)
+ROWS, OFFSETS = RNG.normal(size=(30, 4)), RNG.normal(size=30)
+PRECISION = np.array([0.5, 1.0, 2.0, 4.0])
+CENTER = np.array([1.0, -1.0, 0.5, 0.0])
+LINEAR = np.array([0.3, -0.2, 0.0, 1.0])
+
+
+def function(w):
+    """Value and subgradient of a maximum of planes."""
+    values = ROWS @ w + OFFSETS
+    return values.max(), ROWS[values.argmax()]
+
+
+def touch(planes, *points):
+    for w in points:
+        planes.add(w, *function(w))
+
+
+def random_points(n, seed=1):
+    return list(3.0 * np.random.default_rng(seed).normal(size=(n, 4)))
+
+
+def peer(rows, offsets, precision=PRECISION, center=0.0):
+    """The minimum of planes and prior by SciPy, and where."""
+
+    def value(x):
+        away = x[:4] - center
+        return 0.5 * precision @ away**2 + x[4], np.append(precision * away, 1.0)
+
+    slants = np.column_stack([-rows, np.ones(len(rows))])
+    limits = {"type": "ineq", "fun": lambda x: slants @ x - offsets, "jac": lambda x: slants}
+    start = np.append(np.zeros(4), offsets.max())
+    found = minimize(value, start, jac=True, method="SLSQP", constraints=limits, options={"ftol": 1e-14})
+    return found.fun, found.x[:4]
+
+
+def minimize_by_planes(planes, n, adds=1):
+    """The lower bounds of so many steps, each with so many planes: at the minimum, then at random."""
+    w, bounds = planes.center, []
+    for k in range(n):
+        touch(planes, w, *random_points(adds - 1, seed=k))
+        w, bound = planes.minimum()
+        bounds.append(bound)
+    return np.array(bounds)
+
+
+# --- the minimum ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [None, CENTER])
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_the_minimum_of_prior_and_planes(n, center):
+    planes = CuttingPlanes(PRECISION, center)
+    touch(planes, *random_points(n))
+    touched = [function(w)[1] for w in random_points(n)]
+    offsets = [function(w)[0] - function(w)[1] @ w for w in random_points(n)]
+    w, bound = planes.minimum()
+    value, where = peer(np.array(touched), np.array(offsets), center=0.0 if center is None else center)
+    assert bound == pytest.approx(value, rel=1e-9)
+    assert_allclose(w, where, atol=1e-6)
+    assert len(planes) == n
+
+
+def test_the_linear_function_is_part_of_it():
+    planes = CuttingPlanes(PRECISION)
+    planes.change(LINEAR)
+    bounds = minimize_by_planes(planes, 40)
+    assert bounds[-1] == pytest.approx(peer(ROWS + LINEAR, OFFSETS)[0], rel=1e-9)
+
+
+def test_the_prior():
+    planes, w = CuttingPlanes(PRECISION, CENTER), RNG.normal(size=4)
+    assert planes.prior(w) == pytest.approx(0.5 * PRECISION @ (w - CENTER) ** 2)
+    assert CuttingPlanes(PRECISION).prior(w) == pytest.approx(0.5 * PRECISION @ w**2)
+
+
+@pytest.mark.parametrize("most", [2, 3, 5, 10, None])
+@pytest.mark.parametrize("center", [None, CENTER])
+def test_the_bound_rises_to_the_minimum_and_never_falls(most, center):
+    planes = CuttingPlanes(PRECISION, center, most)
+    bounds = minimize_by_planes(planes, 200)
+    value, _ = peer(ROWS, OFFSETS, center=0.0 if center is None else center)
+    assert np.all(np.diff(bounds) >= -1e-9)
+    assert np.all(bounds <= value + 1e-9)
+    assert bounds[-1] == pytest.approx(value, rel=1e-9 if most is None else 0.05)
+    assert len(planes) <= (most or module._MOST)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_nor_does_it_where_several_planes_come_at_once(most):
+    bounds = minimize_by_planes(CuttingPlanes(PRECISION, None, most), 60, adds=2)
+    assert np.all(np.diff(bounds) >= -1e-9)
+
+
+def test_nor_does_it_rise_above_a_function_below_zero():
+    planes = CuttingPlanes(PRECISION, None, 2)
+    for w in random_points(5):
+        value, gradient = function(w)
+        planes.add(w, value - 100.0, gradient)
+    assert planes.minimum()[1] <= peer(ROWS, OFFSETS - 100.0)[0]
+
+
+# --- room -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [2, 4, 7])
+def test_one_plane_too_many_keeps_the_minimum(most):
+    """A new plane that counts for nothing changes nothing, whatever makes room for it."""
+    planes = CuttingPlanes(PRECISION, CENTER, most)
+    for k, w in enumerate(random_points(20)):
+        touch(planes, w)
+        before = planes.minimum()
+        if k >= most:
+            planes.add(np.zeros(4), -1e6, np.zeros(4))
+            after = planes.minimum()
+            assert after[1] == pytest.approx(before[1], rel=1e-7)
+            assert_allclose(after[0], before[0], atol=1e-5)
+        assert len(planes) <= most
+
+
+def test_the_aggregate_alone_has_the_same_minimum():
+    planes = CuttingPlanes(PRECISION, None, 2)
+    touch(planes, *random_points(2))
+    w, bound = planes.minimum()
+    planes.add(np.zeros(4), -1e6, np.zeros(4))  # in the way of two planes that count
+    again, other = planes.minimum()
+    assert other == pytest.approx(bound, rel=1e-9)
+    assert_allclose(again, w, atol=1e-6)
+
+
+def test_the_oldest_two_make_way_for_the_aggregate():
+    planes = CuttingPlanes(np.ones(3), None, 3)
+    for k in range(3):  # corners that share the minimum evenly
+        planes.add(np.zeros(3), 0.0, 10.0 * np.eye(3)[k])
+    planes.minimum()
+    planes.add(np.ones(3), 1.0, np.ones(3))
+    rows = planes._rows
+    assert len(planes) == 3
+    assert_array_equal(rows[0], [0.0, 0.0, 10.0])
+    assert_allclose(rows[1], 10.0 / 3.0, rtol=1e-6)
+    assert_array_equal(rows[2], 1.0)
+
+
+def test_planes_that_do_not_count_go_first():
+    planes = CuttingPlanes(PRECISION, None, 3)
+    planes.add(np.zeros(4), -1e6, np.zeros(4))
+    touch(planes, *random_points(2))
+    planes.minimum()
+    offsets = planes._offsets[1:3].copy()
+    touch(planes, np.ones(4))
+    assert_array_equal(planes._offsets[:2], offsets)
+
+
+@pytest.mark.parametrize(
+    ("n_weights", "most"), [(0, module._MOST), (1000, module._MOST), (1 << 20, 32), (1 << 22, 10)]
+)
+def test_room_for_a_quarter_of_a_gigabyte(n_weights, most):
+    assert CuttingPlanes(np.ones(n_weights))._offsets.size == most
+
+
+# --- changes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [None, CENTER])
+def test_another_linear_function_and_precision(center):
+    planes = CuttingPlanes(PRECISION, center)
+    touch(planes, *random_points(3))
+    planes.minimum()
+    for k in range(5):  # there and back
+        linear, precision = k % 3 * LINEAR, PRECISION + k
+        planes.change(linear, precision)
+        touch(planes, *random_points(1, seed=10 + k))
+    fresh = CuttingPlanes(precision, center)
+    fresh.change(linear)
+    touch(fresh, *random_points(3), *(random_points(1, seed=10 + k)[0] for k in range(5)))
+    assert len(fresh) == len(planes) == 8
+    (w, bound), (expected, value) = planes.minimum(), fresh.minimum()
+    assert bound == pytest.approx(value, rel=1e-10)
+    assert_allclose(w, expected, atol=1e-7)
+    assert planes.prior(w) == pytest.approx(fresh.prior(w))
+
+
+def test_another_linear_function_alone():
+    planes = CuttingPlanes(PRECISION)
+    touch(planes, *random_points(3))
+    planes.change(LINEAR)
+    assert_array_equal(planes.precision, PRECISION)
+    assert planes.linear @ np.ones(4) == LINEAR.sum()
+
+
+# --- what is refused, and odd sizes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", [[1.0, 0.0], [1.0, -1.0], [np.nan, 1.0]])
+def test_precisions_that_are_refused(precision):
+    with pytest.raises(DataError, match="needs a positive precision for every weight"):
+        CuttingPlanes(np.array(precision))
+
+
+def test_other_precisions_that_are_refused():
+    planes = CuttingPlanes(PRECISION)
+    with pytest.raises(DataError, match="needs a positive precision for every weight"):
+        planes.change(LINEAR, np.zeros(4))
+
+
+@pytest.mark.parametrize("most", [1, -3])
+def test_room_for_one_plane(most):
+    with pytest.raises(DataError, match=f"most={most}: expected room for 2 planes"):
+        CuttingPlanes(PRECISION, most=most)
+
+
+def test_no_weights():
+    planes = CuttingPlanes(np.ones(0), most=2)
+    for height in (1.0, 3.0, 2.0):
+        planes.add(np.ones(0), height, np.ones(0))
+        w, bound = planes.minimum()
+    assert (w.size, bound) == (0, pytest.approx(3.0))
+
+
+def test_arguments_stay_as_they_are():
+    precision, gradient, w = np.ones(4), np.ones(4), np.ones(4)
+    planes = CuttingPlanes(precision, w)
+    planes.change(LINEAR, precision)
+    planes.add(w, 1.0, gradient)
+    planes.minimum()
+    for array in (precision, gradient, w):
+        assert_array_equal(array, 1.0)

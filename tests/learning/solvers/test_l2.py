@@ -1,0 +1,180 @@
+"""Which solver a penalised fit takes, and what it does about weights without a penalty."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from maxima import enumerated, minimum, objective, risk_of
+from structune.errors import DataError
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.solvers import l2 as module
+from structune.learning.solvers.bundle import minimize_bundle
+from structune.learning.solvers.cccp import minimize_cccp
+from structune.learning.solvers.l2 import fit_l2
+from structune.running.monitor import Monitor
+from tiny import risk_of as smooth_risk
+from tiny import small
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "solver"),
+    [
+        ("classes", MarginLoss(), "minimize_bundle"),
+        ("classes", MarginLoss("slack", "logistic"), "minimize_bundle"),
+        ("classes", RampLoss("slack"), "minimize_cccp"),
+        ("ranking", EquivalentMarginLoss(), "minimize_cccp"),
+        ("classes", LogLoss(), "minimize_smooth"),
+    ],
+)
+def test_the_solver_that_suits_a_loss(kind, loss, solver, monkeypatch):
+    def found(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(module, solver, found)
+    problem = enumerated(kind)
+    with pytest.raises(ZeroDivisionError):
+        fit_l2(risk_of(problem, loss), np.ones(problem.w.size))
+
+
+@pytest.mark.parametrize(("loss", "solver"), [(MarginLoss(), minimize_bundle), (RampLoss(), minimize_cccp)])
+def test_options_go_to_the_solver(loss, solver):
+    problem = enumerated("chain")
+    precision, start = np.linspace(0.1, 1.0, 20), np.cos(np.arange(20))
+    one = fit_l2(risk_of(problem, loss), precision, start, tolerance=1e-5, max_iterations=60)
+    other = solver(risk_of(problem, loss), precision, start, tolerance=1e-4, max_iterations=60)
+    assert_array_equal(one.w, other.w)
+    assert one.status == other.status
+    timeless = fit_l2(risk_of(problem, loss), precision, monitor=Monitor(max_seconds=0.0))
+    assert timeless.status == "budget"
+    defaults = [solve(risk_of(problem, loss), precision).objective for solve in (fit_l2, solver)]
+    assert defaults[0] == defaults[1]
+
+
+def some_free(problem, scale=1.0):
+    """Precisions of which two are 0, and those that stand in for them."""
+    precision = scale * np.linspace(0.5, 1.5, problem.w.size)
+    precision[[1, 4]] = 0.0
+    return precision, np.where(precision > 0, precision, 0.01 * precision[precision > 0].mean())
+
+
+# --- a center ---------------------------------------------------------------------------------------------
+
+
+def prior(precision, away):
+    return 0.5 * float(precision @ away**2)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss(), MarginLoss("slack", "logistic")])
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_what_is_told_of_a_prior_with_a_center(kind, loss):
+    problem = enumerated(kind)
+    precision, center = np.linspace(0.5, 1.5, problem.w.size), np.cos(np.arange(problem.w.size))
+    fit, risk = (
+        fit_l2(risk_of(problem, loss), precision, center=center, tolerance=1e-6),
+        risk_of(problem, loss),
+    )
+    away = fit.w - center
+    assert fit.objective == pytest.approx(risk.value(fit.w) + prior(precision, away), rel=1e-9)
+    if loss.convex:
+        assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * away, atol=1e-8)
+    warm = fit_l2(risk_of(problem, loss), precision, fit.w, center=center, tolerance=1e-6)
+    assert warm.objective <= fit.objective * (1 + 1e-6)
+    assert warm.n_evaluations <= fit.n_evaluations
+
+
+def test_the_minimum_around_a_center():
+    problem = enumerated("chain")
+    precision, center = np.linspace(0.5, 1.5, problem.w.size), np.cos(np.arange(problem.w.size))
+    margin = fit_l2(risk_of(problem), precision, center=center, tolerance=1e-6)
+    assert margin.objective == pytest.approx(minimum(problem, precision, center)[0], rel=1e-4)
+    smooth = fit_l2(risk_of(problem, LogLoss()), precision, center=center, tolerance=1e-9)
+    assert_allclose(smooth.gradient, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss()])
+def test_a_center_of_zero_is_none(loss):
+    problem = enumerated("classes")
+    precision, zero = np.linspace(0.5, 1.5, problem.w.size), np.zeros(problem.w.size)
+    one, other = (fit_l2(risk_of(problem, loss), precision, center=c) for c in (None, zero))
+    assert_array_equal(one.w, other.w)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), MarginLoss(), RampLoss()])
+def test_a_strong_prior_gives_its_center(loss):
+    problem = enumerated("chain")
+    center = np.cos(np.arange(problem.w.size))
+    fit = fit_l2(risk_of(problem, loss), np.full(problem.w.size, 1e9), center=center)
+    assert_allclose(fit.w, center, atol=1e-6)
+
+
+def test_a_center_and_weights_without_precision():
+    problem = enumerated("chain")
+    precision, _ = some_free(problem)
+    center = np.cos(np.arange(problem.w.size))
+    fit = fit_l2(risk_of(problem), precision, center=center, tolerance=1e-6)
+    assert fit.objective == pytest.approx(risk_of(problem).value(fit.w) + prior(precision, fit.w - center))
+
+
+# --- weights without a penalty ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e6])
+@pytest.mark.parametrize("kind", ["chain", "binary"])
+def test_weights_without_precision_get_a_little(kind, scale):
+    problem = enumerated(kind)
+    precision, positive = some_free(problem, scale)
+    before = precision.copy()
+    fit = fit_l2(risk_of(problem), precision, tolerance=1e-5)
+    value, _ = minimum(problem, positive)
+    assert fit.status == "converged"
+    assert objective(problem, fit.w, positive) == pytest.approx(value, rel=2e-4)
+    assert_array_equal(precision, before)
+
+
+def test_what_is_told_is_without_that_little():
+    problem = enumerated("chain")
+    precision, _ = some_free(problem)
+    for loss in (MarginLoss(), RampLoss()):
+        fit = fit_l2(risk_of(problem, loss), precision, tolerance=1e-6)
+        assert fit.objective == pytest.approx(objective(problem, fit.w, precision, loss), rel=1e-9)
+
+
+@pytest.mark.parametrize("what", ["bound", "gradient"])
+def test_all_that_is_told_is_without_that_little(what):
+    problem = enumerated("chain")
+    precision, _ = some_free(problem)
+    fit, risk = fit_l2(risk_of(problem), precision, tolerance=1e-6), risk_of(problem)
+    if what == "bound":
+        assert fit.lower_bound <= fit.objective
+    else:
+        assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * fit.w, atol=1e-9)
+
+
+def test_ramps_too():
+    problem = enumerated("classes")
+    precision, positive = some_free(problem)
+    fit, other = (fit_l2(risk_of(problem, RampLoss()), c) for c in (precision, positive))
+    assert_array_equal(fit.w, other.w)
+
+
+def test_smooth_losses_leave_them_free():
+    risk = smooth_risk("binary")
+    precision = np.append(np.ones(5), 0.0)
+    assert_allclose(fit_l2(risk, precision, tolerance=1e-9).gradient[5], 0.0, atol=1e-6)
+
+
+def test_no_precision_at_all():
+    problem = enumerated("classes")
+    for loss in (MarginLoss(), RampLoss()):
+        with pytest.raises(DataError, match="needs a positive precision for every weight"):
+            fit_l2(risk_of(problem, loss), np.zeros(18))
+
+
+def test_no_weights():
+    structure, shard = small("classes")
+    structure = type(structure)(structure.labels, [], bias=False)
+    problem = structure.encode(np.empty((len(shard), 0)), [structure.labels[y] for y in shard.outputs])
+    for loss in (MarginLoss(), RampLoss()):
+        fit = fit_l2(module.Risk(structure, loss, [problem]), np.ones(0))
+        assert (fit.status, fit.objective) == ("converged", 40.0)

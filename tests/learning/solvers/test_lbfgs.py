@@ -1,0 +1,256 @@
+"""Penalised fits against closed forms, SciPy and scikit-learn, and what is left when they are cut short."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from structune.flat.structure.classes import Classes
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.running.checkpoints import Checkpoint
+from structune.running.monitor import FitStopped, Monitor
+from tiny import KINDS, Budget, Fuse, exact_fit, risk_of
+
+A = np.diag([1.0, 10.0, 1000.0]) + 0.5
+B = np.array([1.0, -2.0, 3.0])
+
+
+def quadratic(w):
+    return 0.5 * w @ A @ w - B @ w, A @ w - B
+
+
+def rosenbrock(w):
+    value = 100 * (w[1] - w[0] ** 2) ** 2 + (1 - w[0]) ** 2
+    slope = 200 * (w[1] - w[0] ** 2)
+    return value, np.array([-2 * slope * w[0] - 2 * (1 - w[0]), slope])
+
+
+def solve(objective, start=(0.0, 0.0, 0.0), scale=1.0, gradient_tolerance=1e-8, **options):
+    start = np.asarray(start)
+    scale = np.broadcast_to(scale, start.shape)
+    return minimize_smooth(objective, start, scale=scale, gradient_tolerance=gradient_tolerance, **options)
+
+
+# --- minimize_smooth --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, np.diag(A) ** -0.5, np.array([3.0, 0.1, 1.0])])
+def test_a_quadratic(scale):
+    solution = solve(quadratic, scale=scale)
+    assert solution.status == "converged"
+    assert_allclose(solution.w, np.linalg.solve(A, B), rtol=1e-8)
+    assert_allclose(solution.objective, quadratic(solution.w)[0])
+    assert_allclose(solution.gradient, quadratic(solution.w)[1])
+    assert solution.gradient_norm <= 1e-8
+
+
+def test_a_curved_valley():
+    solution = solve(rosenbrock, (-1.2, 1.0), gradient_tolerance=1e-6)
+    assert solution.status == "converged"
+    assert_allclose(solution.w, [1.0, 1.0], rtol=1e-5)
+
+
+def test_until():
+    """Asked after every step, at the weights that were reached."""
+    asked = []
+
+    def near(w):
+        asked.append(w)
+        return rosenbrock(w)[0] < 1.0
+
+    solution = solve(rosenbrock, (-1.2, 1.0), scale=[2.0, 0.5], until=near)
+    assert solution.status == "converged"
+    assert_array_equal(solution.w, asked[-1])
+    assert [rosenbrock(w)[0] < 1.0 for w in asked] == [False] * (len(asked) - 1) + [True]
+    assert len(asked) > 1
+
+
+def test_a_start_at_the_minimum():
+    solution = solve(quadratic, np.linalg.solve(A, B), gradient_tolerance=1e-10)
+    assert (solution.status, solution.n_evaluations) == ("converged", 1)
+
+
+def test_no_weights():
+    solution = solve(lambda w: (2.0, w), ())
+    assert (solution.status, solution.objective, solution.w.size) == ("converged", 2.0, 0)
+
+
+def test_the_iterations_run_out():
+    solution = solve(rosenbrock, (-1.2, 1.0), max_iterations=3)
+    assert solution.status == "iterations"
+    assert not solution.stopped
+    solution.check()
+
+
+def test_rounding_stalls():
+    solution = solve(lambda w: (1e20 + quadratic(w)[0], quadratic(w)[1]))
+    assert solution.status == "stalled"
+
+
+def cut(objective, n, error=None):
+    """The objective, which raises at the evaluation after the `n`-th, and the values it gave."""
+    values = []
+
+    def counted(w):
+        if error is not None and len(values) == n:
+            raise error
+        values.append(objective(w)[0])
+        return objective(w)
+
+    return counted, values
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_ctrl_c_leaves_the_best_iterate(n):
+    objective, values = cut(rosenbrock, n, KeyboardInterrupt())
+    solution = solve(objective, (-1.2, 1.0))
+    assert solution.status == "interrupted"
+    assert solution.stopped
+    assert solution.n_evaluations == len(values) == n
+    assert solution.objective == min(values) == rosenbrock(solution.w)[0]
+    with pytest.raises(FitStopped) as caught:
+        solution.check()
+    assert caught.value.status == "interrupted"
+    assert_array_equal(caught.value.w, solution.w)
+
+
+def test_ctrl_c_before_there_is_an_iterate():
+    objective, _ = cut(rosenbrock, 0, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        solve(objective, (-1.2, 1.0))
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_a_spent_budget_leaves_the_best_iterate(n):
+    objective, values = cut(rosenbrock, n)
+    solution = solve(objective, (-1.2, 1.0), monitor=Budget(n))
+    assert solution.status == "budget"
+    assert solution.n_evaluations == len(values) == n + 1
+    assert solution.objective == min(values)
+
+
+def test_no_time_at_all():
+    solution = solve(rosenbrock, (-1.2, 1.0), monitor=Monitor(max_seconds=0.0))
+    assert (solution.status, solution.n_evaluations) == ("budget", 1)
+    assert_array_equal(solution.w, [-1.2, 1.0])
+
+
+def test_other_errors_pass():
+    objective, _ = cut(rosenbrock, 3, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        solve(objective, (-1.2, 1.0))
+
+
+# --- fit_l2 -----------------------------------------------------------------------------------------------
+
+
+def multiclass(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4)) * [1.0, 3.0, 0.3, 1.0]
+    labels = (x @ rng.normal(size=(4, 3)) + rng.normal(size=(n, 3))).argmax(axis=1)
+    weights = rng.uniform(0.1, 2.0, n)
+    structure = Classes([0, 1, 2], list("pqrs"), bias=False)
+    return x, labels, weights, Risk.over(structure, LogLoss(), structure.encode(x, labels, weights))
+
+
+@pytest.mark.parametrize("precision", [0.01, 1.0, 30.0])
+def test_scikit_learn_agrees(precision):
+    x, labels, weights, risk = multiclass()
+    peer = LogisticRegression(C=1 / precision, fit_intercept=False, tol=1e-10, solver="newton-cg")
+    expected = peer.fit(x, labels, weights).coef_
+    w = fit_l2(risk, np.full(risk.n_weights, precision), tolerance=1e-8).w
+    assert_allclose(w.reshape(4, 3).T, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scipy_agrees(kind):
+    risk = risk_of(kind)
+    precision = np.geomspace(0.1, 10.0, risk.n_weights)
+    fit = fit_l2(risk, precision, tolerance=1e-9)
+
+    def objective(w):
+        value, gradient = risk.value_and_gradient(w)
+        return value + 0.5 * precision @ (w * w), gradient + precision * w
+
+    peer = minimize(objective, np.zeros(risk.n_weights), jac=True, method="BFGS", options={"gtol": 1e-9})
+    assert fit.status in ("converged", "stalled")
+    assert fit.objective == pytest.approx(peer.fun, rel=1e-10)
+    assert_allclose(fit.w, peer.x, rtol=1e-6, atol=1e-6)
+    assert_allclose(fit.gradient, objective(fit.w)[1], atol=1e-12)
+    assert fit.gradient_norm <= 1e-7 * risk.at_zero.gradient_norm
+    assert_allclose(fit.w, exact_fit(risk, precision), rtol=1e-6, atol=1e-6)
+
+
+def test_the_start_does_not_matter():
+    risk = risk_of("chain")
+    precision = np.ones(risk.n_weights)
+    cold = fit_l2(risk, precision, tolerance=1e-7)
+    warm = fit_l2(risk, precision, cold.w, tolerance=1e-7)
+    far = fit_l2(risk, precision, np.full(risk.n_weights, 5.0), tolerance=1e-7)
+    assert warm.n_evaluations == 1
+    assert_allclose(far.w, cold.w, atol=1e-6)
+
+
+def test_the_result_does_not_share_memory():
+    risk = risk_of("chain")
+    start = np.full(risk.n_weights, 0.5)
+    fit_l2(risk, np.ones(risk.n_weights), start)
+    assert_array_equal(start, 0.5)
+
+
+def test_nothing_to_learn():
+    structure = Classes(["a", "b"], ["x"])
+    risk = Risk.over(structure, LogLoss(), structure.encode([[1.0], [1.0]], ["a", "b"]))
+    fit = fit_l2(risk, np.ones(4))
+    assert (fit.status, fit.n_evaluations) == ("converged", 1)
+    warm = fit_l2(risk, np.ones(4), np.ones(4))
+    assert_allclose(warm.w, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [4, 5, 9])
+def test_ctrl_c_on_the_data(n):
+    risk = risk_of("chain", executor=Fuse(n))
+    fit = fit_l2(risk, np.ones(risk.n_weights), tolerance=1e-8)
+    assert fit.status == "interrupted"
+    assert fit.n_evaluations == n - 3  # what came before: the linear part, and value and variance at zero
+    assert fit.objective <= risk.at_zero.value
+
+
+def test_a_fit_that_was_cut_short_need_not_learn_the_curvature_again(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 60
+    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    features = (basis * np.geomspace(0.1, 10, n)) @ basis.T
+
+    def objective(w):
+        margins = features @ w - 1.0
+        gradient = features.T @ np.tanh(margins) + 0.01 * w
+        return float(np.logaddexp(margins, -margins).sum() + 0.005 * w @ w), gradient
+
+    def fit(max_iterations=1000, start=None, monitor=None):
+        return minimize_smooth(
+            objective,
+            np.zeros(n) if start is None else start,
+            scale=np.ones(n),
+            gradient_tolerance=1e-4,
+            max_iterations=max_iterations,
+            monitor=monitor,
+        )
+
+    def kept():
+        monitor = Monitor()
+        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
+        monitor.checkpoint.begin({})
+        return monitor
+
+    whole, n_done = fit(), 40
+    part = fit(n_done, monitor=kept())
+    again, anew = fit(monitor=kept()), fit(start=part.w)
+    assert part.status == "iterations"
+    assert again.objective == pytest.approx(whole.objective, rel=1e-4)
+    assert again.n_evaluations < 0.8 * anew.n_evaluations
+    assert part.n_evaluations + again.n_evaluations <= whole.n_evaluations

@@ -1,0 +1,183 @@
+"""Losses that are maxima over outputs: their outer functions, what they need, examples done by hand.
+
+`loss_laws` holds them to all outputs of every structure, beside the structures' own laws.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from chains import chain_problem, table
+from maxima import ENUMERATED, OUTER, SLOPE, enumerated, risk_of
+from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
+from structune.learning import margin_losses as module
+from structune.learning.losses import LogLoss, SquaredLoss
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, PerceptronLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.ranking.structure.ranking import Ranking
+from structune.tagging.structure.chain import Chain
+from tiny import small
+
+PLACES = np.array([-1e300, -800.0, -1.0, -1e-12, 0.0, 1e-12, 0.5, 1.0, 1.5, 800.0, 1e150])
+
+
+# --- outer functions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outer", OUTER)
+def test_outer_functions(outer):
+    with np.errstate(over="ignore"):
+        values, slopes = OUTER[outer](PLACES), SLOPE[outer](PLACES)
+    with np.errstate(all="raise", under="ignore"):
+        found = module.OUTER[outer](PLACES)
+    assert_allclose(found[0], values, rtol=1e-14)
+    assert_allclose(found[1], slopes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("outer", ["squared_hinge", "huber", "logistic"])
+def test_slopes_of_outer_functions(outer):
+    a, step = np.linspace(-3.0, 3.0, 61), 1e-6
+    function = module.OUTER[outer]
+    differences = (function(a + step)[0] - function(a - step)[0]) / (2 * step)
+    assert_allclose(function(a)[1], differences, atol=1e-6)
+    assert np.all(np.diff(function(a)[1]) >= 0.0)
+
+
+def test_outer_functions_are_those_of_the_tests():
+    assert set(module.OUTER) == set(OUTER)
+    assert module.RESCALINGS == ("margin", "slack")
+
+
+# --- options and abilities --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [MarginLoss, RampLoss])
+def test_unknown_rescalings(loss):
+    with pytest.raises(DataError, match=r"rescaling='cost': expected one of \('margin', 'slack'\)"):
+        loss("cost")
+
+
+def test_unknown_outer_functions():
+    with pytest.raises(DataError, match=r"outer='exponential': expected one of \['hinge', 'huber', 'logis"):
+        MarginLoss(outer="exponential")
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "needs", "convex"),
+    [
+        (MarginLoss(), "margin", {"best", "cost"}, True),
+        (MarginLoss("slack", "huber"), "margin", {"best", "cost", "rescaled"}, True),
+        (PerceptronLoss(), "perceptron", {"best"}, True),
+        (RampLoss(), "ramp", {"best", "cost"}, False),
+        (RampLoss("slack"), "ramp", {"best", "cost", "rescaled"}, False),
+        (EquivalentMarginLoss(), "equivalent", {"best", "cost", "equivalent"}, False),
+    ],
+)
+def test_what_losses_say_of_themselves(loss, name, needs, convex):
+    assert (loss.name, loss.needs, loss.convex) == (name, needs, convex)
+    assert not loss.smooth
+    assert not loss.quadratic
+
+
+def test_a_structure_without_decoding():
+    for loss in (MarginLoss(), RampLoss()):
+        with pytest.raises(CapabilityError, match=f"{type(loss).__name__} needs 'cost', .* 'linear' cannot"):
+            Risk(small("linear")[0], loss, [None])
+    structure, shard = small("linear")
+    with pytest.raises(CapabilityError, match="the cost of predictions needs 'cost'"):
+        Risk(structure, SquaredLoss(), [shard]).task_cost(np.zeros(structure.n_weights))
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss(), MarginLoss("slack"), RampLoss("slack")])
+def test_partial_labels(loss):
+    structure, shard = small("partial")
+    with pytest.raises(DataError, match="no complete labels"):
+        Risk(structure, loss, [shard]).value(np.zeros(structure.n_weights))
+
+
+# --- by hand ----------------------------------------------------------------------------------------------
+
+
+def test_the_loss_of_crammer_and_singer():
+    """max(0, 1 + best other score - own score), for two classes or more."""
+    structure = Classes(["a", "b", "c"], ["x"], bias=False)
+    w = np.array([1.0, 1.5, -2.0])
+    for label, expected in (("a", 1.5), ("b", 0.5), ("c", 4.5)):
+        risk = Risk(structure, MarginLoss(), [structure.encode([[1.0]], [label])])
+        assert risk.value(w) == pytest.approx(expected)
+        assert risk.value(10 * w) == pytest.approx({"a": 6.0, "b": 0.0, "c": 36.0}[label])
+
+
+def test_the_ramp_does_not_grow_where_an_example_stays_wrong():
+    structure = Classes(["a", "b"], ["x"], bias=False, reference=True)
+    shard = structure.encode([[1.0], [-1.0]], ["a", "a"])
+    for loss in (RampLoss(), RampLoss("slack")):
+        risk = Risk(structure, loss, [shard])
+        assert [risk.value(np.array([s])) for s in (0.0, 1.0, 1e6)] == pytest.approx([2.0, 1.0, 1.0])
+    bound = Risk(structure, MarginLoss(), [shard])
+    assert [bound.value(np.array([s])) for s in (0.0, 1.0, 1e6)] == pytest.approx([2.0, 2.0, 1e6 + 1])
+
+
+def test_slack_rescaling_wants_the_same_margin_of_all_mistakes():
+    x = [[[("a", 1.0)]] * 3]
+    chain = Chain.build(table(x), [["p", "q", "p"]], boundary=False, states="all")
+    names = chain.weight_names()
+    w = np.zeros(len(names))
+    w[[names.index("p -> q"), names.index("q -> p")]] = 1.0  # q p q scores as p q p, all tokens wrong
+    for p_scores, margin, slack in ((0.0, 3.0, 3.0), (0.75, 3.0 - 0.75, 3.0 * (1.0 - 0.75)), (2.0, 1.0, 1.0)):
+        w[names.index("a : p")] = p_scores
+        problem = chain_problem(chain, x, [["p", "q", "p"]], w)
+        assert risk_of(problem, MarginLoss()).value(w) == pytest.approx(margin)
+        assert risk_of(problem, MarginLoss("slack")).value(w) == pytest.approx(slack)
+        assert risk_of(problem, RampLoss("slack")).value(w) == pytest.approx(slack)  # max beta is 0
+
+
+def test_equal_relevances_cost_the_convex_bound_alone():
+    """Documents of one relevance apart: the fixed order pays, the best of the equivalent orders does not."""
+    structure = Ranking(["x"])
+    shard = structure.encode((np.array([[0.0], [4.0]]), [0, 0]), [1, 1])
+    w = np.array([10.0])
+    gain = 40.0 * (2**-0.25 - 3**-0.25)
+    assert Risk(structure, MarginLoss(), [shard]).value(w) == pytest.approx(gain)
+    for loss in (EquivalentMarginLoss(), RampLoss()):
+        assert Risk(structure, loss, [shard]).value(w) == pytest.approx(0.0, abs=1e-12)
+
+
+# --- risks ------------------------------------------------------------------------------------------------
+
+
+def test_the_cost_of_predictions():
+    problem = enumerated("classes")
+    w = problem.rng.normal(size=problem.w.size)
+    wrong = [costs[(rows @ w).argmax()] for rows, costs in zip(problem.features, problem.costs, strict=True)]
+    risk = risk_of(problem)
+    assert risk.task_cost(w) == pytest.approx(problem.shard.weights @ wrong)
+    assert risk.passes == 1
+    assert risk_of(problem, LogLoss()).task_cost(w) == risk.task_cost(w)
+
+
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_bounds_count_passes_of_the_risk(kind):
+    risk = risk_of(enumerated(kind), RampLoss())
+    w = np.zeros(risk.n_weights)
+    tangent = risk.bound(risk.concave(w)[1])
+    tangent.value(w)
+    risk.bound().value_and_gradient(w)
+    assert risk.passes == tangent.passes == 3
+
+
+def test_bounds_measure_against_their_own_zero():
+    risk = risk_of(enumerated("classes"), RampLoss())
+    assert risk.at_zero.gradient_norm > 0.0
+    bound = risk.bound()
+    zero = np.zeros(risk.n_weights)
+    assert bound.at_zero.gradient_norm == np.linalg.norm(bound.value_and_gradient(zero)[1])
+
+
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_at_zero_all_bounds_are_the_largest_costs(kind):
+    problem = enumerated(kind)
+    zero, most = np.zeros(problem.w.size), [costs.max() for costs in problem.costs]
+    for loss in (MarginLoss(), RampLoss()):
+        assert risk_of(problem, loss).value(zero) == pytest.approx(problem.shard.weights @ most)

@@ -1,0 +1,60 @@
+"""The integrated objective minimised at once."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
+
+from structune.errors import CapabilityError
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.penalties import IntegratedL2
+from structune.learning.tuning import DirectTuner, MajorizeTuner
+from tiny import KINDS, Budget, Fuse, margin_problem, tuning_problem
+
+
+def objective(problem, w, **prior):
+    return problem.full.value(w) + IntegratedL2(problem.groups, **prior).value_and_gradient(w)[0]
+
+
+@pytest.mark.parametrize("which", ["single", "grouped", "separate"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_ends_at_a_stationary_point(kind, which):
+    problem, prior = tuning_problem(kind, which, splits=False), {"alpha": 0.5, "beta": 2.0}
+    result = DirectTuner(fit_tolerance=1e-6, **prior).tune(problem)
+    assert result.status == "converged"
+    slope = approx_fprime(result.w, lambda w: objective(problem, w, **prior), 1e-6)
+    assert np.abs(slope).max() < 1e-3
+    energy = 0.5 * problem.groups.sum(result.w**2)
+    assert_allclose(np.exp(result.log_precision), (problem.groups.sizes / 2 + 0.5) / (energy + 2.0))
+    assert result.history[-1]["objective"] == pytest.approx(objective(problem, result.w, **prior))
+
+
+@pytest.mark.parametrize("which", ["single", "grouped"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_optimum_is_that_of_majorisation_or_another(kind, which):
+    """Both lower the same objective from about the same place; neither is far above the other."""
+    problem = tuning_problem(kind, which, splits=False)
+    direct = DirectTuner(fit_tolerance=1e-7).tune(problem)
+    steps = MajorizeTuner(count="all", tolerance=1e-5, fit_tolerance=1e-7, max_iterations=300).tune(problem)
+    values = [objective(problem, result.w) for result in (direct, steps)]
+    assert max(values) < objective(problem, np.zeros(problem.full.n_weights))
+    assert values[0] == pytest.approx(values[1], rel=0.1)
+
+
+def test_cut_short():
+    problem = tuning_problem(splits=False)
+    result = DirectTuner().tune(problem, Budget(5))
+    assert result.status == "budget"
+    assert problem.full.value(result.w) < problem.full.at_zero.value
+    fuse = Fuse(10)
+    assert DirectTuner().tune(tuning_problem(executor=fuse, splits=False)).status == "interrupted"
+    assert DirectTuner(max_iterations=2).tune(problem).status == "iterations"
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_losses_with_kinks_are_refused(loss):
+    problem = margin_problem("classes", loss, splits=False)
+    found = type(loss).__name__
+    with pytest.raises(CapabilityError, match=f"the direct tuner needs a smooth loss, found {found}"):
+        DirectTuner().tune(problem)
+    assert problem.full.passes == 0

@@ -1,0 +1,188 @@
+"""Grid search against brute force."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from structune.errors import DataError
+from structune.flat.structure.classes import Classes
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning import GridTuner, TuningProblem
+from structune.learning.tuning.problem import Split
+from structune.structure import Groups
+from tiny import Budget, Fuse, exact_fit, margin_problem, press_ctrl_c, tuning_problem
+
+VALUES = (0.1, 1.0, 10.0)
+
+
+def brute_force(problem, points):
+    losses = []
+    for d in points:
+        precision = np.exp(d)[problem.groups.index]
+        losses.append(sum(s.heldout.value(exact_fit(s.train, precision)) for s in problem.splits))
+    return losses
+
+
+def grid_records(result):
+    return [r for r in result.history if r["stage"] == "grid"]
+
+
+def test_the_default_values_are_those_of_the_papers():
+    assert GridTuner().values == tuple(2.0**k for k in range(-10, 11))
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
+def test_one_value_for_all(splits, warm):
+    problem = tuning_problem(**splits)
+    result = GridTuner(warm=warm, fit_tolerance=1e-7).tune(problem)
+    points = [np.full(len(problem.groups), np.log(value)) for value in GridTuner().values]
+    expected = brute_force(problem, points)
+    assert_allclose([r["heldout_loss"] for r in grid_records(result)], expected, rtol=1e-5)
+    assert_allclose([r["log_precision"] for r in grid_records(result)], points)
+    assert_array_equal(result.log_precision, points[int(np.argmin(expected))])
+    assert result.heldout_loss == pytest.approx(min(expected), rel=1e-5)
+    assert result.status == "converged"
+
+
+def test_a_product_grid():
+    problem = tuning_problem("classes")
+    assert len(problem.groups) == 3
+    result = GridTuner(VALUES, product=True, fit_tolerance=1e-7).tune(problem)
+    points = [np.log(point) for point in product(VALUES, repeat=3)]
+    expected = brute_force(problem, points)
+    assert_allclose([r["heldout_loss"] for r in grid_records(result)], expected, rtol=1e-5)
+    assert_array_equal(result.log_precision, points[int(np.argmin(expected))])
+
+
+def test_warm_starts_save_passes():
+    warm, cold = (GridTuner(warm=warm).tune(tuning_problem(folds=3)) for warm in (True, False))
+    assert_array_equal(warm.log_precision, cold.log_precision)
+    assert_allclose(warm.w, cold.w, atol=1e-12)  # the last fit is cold
+    assert warm.passes < cold.passes
+
+
+def test_refit_or_not():
+    problem = tuning_problem(folds=3)
+    again, once = (GridTuner(refit=refit, fit_tolerance=1e-7).tune(problem) for refit in (True, False))
+    precision = np.exp(again.log_precision)[problem.groups.index]
+    assert_allclose(again.w, exact_fit(problem.full, precision), atol=1e-5)
+    assert_allclose(once.w, exact_fit(problem.splits[0].train, precision), atol=1e-5)
+    assert again.passes > once.passes
+
+
+@pytest.mark.parametrize("values", [(), (1.0, 0.0), (-1.0,), (1.0, np.inf), (np.nan,)])
+def test_values_that_are_no_precisions(values):
+    with pytest.raises(DataError, match="expected finite numbers > 0"):
+        GridTuner(values).tune(tuning_problem())
+
+
+def test_too_many_points():
+    with pytest.raises(DataError, match=r"21 values for \d+ groups has too many points"):
+        GridTuner(product=True).tune(tuning_problem(which="separate"))
+
+
+def test_it_needs_heldout_data():
+    with pytest.raises(DataError, match="needs held-out data"):
+        GridTuner().tune(tuning_problem(splits=False))
+
+
+def test_ctrl_c_at_any_time_leaves_the_best():
+    problem = tuning_problem(executor=(fuse := Fuse(10**9)), folds=2)
+    before = fuse.left
+    GridTuner(VALUES).tune(problem)
+    n = before - fuse.left
+    for stop in {4, 6, *range(10, n, n // 15), n - 1}:
+        check_cut(stop)
+
+
+def check_cut(stop):
+    fuse = Fuse(10**9)
+    problem = tuning_problem(executor=fuse, folds=2)
+    fuse.left = stop
+    result = GridTuner(VALUES).tune(problem)
+    losses = [r["heldout_loss"] for r in grid_records(result)]
+    assert result.status == "interrupted"
+    assert result.heldout_loss == (min(losses) if losses else None)
+    fuse.left = 10**9
+    assert problem.full.value(result.w) < problem.full.at_zero.value
+    if losses:
+        precision = np.exp(result.log_precision)[problem.groups.index]
+        expected = fit_l2(problem.splits[0].train, precision).w
+        assert_allclose(result.w, expected, atol=1e-9)
+
+
+def test_a_spent_budget_leaves_the_best():
+    result = GridTuner().tune(tuning_problem(), Budget(60))
+    assert result.status == "budget"
+    assert result.heldout_loss == min(r["heldout_loss"] for r in grid_records(result))
+    nothing = GridTuner().tune(tuning_problem(), Budget(0))
+    assert (nothing.status, nothing.heldout_loss) == ("budget", None)
+    assert_array_equal(nothing.w, 0.0)
+    problem = tuning_problem()
+    first_fit = GridTuner().tune(problem, Budget(4))
+    assert first_fit.heldout_loss is None
+    assert problem.full.value(first_fit.w) < problem.full.at_zero.value
+
+
+# --- losses with kinks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_the_cost_of_predictions_is_held_out(loss):
+    problem = margin_problem("classes", loss, folds=2)
+    result = GridTuner(VALUES).tune(problem)
+    costs = []
+    for value in VALUES:
+        precision = np.full(problem.full.n_weights, value)
+        fits = [(fit_l2(split.train, precision).w, split.heldout) for split in problem.splits]
+        costs.append(sum(cost_by_hand(heldout, w) for w, heldout in fits))
+    assert_allclose([r["heldout_loss"] for r in grid_records(result)], costs)
+    assert_allclose(np.exp(result.log_precision), VALUES[int(np.argmin(costs))])
+    assert result.heldout_loss == pytest.approx(min(costs))
+    assert result.status == "converged"
+
+
+def cost_by_hand(risk, w):
+    """Weighted sum of the examples whose label is not that of the highest score."""
+    (shard,), structure = risk.shards, risk.structure
+    return shard.weights @ (structure.scores(w, shard).argmax(axis=1) != shard.outputs)
+
+
+def far_out():
+    """Two classes, and held out with others an example on the wrong side, so far that no loss bears it."""
+    structure = Classes([False, True], ["x"], bias=False, reference=True)
+    x = np.array([[-1.0], [1.0]] * 10)
+    parts = [(x, x[:, 0] > 0), (np.append(x, [[200.0]], axis=0), np.append(x[:, 0] > 0, False))]
+    risks = [Risk(structure, MarginLoss(), [structure.encode(a, b.tolist())]) for a, b in parts]
+    return TuningProblem(risks[0], Groups.single(1), (Split(*risks),))
+
+
+def test_the_cost_decides_and_not_the_loss():
+    problem, values = far_out(), (1e12, 1.0)
+    (split,) = problem.splits
+    fits = [fit_l2(split.train, np.array([value])).w for value in values]
+    assert [split.heldout.value(w) for w in fits] == pytest.approx([21.0, 201.0], rel=1e-2)
+    result = GridTuner(values).tune(problem)
+    assert [r["heldout_loss"] for r in grid_records(result)] == [10.0, 1.0]
+    assert_allclose(np.exp(result.log_precision), 1.0)
+
+
+def test_of_equal_costs_the_highest_precision_is_kept():
+    result = GridTuner((1.0, 1e-3, 100.0)).tune(far_out())
+    assert [r["heldout_loss"] for r in grid_records(result)] == [1.0, 1.0, 1.0]
+    assert_allclose(np.exp(result.log_precision), 100.0)
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_ctrl_c_with_kinks_leaves_the_best(loss, monkeypatch):
+    press_ctrl_c(monkeypatch, 70)
+    result = GridTuner(VALUES).tune(margin_problem("classes", loss, folds=2))
+    costs = [r["heldout_loss"] for r in grid_records(result)]
+    assert result.status == "interrupted"
+    assert result.heldout_loss == min(costs, default=None)
+    assert np.isfinite(result.w).all()

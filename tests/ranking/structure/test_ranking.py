@@ -1,0 +1,294 @@
+"""Rankings against their definition."""
+
+from itertools import permutations
+from math import log2
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linear_sum_assignment
+
+import laws
+import loss_laws
+from laws import Problem
+from structune.errors import DataError
+from structune.ranking.structure.ranking import Ranking
+
+FORMS = {  # of a feature matrix
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "lists": np.ndarray.tolist,
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+}
+GAINS = {
+    "letor": lambda r: 2**r - 1,
+    "burges": lambda r: 2**r - 1,
+    "scikit-learn": lambda r: r,
+}
+DISCOUNTS = {  # of positions from 1
+    "letor": lambda i: 1.0 if i == 1 else 1 / log2(i),
+    "burges": lambda i: 1 / log2(1 + i),
+    "scikit-learn": lambda i: 1 / log2(1 + i),
+}
+
+
+def feature_vector(rows, positions):
+    """F(x, p)."""
+    return sum((p + 2) ** -0.25 * row for row, p in zip(rows, positions, strict=True))
+
+
+def sorted_by(keys):
+    """Position of each document when they are sorted by falling keys; equal ones stay in order."""
+    order = sorted(range(len(keys)), key=lambda j: -keys[j])
+    return tuple(order.index(j) for j in range(len(keys)))
+
+
+def dcg(relevance, positions, k, convention):
+    counted = [(r, p + 1) for r, p in zip(relevance, positions, strict=True) if k is None or p < k]
+    return sum(GAINS[convention](r) * DISCOUNTS[convention](i) for r, i in counted)
+
+
+def cost(relevance, positions, k, convention):
+    ideal = dcg(relevance, sorted_by(relevance), k, convention)
+    return 1.0 - dcg(relevance, positions, k, convention) / ideal if ideal else 0.0
+
+
+def falls_with(relevance, positions):
+    """Whether the documents are sorted by relevance."""
+    return all(np.diff([relevance[positions.index(p)] for p in range(len(positions))]) <= 0)
+
+
+def split(sizes, values):
+    return np.split(np.asarray(values), np.cumsum(sizes)[:-1])
+
+
+@st.composite
+def ranking_problems(draw, scale=1.0):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    names = ["size=1", "size=2", "colour"][: draw(st.integers(0, 3))]
+    k, convention = draw(st.sampled_from([None, 1, 2, 10])), draw(st.sampled_from(sorted(GAINS)))
+    structure = Ranking(names, k=k, convention=convention)
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    x = np.where(rng.random((sum(sizes), len(names))) < 0.7, rng.normal(size=(sum(sizes), len(names))), 0.0)
+    relevance = rng.integers(draw(st.integers(1, 4)), size=sum(sizes)) * draw(st.sampled_from([1.0, 0.3]))
+    known = draw(st.booleans())
+    weights = rng.uniform(0.0, 2.0, len(sizes)) if draw(st.booleans()) else None
+    queries = np.repeat(rng.permutation(len(sizes)), sizes)
+    inputs = FORMS[draw(st.sampled_from(sorted(FORMS)))](x), queries
+    shard = structure.encode(inputs, relevance if known else None, weights)
+    orders = [list(permutations(range(size))) for size in sizes]
+    judged = list(zip(split(sizes, relevance), orders, strict=True))
+    return Problem(
+        structure,
+        shard,
+        rng.normal(scale=scale, size=structure.n_weights),
+        outputs=[[np.array(p) for p in each] for each in orders],
+        features=[
+            np.array([feature_vector(rows, p) for p in each])
+            for rows, each in zip(split(sizes, x), orders, strict=True)
+        ],
+        own=[each.index(sorted_by(r)) for r, each in judged] if known else None,
+        costs=[np.array([cost(r, p, k, convention) for p in each]) for r, each in judged] if known else None,
+        equivalent=[np.array([falls_with(r, p) for p in each]) for r, each in judged] if known else None,
+    )
+
+
+@settings(max_examples=100)
+@given(problem=ranking_problems())
+def test_laws(problem):
+    laws.hold(problem)
+
+
+@settings(max_examples=20)
+@given(problem=ranking_problems(scale=1e4))
+def test_laws_under_huge_weights(problem):
+    laws.hold(problem)
+
+
+@settings(max_examples=30)
+@given(problem=ranking_problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=10)
+@given(problem=ranking_problems(scale=1e4))
+def test_laws_of_losses_under_huge_weights(problem):
+    loss_laws.hold(problem)
+
+
+def encoded(rng, sizes, k=10, n_features=3):
+    """A random shard, with the data behind it."""
+    structure = Ranking([f"x{j}" for j in range(n_features)], k=k)
+    x, relevance = rng.normal(size=(sum(sizes), n_features)), rng.integers(0, 3, sum(sizes))
+    queries = np.repeat(np.arange(len(sizes)), sizes)
+    return structure, structure.encode((x, queries), relevance), x, relevance
+
+
+@pytest.mark.parametrize("k", [1, 5, None])
+@pytest.mark.parametrize("scale", [0.0, 0.01, 0.3, 10.0, 1e6])
+def test_augmented_orders_of_long_lists(k, scale):
+    """Against the assignment as it is stated."""
+    rng = np.random.default_rng(0)
+    sizes = [40, 1, 25]
+    structure, shard, x, relevance = encoded(rng, sizes, k)
+    w, rates = scale * rng.normal(size=3), np.array([1.0, 2.0, 0.5])
+    outputs, values = structure.best(w, shard, rates)
+    for s, r, found, value, rate in zip(
+        split(sizes, x @ w), split(sizes, relevance), split(sizes, outputs), values, rates, strict=True
+    ):
+        ideal = dcg(r, sorted_by(r), k, "letor") or 1.0
+        table = np.array(
+            [
+                [(p + 2) ** -0.25 * s[j] - rate * dcg([r[j]], [p], k, "letor") / ideal for p in range(len(s))]
+                for j in range(len(s))
+            ]
+        )
+        most = table[linear_sum_assignment(table, maximize=True)].sum()
+        assert sorted(found) == list(range(len(s)))
+        assert_allclose(table[np.arange(len(s)), found].sum(), most, rtol=1e-12, atol=1e-12)
+        assert_allclose(value, most + rate * any(r > 0), rtol=1e-12, atol=1e-12)
+
+
+def test_equal_scores_keep_the_given_order():
+    structure = Ranking(["x"])
+    shard = structure.encode((np.array([[0.0], [1.0], [0.0], [1.0], [0.0]]), list("aaaab")))
+    assert structure.best(np.array([1.0]), shard)[0].tolist() == [2, 0, 3, 1, 0]
+    assert structure.best(np.array([0.0]), shard)[0].tolist() == [0, 1, 2, 3, 0]
+
+
+def test_own_outputs_sort_by_relevance_in_the_given_order():
+    structure = Ranking(["x"])
+    shard = structure.encode((np.zeros((6, 1)), [7, 7, 7, 7, 3, 3]), [0, 2, 1, 2, 0, 0])
+    assert shard.outputs.tolist() == [3, 0, 2, 1, 0, 1]
+    assert_array_equal(structure.cost(shard, shard.outputs), [0.0, 0.0])
+
+
+def test_best_equivalent_sorts_equal_relevances_by_score():
+    structure = Ranking(["x"])
+    x = np.array([[1.0], [5.0], [2.0], [3.0]])
+    shard = structure.encode((x, [0] * 4), [1, 0, 1, 2])
+    for sign, expected in ((1.0, [2, 3, 1, 0]), (-1.0, [1, 3, 2, 0])):
+        outputs, values = structure.best_equivalent(np.array([sign]), shard)
+        assert outputs.tolist() == expected
+        assert_allclose(values, sign * feature_vector(x, expected))
+        assert structure.cost(shard, outputs).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("relevance", [[0, 0, 0], [2, 2, 2]])
+def test_relevances_that_are_all_equal(relevance):
+    """Every order is as good as any other, and the cost changes nothing."""
+    structure, w = Ranking(["x"]), np.array([1.0])
+    shard = structure.encode((np.array([[1.0], [3.0], [2.0]]), [0, 0, 0]), relevance)
+    for order in permutations(range(3)):
+        assert_allclose(structure.cost(shard, np.array(order)), [0.0], atol=1e-15)
+    for outputs, values in (structure.best(w, shard, np.array([5.0])), structure.best_equivalent(w, shard)):
+        assert outputs.tolist() == [2, 0, 1]
+        assert_allclose(values, structure.best(w, shard)[1], rtol=1e-14)
+
+
+def test_one_document():
+    structure, w = Ranking(["x"], k=1), np.array([2.0])
+    shard = structure.encode((np.array([[3.0]]), ["q"]), [1])
+    for found in (structure.best(w, shard), structure.best(w, shard, np.ones(1))):
+        assert found[0].tolist() == [0]
+        assert_allclose(found[1], [6.0 * 2**-0.25])
+    assert structure.cost(shard, np.array([0])).tolist() == [0.0]
+
+
+def test_the_first_two_positions_are_worth_the_same_in_letor_alone():
+    for convention, costs in (("letor", [0.0]), ("burges", [1 - 1 / log2(3)])):
+        structure = Ranking(["x"], convention=convention)
+        shard = structure.encode((np.zeros((3, 1)), [0, 0, 0]), [0, 1, 0])
+        assert_allclose(structure.cost(shard, np.array([0, 1, 2])), costs, atol=1e-15)
+
+
+def test_slices_of_dense_rows_share_memory():
+    _, shard, x, _ = encoded(np.random.default_rng(0), [2, 3, 4])
+    assert shard.design.matrix is x
+    part = shard.take(slice(1, 3))
+    assert (len(part), part.n_parts, part.sizes().tolist()) == (2, 7, [3, 4])
+    assert np.shares_memory(part.design.matrix, x)
+    assert not np.shares_memory(shard.take([2, 1]).design.matrix, x)
+    assert len(shard.take([])) == shard.take([]).n_parts == 0
+
+
+def test_work_grows_with_the_square_of_documents():
+    _, shard, _, _ = encoded(np.random.default_rng(0), [10, 1, 100])
+    assert shard.work().tolist() == [11, 1, 1001]
+
+
+def test_groups_are_prefixes():
+    structure = Ranking(["size=1", "size=2", "colour"])
+    assert structure.weight_names() == ["size=1", "size=2", "colour"]
+    assert structure.groups().names == ("size", "colour")
+    assert structure.groups().sizes.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "queries", "relevance", "weights", "message"),
+    [
+        (np.empty((0, 2)), [], None, None, "found no examples"),
+        ([[1.0]], [0], None, None, "feature matrix, a document an example: found 1 features, expected 2"),
+        ([[1.0, 0.0], [0.0, np.nan]], [0, 0], None, None, "example 1, feature 'y': found nan"),
+        (np.zeros((2, 2)), [0], None, None, "found 1 query ids for 2 documents"),
+        (np.zeros((2, 2)), [[0], [0]], None, None, r"found query ids of shape \(2, 1\), expected one a doc"),
+        (np.zeros((2, 2)), [0, np.nan], None, None, "document 1: found the query nan, expected an id"),
+        (np.zeros((3, 2)), list("aba"), None, None, "document 2: found the query a again, which began at d"),
+        (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"found relevances of shape \(2,\) for 3 documents"),
+        (
+            np.zeros((3, 2)),
+            [7, 7, 5],
+            [0, 1, -1],
+            None,
+            r"document 2, query 5: found the relevance -1\.0, ex",
+        ),
+        (np.zeros((2, 2)), [7, 7], [0, np.nan], None, "document 1, query 7: found the relevance nan"),
+        (np.zeros((2, 2)), [7, 7], [np.inf, 0], None, "document 0, query 7: found the relevance inf"),
+        (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0, expected a number >= 0 with a gain"),
+        (np.zeros((3, 2)), [7, 7, 5], None, [1.0, -2.0], "example 1 has the weight -2.0"),
+        (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights of shape \(3,\), expected \(2,\)"),
+    ],
+)
+def test_encode_refuses(matrix, queries, relevance, weights, message):
+    with pytest.raises(DataError, match=message):
+        Ranking(["x", "y"]).encode((matrix, queries), relevance, weights)
+
+
+def test_inputs_are_a_pair():
+    with pytest.raises(DataError, match="found ndarray, expected a pair of a feature matrix and query ids"):
+        Ranking(["x"]).encode(np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "found k = 0, expected at least 1"),
+        ({"k": "2"}, "found k = '2', expected at least 1"),
+        ({"k": 1.5}, "found k = 1.5, expected at least 1"),
+        ({"convention": "trec"}, "found the convention 'trec', expected one of"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(DataError, match=message):
+        Ranking(["x"], **options)
+
+
+def test_scores_of_unknown_outputs():
+    structure = Ranking(["x"])
+    shard, w = structure.encode((np.zeros((2, 1)), [0, 0])), np.zeros(1)
+    for question in (
+        lambda: structure.score(w, shard),
+        lambda: structure.features(shard, w),
+        lambda: structure.cost(shard, np.array([0, 1])),
+        lambda: structure.best(w, shard, np.ones(1)),
+        lambda: structure.best_equivalent(w, shard),
+    ):
+        with pytest.raises(DataError, match="the shard has no relevances"):
+            question()
+    with pytest.raises(DataError, match=r"found positions of shape \(1,\) for 2 documents"):
+        structure.score(w, shard, np.array([0]))

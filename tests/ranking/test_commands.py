@@ -1,0 +1,324 @@
+"""The ranking commands from files to files, and what they say to wrong input."""
+
+import gzip
+import json
+import re
+from itertools import count
+
+import numpy as np
+import pytest
+
+import structune
+from commands import fail, run, succeed
+from structune import Ranker
+from structune.ranking.letor import LetorData, write_letor
+from structune.ranking.metrics import ndcg
+from structune.running.monitor import Monitor
+
+QUIET = ["--quiet", "--jobs", "1"]
+FEATURES = np.array([1, 2, 5])
+
+
+def letor(n_queries, seed, first=1):
+    """Documents whose relevance rises with the first feature; in places there is no comment."""
+    rng = np.random.default_rng(seed)
+    queries = np.repeat(np.arange(first, first + n_queries), 6)
+    X = np.round(rng.normal(size=(queries.size, 3)), 3)
+    relevance = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=queries.size)), 0.0, 2.0)
+    comments = [f"docid = {100 + j}\tx" if j % 5 else "" for j in range(queries.size)]
+    return LetorData(X, relevance, [str(query) for query in queries], FEATURES, comments)
+
+
+TRAIN, TEST = letor(15, 0), letor(7, 1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rank")
+    write_letor(folder / "train.txt", TRAIN)
+    write_letor(folder / "test.txt.gz", TEST)
+    succeed("train", "ranking", folder / "train.txt", "-m", folder / "m.structune", *QUIET)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    return structune.load(files / "m.structune")
+
+
+def table(text):
+    heading, *lines = text.splitlines()
+    assert heading == "query\trank\tdocument\tscore\tcomment"
+    return [line.split("\t") for line in lines]
+
+
+# --- train and tune -----------------------------------------------------------------------------------------
+
+
+def test_train(files, tmp_path):
+    path = tmp_path / "m.structune"
+    out = succeed(
+        "train",
+        "rank",
+        files / "train.txt",
+        "-m",
+        path,
+        "--test",
+        files / "test.txt.gz",
+        "--penalty",
+        2,
+        *QUIET,
+    )
+    for expected in ("converged", "15 queries, 90 documents, 3 features", "NDCG@k", "mean"):
+        assert expected in out
+    loaded = structune.load(path)
+    assert loaded.penalty_.tolist() == [2.0]
+    assert loaded.extra_ == {"features": [1, 2, 5], "missing": None}
+    expected = Ranker(tuning=None, penalty=2.0, n_jobs=1).fit(TRAIN.X, TRAIN.relevance, TRAIN.queries)
+    assert loaded.coef_.tolist() == expected.coef_.tolist()
+
+
+def test_settings_reach_the_ranker(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--loss", "margin", "--k", 0, "--convention", "scikit-learn", "--penalty", 0.01]
+    succeed("train", "ranking", files / "train.txt", "-m", path, *args, *QUIET)
+    loaded = structune.load(path)
+    assert (loaded.loss, loaded.k, loaded.convention, loaded.tuning) == ("margin", None, "scikit-learn", None)
+
+
+@pytest.mark.parametrize("method", ["grid", "majorize"])
+def test_tune(files, tmp_path, method):
+    path = tmp_path / "m.structune"
+    args = [
+        "--method",
+        method,
+        "--plot",
+        tmp_path / "t.png",
+        "--folds",
+        2,
+        "--seed",
+        1,
+        "--loss",
+        "equivalent",
+    ]
+    out = succeed("tune", "ranking", files / "train.txt", "--model", path, *args, *QUIET)
+    assert ("held-out loss" in out) == (method == "grid")
+    for name in ("t.png", "t-precisions.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    loaded = structune.load(path)
+    assert (loaded.tuning, loaded.folds, loaded.random_state, loaded.k) == (method, 2, 1, 10)
+
+
+def test_several_files_and_their_features(files, tmp_path):
+    """A feature that a file lacks is 0 there; queries of the same name are different ones."""
+    other = letor(5, 2)
+    write_letor(
+        tmp_path / "more.txt",
+        LetorData(other.X, other.relevance, other.queries, np.array([1, 3, 7]), other.comments),
+    )
+    path = tmp_path / "m.structune"
+    out = succeed("train", "ranking", files / "train.txt", tmp_path / "more.txt", "-m", path, *QUIET)
+    assert "20 queries, 120 documents, 5 features" in out
+    loaded = structune.load(path)
+    assert loaded.extra_["features"] == [1, 2, 3, 5, 7]
+    X = np.zeros((120, 5))
+    X[:90, [0, 1, 3]], X[90:, [0, 2, 4]] = TRAIN.X, other.X
+    queries = [*TRAIN.queries, *(f"other {query}" for query in other.queries)]
+    expected = Ranker(tuning=None, n_jobs=1).fit(X, np.append(TRAIN.relevance, other.relevance), queries)
+    assert loaded.coef_.tolist() == expected.coef_.tolist()
+
+
+def test_missing_values(files, tmp_path):
+    text = (files / "train.txt").read_text().splitlines()
+    text[3] = re.sub("2:[^ ]*", "2:NULL", text[3])
+    (tmp_path / "null.txt").write_text("# a heading\n\n" + "\n".join(text))
+    path, train = tmp_path / "m.structune", ["train", "ranking", tmp_path / "null.txt", *QUIET, "-m"]
+    message = fail(*train, path)
+    assert "null.txt:6: found NULL for the feature 2, expected a number" in message
+    assert not path.exists()
+    succeed(*train, path, "--missing", -1)
+    assert structune.load(path).extra_["missing"] == -1.0
+    X = TRAIN.X.copy()
+    X[3, 1] = -1.0
+    rows = table(succeed("rank", path, tmp_path / "null.txt"))
+    scores = {int(document) - 1: float(score) for _, _, document, score, _ in rows}
+    assert scores[3] == pytest.approx(structune.load(path).predict(X)[3], rel=1e-5)
+    assert ":6: found NULL" in fail("evaluate", "ranking", files / "m.structune", tmp_path / "null.txt")
+    assert "--missing nan: expected a finite number" in fail(*train, path, "--missing", "nan")
+
+
+def test_weights_that_are_all_zero_are_told(files, tmp_path):
+    args = ["--loss", "margin", "--penalty", 1e6]
+    result = run("train", "ranking", files / "train.txt", "-m", tmp_path / "m", *args, *QUIET)
+    assert result.exit_code == 0
+    assert (
+        result.stderr
+        == "structune: all weights are 0: found no others that lower the margin loss, with its penalty\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, command):
+    calls = count()
+
+    def check(self):
+        begun = any(record["stage"] == "grid" for record in self.history)
+        if next(calls) >= 30 and (begun or command == "train"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "check", check)
+    path = tmp_path / "m.structune"
+    result = run(command, "rank", files / "train.txt", "-m", path, *QUIET)
+    assert result.exit_code == 130
+    assert re.search("status +interrupted", result.stdout)
+    assert structune.load(path).coef_.any()
+
+
+def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
+    path = tmp_path / "m.structune"
+    message = fail("tune", "ranking", files / "train.txt", "-m", path, "--max-seconds", 0, *QUIET)
+    assert "before there was anything to save" in message
+    assert not path.exists()
+
+
+def test_training_data_that_is_refused(files, tmp_path):
+    args = ["-m", tmp_path / "m", *QUIET]
+    assert "nowhere.txt: No such file" in fail("train", "ranking", "nowhere.txt", *args)
+    for text, message in (
+        ("1 qid:1 1:2\n-1 qid:1 1:3\n", "bad.txt:2: found the relevance '-1'"),
+        ("1 qid:1 1:2\n0 1:3\n", "bad.txt:2: found '1:3' after the relevance"),
+        ("1 qid:1 1:2\n0 qid:2 1:2\n0 qid:1 1:2\n", "bad.txt:3: found the query '1' again"),
+        ("", "bad.txt: found no documents"),
+        ("1 qid:1\n0 qid:1\n", "bad.txt: found no features"),
+        ("1 qid:1 1:2\n1 qid:1 1:3\n", "found no query with documents of different relevance"),
+    ):
+        (tmp_path / "bad.txt").write_text(text)
+        assert message in fail("train", "ranking", tmp_path / "bad.txt", *args)
+    (tmp_path / "bad.txt").write_text("1 qid:1 1:x\n")
+    assert "bad.txt:1" in fail("train", "ranking", files / "train.txt", "--test", tmp_path / "bad.txt", *args)
+    assert "expected finite numbers > 0" in fail(
+        "train", "ranking", files / "train.txt", "--penalty", 0, *args
+    )
+    assert "cannot split 13 examples" in fail("tune", "ranking", files / "train.txt", "--folds", 16, *args)
+    message = fail("train", "ranking", "nowhere.txt", "-m", tmp_path / "no" / "m")
+    assert "expected a file in a folder that exists" in message
+    assert not (tmp_path / "m").exists()
+
+
+# --- rank ---------------------------------------------------------------------------------------------------
+
+
+def test_rank(files, model):
+    rows = table(succeed("rank", files / "m.structune", files / "test.txt.gz"))
+    assert len(rows) == len(TEST)
+    assert list(dict.fromkeys(row[0] for row in rows)) == [str(query) for query in range(1, 8)]
+    scores, ranks = model.predict(TEST.X), model.rank(TEST.X, TEST.queries)
+    for query, rank, document, score, comment in rows:
+        j = int(document) - 1
+        assert (query, int(rank)) == (TEST.queries[j], ranks[j])
+        assert float(score) == pytest.approx(scores[j], rel=1e-5)
+        assert comment == TEST.comments[j].replace("\t", " ")
+    assert [int(row[1]) for row in rows] == [*range(1, 7)] * 7
+
+
+def test_where_rank_reads_and_writes(files, tmp_path):
+    args = ["rank", files / "m.structune"]
+    expected = succeed(*args, files / "test.txt.gz")
+    plain = gzip.decompress((files / "test.txt.gz").read_bytes())
+    assert succeed(*args, "-", stdin=plain) == expected
+    assert not succeed(*args, files / "test.txt.gz", "-o", tmp_path / "a.tsv")
+    assert (tmp_path / "a.tsv").read_text() == expected
+    succeed(*args, files / "test.txt.gz", "-o", tmp_path / "a.tsv.gz")
+    assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()).decode() == expected
+
+
+def test_features_are_found_by_their_numbers(files, tmp_path):
+    """Others are not looked at, and those that a line leaves out are 0."""
+    (tmp_path / "a.txt").write_text("0 qid:1 5:1 8:3\n0 qid:1 1:2\n0 qid:q 3:1\n")
+    rows = table(succeed("rank", files / "m.structune", tmp_path / "a.txt"))
+    w = structune.load(files / "m.structune").coef_
+    assert [row[:3] for row in rows] == [["1", "1", "2"], ["1", "2", "1"], ["q", "1", "3"]]
+    assert [float(row[3]) for row in rows] == pytest.approx([2 * w[0], w[2], 0.0], rel=1e-5)
+
+
+def test_inputs_of_rank_that_are_refused(files, tmp_path):
+    model = files / "m.structune"
+    assert "nowhere.txt: No such file" in fail("rank", model, "nowhere.txt")
+    assert "train.txt: not a model file" in fail("rank", files / "train.txt", files / "train.txt")
+    assert ":1: found the relevance 'x'" in fail("rank", model, "-", stdin="x qid:1 1:1\n")
+    Ranker(tuning=None).fit(TRAIN.X, TRAIN.relevance, TRAIN.queries).save(tmp_path / "bare")
+    assert "bare: found no numbers of the features" in fail("rank", tmp_path / "bare", files / "train.txt")
+    for wrong in ([float("inf")] * 3, ["1", "2", "3"], "123", 5):
+        structune.load(model).save(tmp_path / "other", {"features": wrong, "missing": None})
+        assert "other: found no numbers of the features" in fail(
+            "rank", tmp_path / "other", files / "train.txt"
+        )
+    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
+    message = fail("rank", tmp_path / "t.structune", files / "train.txt")
+    assert "found a model of class SequenceTagger, expected a ranker" in message
+    message = fail("predict", model, files / "train.txt")
+    assert "found a model of class Ranker, expected a sequence tagger" in message
+
+
+# --- evaluate -----------------------------------------------------------------------------------------------
+
+
+def test_evaluate(files, model):
+    args = ["evaluate", "ranking", files / "m.structune", files / "test.txt.gz"]
+    shown, out = json.loads(succeed(*args, "--json")), succeed(*args)
+    expected = {
+        str(k): ndcg(TEST.relevance, model.predict(TEST.X), TEST.queries, k).mean() for k in range(1, 11)
+    }
+    assert shown["ndcg"] == pytest.approx(expected)
+    assert shown["ndcg"]["10"] == pytest.approx(model.score(TEST.X, TEST.relevance, TEST.queries))
+    assert shown["mean"] == pytest.approx(np.mean(list(expected.values())))
+    assert (shown["convention"], shown["queries"], shown["documents"]) == ("letor", 7, 42)
+    assert "letor: 2^r - 1, 1 / log2(max(i, 2))" in out
+    assert "7 queries, 42 documents" in out
+    for value in (*expected.values(), shown["mean"]):
+        assert f"{value:.4f}" in out
+
+
+def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--convention", "burges", "--k", 3]
+    succeed("train", "ranking", files / "train.txt", "-m", path, *args, *QUIET)
+    (tmp_path / "none.txt").write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
+    several = [files / "test.txt.gz", tmp_path / "none.txt", files / "train.txt"]
+    shown = json.loads(succeed("evaluate", "ranking", path, *several, "--json"))
+    model = structune.load(path)
+    values = [
+        ndcg(data.relevance, model.predict(data.X), data.queries, 3, "burges") for data in (TEST, TRAIN)
+    ]
+    assert shown["convention"] == "burges"
+    assert (shown["queries"], shown["documents"]) == (23, 134)
+    assert shown["queries_without_relevant_documents"] == 1 + sum(
+        not data.relevance[np.array(data.queries) == query].any()
+        for data in (TEST, TRAIN)
+        for query in set(data.queries)
+    )
+    assert shown["ndcg"]["3"] == pytest.approx(np.concatenate([*values, [0.0]]).mean())
+
+
+def test_relevances_that_only_the_convention_of_the_model_allows(tmp_path):
+    (tmp_path / "many.txt").write_text("1999 qid:1 1:1\n3 qid:1 1:0\n0 qid:2 1:1\n0 qid:2 1:0\n")
+    args = ["-m", tmp_path / "m.structune", "--convention", "scikit-learn", "--penalty", 0.1, *QUIET]
+    succeed("train", "ranking", tmp_path / "many.txt", *args, "--test", tmp_path / "many.txt")
+    shown = json.loads(succeed("evaluate", "ranking", args[1], tmp_path / "many.txt", "--json"))
+    assert (shown["queries"], shown["queries_without_relevant_documents"]) == (2, 1)
+
+
+def test_inputs_of_evaluate_that_are_refused(files, tmp_path):
+    (tmp_path / "bad.txt").write_text("1 qid:1 1:1\nhigh qid:1 1:1\n")
+    model = files / "m.structune"
+    assert "bad.txt:2: found the relevance 'high'" in fail("evaluate", "ranking", model, tmp_path / "bad.txt")
+    assert "nowhere.txt: No such file" in fail("evaluate", "ranking", model, "nowhere.txt")
+
+
+# --- help ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["rank", "train ranking", "tune ranking", "evaluate ranking"])
+def test_help(command):
+    out = succeed(*command.split(), "--help")
+    assert f"structune {command} " in out.split("Example:")[1]

@@ -1,0 +1,69 @@
+"""The OHSUMED ranking data."""
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from structune.errors import DataError
+from structune.files.data_sets import DatasetUnavailable
+from structune.ranking import data as ohsumed
+from structune.ranking.data import load_ohsumed
+
+SIZES = [2570, 3076, 3573, 3538, 3383]
+FOLDER = "ohsumed_querylevelnorm"
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """A data folder in which part S3 has the query 3, and so on."""
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+    (tmp_path / "ranking" / FOLDER).mkdir(parents=True)
+    sums = []
+    for part in range(1, 6):
+        content = gzip.compress(f"{part % 3} qid:{part} 1:0.5 2:{part} #docid = {10 * part}\n".encode())
+        (tmp_path / "ranking" / FOLDER / f"S{part}.txt.gz").write_bytes(content)
+        sums.append(hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(ohsumed._SHA256, FOLDER, tuple(sums))
+
+
+@pytest.mark.parametrize(("fold", "parts"), [(1, "12345"), (2, "23451"), (5, "51234")])
+@pytest.mark.usefixtures("tiny")
+def test_folds_rotate(fold, parts):
+    train, validation, test = load_ohsumed(fold)
+    assert [train.queries, validation.queries, test.queries] == [[*parts[:3]], [parts[3]], [parts[4]]]
+    assert train.X.tolist() == [[0.5, float(part)] for part in parts[:3]]
+    assert train.relevance.tolist() == [int(part) % 3 for part in parts[:3]]
+    assert train.comments == [f"docid = {part}0" for part in parts[:3]]
+    assert train.feature_indices.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("fold", [0, 6, "1"])
+def test_unknown_folds_are_refused(fold):
+    with pytest.raises(DataError, match=f"found the fold {fold!r}, expected a number from 1 to 5"):
+        load_ohsumed(fold)
+
+
+def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+    with pytest.raises(
+        DatasetUnavailable, match=r"ranking/ohsumed_feature_null/S1\.txt\.gz is not in .*; set STRUCTUNE_DATA"
+    ):
+        load_ohsumed(normalised=False)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("normalised", [True, False])
+def test_data(normalised):
+    train, validation, test = load_ohsumed(1, normalised)
+    assert [len(part) for part in (train, validation, test)] == [sum(SIZES[:3]), *SIZES[3:]]
+    assert [len(set(part.queries)) for part in (train, validation, test)] == [63, 21, 22]
+    for part in (train, validation, test):
+        assert part.feature_indices.tolist() == list(range(1, 46))
+        assert set(part.relevance) == {0.0, 1.0, 2.0}
+        assert all(comment.startswith("docid = ") for comment in part.comments)
+        assert np.isnan(part.X).any() != normalised
+        if normalised:
+            assert part.X.min() == 0.0
+            assert part.X.max() == 1.0

@@ -1,0 +1,293 @@
+"""LETOR files: what is read, what is written back, and what is refused, with the line named."""
+
+import gzip
+import io
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.testing import assert_array_equal
+
+from structune.errors import DataError
+from structune.ranking.letor import LetorData, read_letor, write_letor
+
+TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
+0 qid:10 1:.25 2:3 7:0
+1 qid:b 1:1. 2:+2 7:1E3 # docid = 7 #
+"""
+X = [[0.5, np.nan, -0.01], [0.25, 3.0, 0.0], [1.0, 2.0, 1000.0]]
+
+
+def read(text, *args, **kwargs):
+    return read_letor(io.StringIO(text), *args, **kwargs)
+
+
+def check(data, X=X):
+    assert_array_equal(data.X, X)
+    assert data.X.dtype == data.relevance.dtype == np.float64
+    assert data.relevance.tolist() == [2.0, 0.0, 1.0]
+    assert data.queries == ["10", "10", "b"]
+    assert data.feature_indices.tolist() == [1, 2, 7]
+    assert data.comments == ["docid = 1056", "", "docid = 7 #"]
+
+
+def test_read():
+    check(read(TEXT))
+    assert len(read(TEXT)) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.strip(),
+        "\n\n" + TEXT.replace("\n", "\n \t\n"),
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace(" ", "\t ").replace("docid\t =\t ", "docid = ").replace("7\t #", "7 #"),
+        "\ufeff" + TEXT,
+        "# a header\n" + TEXT + "#\n",
+        TEXT.replace("2 qid:10", "2.0 qid:10").replace("7:0\n", "7:0 #\n"),
+        TEXT.replace(" 7:0\n", "\n"),
+    ],
+)
+def test_read_tolerates(text):
+    check(read(text))
+
+
+def test_sources(tmp_path):
+    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+    plain.write_text(TEXT)
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    for source in (plain, str(plain), packed, io.BytesIO(TEXT.encode()), io.BytesIO(packed.read_bytes())):
+        check(read_letor(source))
+    with plain.open() as file:
+        check(read_letor(file))
+
+
+def test_missing_values_may_have_a_value():
+    check(read(TEXT, missing=0.0), np.nan_to_num(X))
+
+
+def test_missing_values_may_be_refused():
+    text = "# a heading\n\n1 qid:1 1:2 3:1\n0 qid:1 1:1 2:NULL\n"
+    with pytest.raises(DataError, match=":4: found NULL for the feature 2, expected a number"):
+        read(text, missing=None)
+    assert read(text, features=[1, 3], missing=None).X.tolist() == [[2.0, 1.0], [1.0, 0.0]]
+
+
+def test_features_that_a_line_leaves_out_are_0():
+    data = read("1 qid:1 2:5\n0 qid:1\n0 qid:2 1:3 9:4\n")
+    assert data.feature_indices.tolist() == [1, 2, 9]
+    assert data.X.tolist() == [[0, 5, 0], [0, 0, 0], [3, 0, 4]]
+    assert read("1 qid:1\n").X.shape == (1, 0)
+
+
+def test_features_may_be_those_of_another_file():
+    data = read(TEXT, [1, 3, 7])
+    assert data.feature_indices.tolist() == [1, 3, 7]
+    assert data.X.tolist() == [[0.5, 0.0, -0.01], [0.25, 0.0, 0.0], [1.0, 0.0, 1000.0]]
+    with pytest.raises(DataError, match=r"found the feature numbers \[2 1\], expected them to rise"):
+        read(TEXT, [2, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": found no documents, expected lines such as '2 qid:1 1:0.5'"),
+        ("\n# only comments\n", ": found no documents"),
+        ("\nx qid:1 1:1\n", ":2: found the relevance 'x', expected a finite number >= 0"),
+        ("-1 qid:1 1:1\n", ":1: found the relevance '-1', expected a finite number >= 0"),
+        ("1_0 qid:1 1:1\n", ":1: found the relevance '1_0'"),
+        ("nan qid:1 1:1\n", ":1: found the relevance 'nan'"),
+        ("1e999 qid:1 1:1\n", ":1: found the relevance '1e999'"),
+        ("1 1:1\n", ":1: found '1:1' after the relevance, expected a query such as 'qid:1'"),
+        ("1\n", ":1: found '' after the relevance"),
+        ("1 qid: 1:1\n", ":1: found 'qid:' after the relevance"),
+        ("1 #qid:1\n", ":1: found '' after the relevance"),
+        ("1 qid:1 1:1\n1 qid:1 1:x\n", ":2: found '1:x', expected a feature such as '1:0.5' or '1:NULL'"),
+        ("1 qid:1 1\n", ":1: found '1', expected a feature"),
+        ("1 qid:1 1:2:3\n", ":1: found '1:2:3', expected a feature"),
+        ("1 qid:1 1:23:4\n", ":1: found '1:23:4', expected a feature"),
+        ("1 qid:1 1: 2\n", ":1: found '1:', expected a feature"),
+        ("1 qid:1 a:2\n", ":1: found 'a:2', expected a feature"),
+        ("1 qid:1 1.0:2\n", ":1: found '1.0:2', expected a feature"),
+        ("1 qid:1 -1:2\n", ":1: found '-1:2', expected a feature"),
+        ("1 qid:1 1:nan\n", ":1: found '1:nan', expected a feature"),
+        ("1 qid:1 1:null\n", ":1: found '1:null', expected a feature"),
+        ("1 qid:1 \u0661:1\n", ":1: found '\u0661:1', expected a feature"),
+        ("1 qid:1 1:0 2:1e999\n", ":1: found '2:1e999', expected a finite value"),
+        ("1 qid:1 0:1\n", ":1: found the feature 0 first, expected at least 1"),
+        ("1 qid:1 1:1\n1 qid:1 3:1 2:1\n", ":2: found the feature 2 after 3, expected rising numbers"),
+        ("1 qid:1 3:1 3:1\n", ":1: found the feature 3 after 3, expected rising numbers"),
+        (
+            "1 qid:a\n\n1 qid:b\n1 qid:b\n1 qid:a\n",
+            ":5: found the query 'a' again, which began at line 1; expected the documents of a query",
+        ),
+        (b"1 qid:1\n1 qid:1 #\xff\n", r":2: found '\udcff', expected UTF-8 text"),
+        (b"\x1f\x8b\x08damaged", ": found a damaged gzip file"),
+        (gzip.compress(b"1 qid:1 1:2\n" * 99, mtime=0)[:-20], ": found a damaged gzip file"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    path = tmp_path / "train.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"train.txt{message}")):
+        read_letor(path)
+
+
+def test_a_long_value_is_refused_in_time():
+    with pytest.raises(DataError, match="expected a feature"):
+        read(f"1 qid:1 1:{'1' * 100_000}x\n")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(content):
+    check_any(content)
+
+
+PIECES = ["0", "2", "-1", " ", "qid:", "1:", "2:", "3:", "0.5", "NULL", "1e9", "#", "\n", "\t", "\u00a0", "x"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+def test_any_pieces_are_read_or_refused(pieces):
+    check_any("".join(["1 qid:1 ", *pieces]).encode())
+
+
+def check_any(content):
+    try:
+        data = read_letor(io.BytesIO(content))
+    except DataError:
+        return
+    assert len(data) >= 1
+    file = io.BytesIO()
+    write_letor(file, data)
+    file.seek(0)
+    check_equal(read_letor(file), data)
+
+
+def check_equal(a, b):
+    for name in ("X", "relevance", "feature_indices", "queries", "comments"):
+        assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+def lines_of_text():
+    text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=5)
+    return text.filter(lambda value: value == value.strip())
+
+
+@st.composite
+def data_sets(draw):
+    word = lines_of_text().filter(lambda value: value.split() == [value] and "#" not in value)
+    names = draw(st.lists(word, min_size=1, max_size=3, unique=True))
+    queries = [name for name in names for _ in range(draw(st.integers(1, 3)))]
+    indices = sorted(draw(st.sets(st.integers(1, 10**17), max_size=3)))
+    finite = st.floats(allow_infinity=False)
+    n = len(queries)
+    return LetorData(
+        draw(arrays.arrays(np.float64, (n, len(indices)), elements=finite)),
+        draw(arrays.arrays(np.float64, n, elements=st.floats(0.0, 1e300))),
+        queries,
+        np.array(indices, dtype=np.int64),
+        draw(st.lists(lines_of_text(), min_size=n, max_size=n)),
+    )
+
+
+@given(data_sets())
+def test_round_trip(data):
+    file = io.BytesIO()
+    write_letor(file, data)
+    file.seek(0)
+    check_equal(read_letor(file), data)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_write_to_a_path(tmp_path, name):
+    write_letor(tmp_path / name, read(TEXT))
+    check(read_letor(tmp_path / name))
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
+
+
+def test_write_text():
+    file = io.StringIO()
+    write_letor(file, read(TEXT))
+    assert file.getvalue() == (
+        "2 qid:10 1:0.5 2:NULL 7:-0.01 #docid = 1056\n"
+        "0 qid:10 1:0.25 2:3 7:0\n"
+        "1 qid:b 1:1 2:2 7:1000 #docid = 7 #\n"
+    )
+
+
+def record(**changes):
+    values = {
+        "X": np.zeros((2, 1)),
+        "relevance": np.zeros(2),
+        "queries": ["a", "b"],
+        "feature_indices": np.array([1]),
+        "comments": ["", ""],
+    }
+    return LetorData(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": np.zeros((3, 1))}, "found features of shape (3, 1), expected (2, 1)"),
+        ({"feature_indices": np.array([1, 2])}, "found features of shape (2, 1), expected (2, 2)"),
+        ({"queries": ["a"]}, "found 1 queries for 2 documents"),
+        ({"comments": ["a"]}, "found 1 comments for 2 documents"),
+    ],
+)
+def test_records_are_checked(changes, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        record(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"relevance": np.array([0.0, -1.0])}, "document 1: found the relevance -1.0"),
+        ({"relevance": np.array([np.nan, 0.0])}, "document 0: found the relevance nan"),
+        ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: found inf, expected a finite number"),
+        ({"feature_indices": np.array([0])}, "found the feature numbers [0]"),
+        ({"queries": ["a", "b c"]}, "document 1: found the query 'b c', expected one word without '#'"),
+        ({"queries": ["a#", "b"]}, "document 0: found the query 'a#'"),
+        ({"queries": ["a", ""]}, "document 1: found the query ''"),
+        ({"queries": ["a", "\ud800"]}, r"document 1: found the query '\ud800'"),
+        ({"comments": ["", "a\nb"]}, r"document 1: found the comment 'a\nb', expected one line of text"),
+        ({"comments": [" a", ""]}, "document 0: found the comment ' a'"),
+    ],
+)
+def test_what_could_not_be_read_back_is_refused(changes, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        write_letor(io.StringIO(), record(**changes))
+
+
+def test_queries_in_two_places_are_not_written():
+    three = record(X=np.zeros((3, 1)), relevance=np.zeros(3), queries=list("aba"), comments=[""] * 3)
+    with pytest.raises(DataError, match="found the query 'a' in two places, expected its documents together"):
+        write_letor(io.StringIO(), three)
+    with pytest.raises(DataError, match="found no documents"):
+        write_letor(io.StringIO(), record(X=np.zeros((0, 1)), relevance=np.zeros(0), queries=[], comments=[]))
+
+
+def test_feature_numbers_are_whole():
+    with pytest.raises(DataError, match="expected whole numbers"):
+        read("1 qid:1 1:1\n", features=[1.9])
+
+
+def test_relevances_may_be_true_and_false():
+    out = io.StringIO()
+    write_letor(
+        out,
+        record(X=np.ones((2, 1)), relevance=np.array([True, False]), queries=["1", "1"], comments=["", ""]),
+    )
+    assert out.getvalue() == "1 qid:1 1:1\n0 qid:1 1:1\n"
+
+
+def test_small_files_of_large_tables_are_refused():
+    text = "".join(f"1 qid:{k} {k}:1\n" for k in range(1, 5001))
+    with pytest.raises(DataError, match="found 5000 values in 5000 documents of 5000 features, expected at"):
+        read(text)
+    assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)

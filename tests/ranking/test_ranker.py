@@ -1,0 +1,605 @@
+"""The ranker: planted rankings, ties and other awkward queries, tuning, conventions, files."""
+
+import copy
+import pickle
+import re
+import warnings
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import structune
+from structune import Ranker
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.ranking import first_order
+from structune.ranking.metrics import ndcg
+from structune.ranking.ranker import ZeroWeightsWarning
+from structune.ranking.structure.ranking import Ranking
+
+W = np.array([2.0, -1.0, 0.5, 0.0])
+LOSSES = ["ramp", "equivalent", "margin"]
+NONCONVEX = ["ramp", "equivalent"]
+
+
+def planted(n_queries=12, size=8, noise=0.0, seed=0):
+    """Documents whose relevance is the score of the weights W, in three grades by rank in the query."""
+    rng = np.random.default_rng(seed)
+    queries = np.repeat(np.arange(n_queries), size)
+    X = rng.normal(size=(queries.size, W.size))
+    scores = (X @ W + noise * rng.normal(size=queries.size)).reshape(n_queries, size)
+    grades = np.where(scores.argsort().argsort() >= size - 2, 2, scores.argsort().argsort() >= size - 4)
+    return X, grades.ravel().astype(float), queries
+
+
+X, Y, QUERIES = planted()
+NOISY = planted(noise=2.0)
+TEST = planted(n_queries=40, seed=1)
+
+
+def ranker(**options):
+    return Ranker(**{"n_jobs": 1, "tuning": None, "penalty": 0.1, **options})
+
+
+def quietly(model, *data):
+    """Fit, whether or not all weights are 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroWeightsWarning)
+        return model.fit(*data)
+
+
+def frame(x=X, names="abcd"):
+    return pd.DataFrame(x, columns=list(names))
+
+
+# --- what is learned --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_planted_ranking_is_found(loss):
+    model = ranker(loss=loss, penalty=1e-3).fit(X, Y, QUERIES)
+    assert model.status_ == "converged"
+    assert model.score(X, Y, QUERIES) > 0.99
+    assert model.score(*TEST) > 0.95
+    assert model.coef_ @ W / np.linalg.norm(model.coef_) / np.linalg.norm(W) > 0.97
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("k", [1, 3, None])
+@pytest.mark.parametrize("convention", ["letor", "burges", "scikit-learn"])
+def test_every_measure_is_learned(loss, k, convention):
+    model = ranker(loss=loss, k=k, convention=convention, penalty=1e-3).fit(X, Y, QUERIES)
+    assert model.score(*TEST) > 0.9
+
+
+@pytest.mark.parametrize("tuning", ["grid", "majorize", GridTuner((0.1, 1.0)), MajorizeTuner(alpha=1.0)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_tuning(loss, tuning):
+    model = Ranker(loss=loss, tuning=tuning, folds=3, n_jobs=1)
+    model.fit(*NOISY)
+    assert model.tuning is tuning
+    assert model.status_ == "converged"
+    assert model.score(*TEST) > 0.85
+    again = quietly(ranker(loss=loss, penalty=model.penalty_[0]), *NOISY)
+    assert_allclose(model.coef_, again.coef_, atol=0.2 * np.abs(again.coef_).max())
+
+
+def test_the_grid_holds_out_queries_and_their_ndcg():
+    model = Ranker(folds=4, n_jobs=1).fit(*NOISY)
+    grid = [record for record in model.history_ if record["stage"] == "grid"]
+    assert_allclose([record["log_precision"] for record in grid], np.log(8.0) * np.arange(-3, 4)[:, None])
+    assert all(0.0 <= record["heldout_loss"] <= 12.0 for record in grid)
+    best = min(grid, key=lambda record: record["heldout_loss"])
+    assert np.log(model.penalty_) == pytest.approx(best["log_precision"])
+
+
+def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
+    x, y, queries = planted(n_queries=10)
+    y[:16] = 2.0 - y[:16]
+    ramp, margin = (quietly(ranker(loss=loss, penalty=1e-2), x, y, queries) for loss in ("ramp", "margin"))
+    assert ramp.score(*TEST) > 0.95
+    assert ramp.score(*TEST) >= margin.score(*TEST)
+
+
+def test_zero_weights_are_told():
+    x, y, queries = planted(noise=100.0)
+    with pytest.warns(
+        ZeroWeightsWarning,
+        match="all weights are 0: found no others that lower the margin loss, with its penalty",
+    ):
+        model = ranker(loss="margin", penalty=1e3, k=3).fit(x, y, queries)
+    assert_array_equal(model.coef_, 0.0)
+    assert_array_equal(model.rank(x, queries), np.tile(np.arange(1, 9), 12))
+
+
+@pytest.mark.parametrize("loss", NONCONVEX)
+def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
+    """The convex-concave procedure goes on from a regression, and not from the order of a file."""
+    x, y, queries = planted(noise=3.0)
+    upside_down = np.lexsort((y, queries))
+    one, other = (
+        quietly(ranker(loss=loss, k=2), x[rows], y[rows], queries[rows])
+        for rows in (np.arange(y.size), upside_down)
+    )
+    assert_allclose(other.coef_, one.coef_, atol=1e-9)
+
+
+def test_regressions_see_training_parts_only(monkeypatch):
+    seen = []
+    regress = first_order.ridge_regression
+    monkeypatch.setattr(
+        first_order, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
+    )
+    Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
+    assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
+    seen.clear()
+    ranker(loss="margin", penalty=1e-3).fit(X, Y, QUERIES)
+    assert not seen
+
+
+# --- awkward queries --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_query(loss):
+    one = X[:8], Y[:8], QUERIES[:8]
+    assert quietly(ranker(loss=loss, penalty=1e-3), *one).score(*one) > 0.95
+    assert np.isfinite(quietly(ranker(loss=loss, tuning="majorize"), *one).coef_).all()
+    with pytest.raises(DataError, match="cannot split 1 examples"):
+        ranker(loss=loss, tuning="grid").fit(*one)
+
+
+@pytest.mark.parametrize(
+    ("y", "queries"),
+    [(0 * Y, QUERIES), (0 * Y + 2, QUERIES), (QUERIES, QUERIES), (Y, np.arange(Y.size))],
+    ids=["nothing relevant", "everything relevant", "equal within queries", "one document a query"],
+)
+def test_nothing_to_learn(y, queries):
+    with pytest.raises(DataError, match="found no query with documents of different relevance, expected at"):
+        Ranker().fit(X, y, queries)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_queries_that_teach_nothing_are_left_out(loss):
+    """Such as have documents of one relevance, or one document."""
+    more = np.vstack([X[:9], X]), np.append([0.0] * 4 + [1.0] * 4 + [2.0], Y)
+    queries = np.append([20] * 4 + [21] * 4 + [22], QUERIES)
+    model, other = (quietly(ranker(loss=loss), *data) for data in ((X, Y, QUERIES), (*more, queries)))
+    assert_array_equal(other.coef_, model.coef_)
+    assert other.score(*more, queries) == pytest.approx((12 * model.score(X, Y, QUERIES) + 2) / 15)
+
+
+def test_one_document():
+    model = ranker().fit(X, Y, QUERIES)
+    assert model.rank(X[:1], ["q"]).tolist() == [1]
+    assert model.score(X[:1], [0.0], ["q"]) == 0.0
+    assert model.score(X[:1], [2.0], ["q"]) == 1.0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_duplicates(loss):
+    """Documents twice, of equal and of other relevance, and queries twice."""
+    x, y = np.repeat(X, 2, axis=0), np.repeat(Y, 2)
+    queries = np.repeat(QUERIES, 2)
+    assert quietly(ranker(loss=loss, penalty=1e-3), x, y, queries).score(*TEST) > 0.9
+    y[::16] = 0.0
+    assert quietly(ranker(loss=loss, penalty=1e-2), x, y, queries).score(*TEST) > 0.8
+    x, y, queries = np.vstack([X, X]), np.append(Y, Y), np.append(QUERIES, QUERIES + 100)
+    assert quietly(ranker(loss=loss, penalty=1e-2), x, y, queries).score(*TEST) > 0.95
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", [1e-6, 1e6, 1e12])
+def test_extreme_penalties(loss, penalty):
+    for data in ((X, Y, QUERIES), NOISY):
+        model = quietly(ranker(loss=loss, penalty=penalty), *data)
+        assert model.status_ in ("converged", "iterations")
+        assert np.isfinite(model.coef_).all()
+        assert penalty < 1 or np.abs(model.coef_).max() < 1e-3
+        assert penalty > 1 or data is NOISY or model.score(*data) > 0.95
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_unit_of_the_features_is_that_of_the_penalty(loss, scale):
+    model = quietly(ranker(loss=loss, penalty=1e-3), X, Y, QUERIES)
+    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2), scale * X, Y, QUERIES)
+    assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_all_documents_of_a_query_share_changes_nothing(loss):
+    shift = np.random.default_rng(3).normal(size=(12, 4))[QUERIES]
+    model, other = (quietly(ranker(loss=loss), x, *NOISY[1:]) for x in (NOISY[0], NOISY[0] + shift))
+    assert_allclose(other.coef_, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
+
+
+def test_constant_and_collinear_features():
+    x = np.column_stack([X, X[:, 0], np.ones(Y.size), np.zeros(Y.size)])
+    model = ranker().fit(x, Y, QUERIES)
+    assert_allclose(model.coef_[4:], [model.coef_[0], 0.0, 0.0], atol=1e-9)
+    assert model.score(x, Y, QUERIES) > 0.95
+
+
+def test_more_features_than_documents():
+    x = np.hstack([X, np.random.default_rng(2).normal(size=(Y.size, 200))])
+    for form in (np.asarray, sp.csr_array):
+        assert ranker(penalty=1.0).fit(form(x), Y, QUERIES).score(form(x), Y, QUERIES) > 0.95
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+def test_ranks_follow_the_scores():
+    model = ranker().fit(*NOISY)
+    scores, ranks = model.predict(X), model.rank(X, QUERIES)
+    assert_allclose(scores, X @ model.coef_)
+    assert_array_equal(scores, model.decision_function(X))
+    for query in range(12):
+        assert_array_equal(ranks[query == QUERIES], 1 + np.argsort(np.argsort(-scores[query == QUERIES])))
+    assert ranks.dtype.kind == "i"
+
+
+def test_equal_scores_keep_the_order_given():
+    model = ranker().fit(X, Y, QUERIES)
+    assert model.rank(X[[3, 3, 5, 3]], ["b", "a", "a", "b"]).tolist()[::3] == [1, 2]
+    assert sorted(model.rank(np.zeros((4, 4)), [0, 1, 0, 1]).tolist()) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("k", [1, 10, None])
+@pytest.mark.parametrize("convention", ["letor", "scikit-learn"])
+def test_the_score_is_the_mean_ndcg(k, convention):
+    model = ranker(k=k, convention=convention).fit(*NOISY)
+    x, y, queries = TEST
+    expected = ndcg(y, model.predict(x), queries, k, convention).mean()
+    assert model.score(x, y, queries) == pytest.approx(expected, abs=1e-15)
+    mixed = np.random.default_rng(0).permutation(y.size)
+    assert model.score(x[mixed], y[mixed], queries[mixed]) == pytest.approx(expected, abs=1e-12)
+
+
+# --- input ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_documents_may_come_in_any_order(loss):
+    """As long as those of a query keep theirs, where relevances tie, and queries do."""
+    mixed = np.argsort(np.arange(Y.size) % 8, kind="stable")
+    one, other = (
+        quietly(ranker(loss=loss), NOISY[0][rows], NOISY[1][rows], QUERIES[rows])
+        for rows in (np.arange(Y.size), mixed)
+    )
+    assert_array_equal(other.coef_, one.coef_)
+    assert_array_equal(other.rank(X[mixed], QUERIES[mixed]), one.rank(X, QUERIES)[mixed])
+    tuned = [Ranker(loss=loss, tuning=GridTuner((0.1, 1.0)), folds=3, n_jobs=1) for _ in range(2)]
+    quietly(tuned[0], *NOISY)
+    quietly(tuned[1], NOISY[0][mixed], NOISY[1][mixed], QUERIES[mixed])
+    assert_array_equal(tuned[1].coef_, tuned[0].coef_)
+
+
+@pytest.mark.parametrize("form", [np.ndarray.tolist, sp.csr_matrix, sp.csc_array, np.asfortranarray, frame])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_forms_of_input(form, loss):
+    model, other = (quietly(ranker(loss=loss, penalty=1e-3), x, Y, QUERIES) for x in (X, form(X)))
+    assert other.score(form(X), Y, QUERIES) == pytest.approx(model.score(X, Y, QUERIES), abs=0.01)
+    assert_allclose(other.coef_, model.coef_, atol=0.1 * np.abs(model.coef_).max())
+    assert_allclose(other.predict(form(X)), X @ other.coef_, atol=1e-12)
+    assert not sp.issparse(other.coef_)
+
+
+@pytest.mark.parametrize(
+    "form", [list, pd.Series, lambda q: [f"q{each}" for each in q], lambda q: q - 0.5, lambda q: -q[::-1]]
+)
+def test_forms_of_queries(form):
+    model = ranker().fit(*NOISY)
+    assert_array_equal(ranker().fit(*NOISY[:2], form(QUERIES)).coef_, model.coef_)
+    assert_array_equal(model.rank(X, form(QUERIES)), model.rank(X, QUERIES))
+
+
+def test_a_part_of_a_pipeline():
+    model = make_pipeline(StandardScaler(), ranker()).fit(X, Y, ranker__queries=QUERIES)
+    assert model.predict(X).shape == (96,)
+
+
+BAD_X = {
+    "nan": (np.where(X > 2, np.nan, X), "contains NaN[^$]*imputer"),
+    "infinite": (np.where(X > 2, np.inf, X), "contains infinity"),
+    "empty": (X[:0], "0 sample"),
+    "no features": (X[:, :0], "0 feature"),
+    "flat": (X[:, 0], "Expected 2D array"),
+    "strings": (np.full(X.shape, "a"), "could not convert string to float"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_X)
+def test_features_that_are_refused(kind):
+    x, message = BAD_X[kind]
+    with pytest.raises(ValueError, match=message):
+        ranker().fit(x, Y[: len(x)], QUERIES[: len(x)])
+
+
+@pytest.mark.parametrize(
+    ("y", "queries", "message"),
+    [
+        (np.where(QUERIES == 3, -1.0, Y), QUERIES, r"document 24, query 3: found the relevance -1\.0"),
+        (np.where(QUERIES == 3, 5e3, Y), QUERIES, r"document 24, query 3: found the relevance 5000\.0"),
+        (np.where(QUERIES == 3, np.nan, Y), QUERIES, "Input y contains NaN"),
+        (Y[:5], QUERIES, "inconsistent numbers of samples"),
+        (np.column_stack([Y, Y]), QUERIES, "y should be a 1d array"),
+        (np.full(Y.size, "high"), QUERIES, "found relevances that are strings, expected numbers"),
+        (Y, QUERIES[:5], "found 5 query ids for 96 documents"),
+        (Y, QUERIES[:, None], r"found query ids of shape \(96, 1\), expected one a document"),
+        (Y, np.where(QUERIES == 3, np.nan, QUERIES), "document 24: found the query nan, expected an id"),
+        (Y, [], r"found query ids of shape \(0,\)"),
+        (Y, None, r"found query ids of shape \(\)"),
+    ],
+)
+def test_data_that_are_refused(y, queries, message):
+    with pytest.raises(ValueError, match=message):
+        ranker().fit(X, y, queries)
+
+
+def test_a_wrong_document_is_named_by_its_place():
+    y = Y.copy()
+    y[17] = -2.0
+    mixed = np.random.default_rng(0).permutation(Y.size)
+    place = mixed.tolist().index(17)
+    with pytest.raises(DataError, match=rf"document {place}, query 2: found the relevance -2\.0"):
+        ranker().fit(X[mixed], y[mixed], QUERIES[mixed])
+    model = ranker().fit(X, Y, QUERIES)
+    with pytest.raises(DataError, match=rf"document {place}, query 2: found the relevance -2\.0"):
+        model.score(X[mixed], y[mixed], QUERIES[mixed])
+    with pytest.raises(DataError, match=r"found relevances of shape \(5,\) for 96 documents"):
+        model.score(X, Y[:5], QUERIES)
+    with pytest.raises(DataError, match="found 5 query ids for 96 documents"):
+        model.rank(X, QUERIES[:5])
+
+
+def test_other_features_are_refused_in_prediction():
+    model = ranker().fit(X, Y, QUERIES)
+    with pytest.raises(ValueError, match="X has 3 features, but Ranker is expecting 4"):
+        model.predict(X[:, :3])
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker().fit(frame(), Y, QUERIES).rank(frame(names="abce"), QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"loss": "log"}, CapabilityError, "loss='log' needs 'log_partition', which the structure 'ranking'"),
+        ({"loss": RampLoss("slack")}, CapabilityError, "needs 'rescaled'"),
+        ({"loss": "hinge"}, DataError, "loss='hinge': expected one of"),
+        ({"tuning": "implicit"}, CapabilityError, "needs a smooth loss"),
+        ({"tuning": "direct"}, CapabilityError, "needs a smooth loss"),
+        ({"tuning": "bayes"}, DataError, "tuning='bayes': expected one of"),
+        ({"k": 0}, DataError, "found k = 0, expected at least 1"),
+        ({"convention": "trec"}, DataError, "found the convention 'trec', expected one of"),
+        ({"penalty": 0.0}, DataError, "penalty=0.0: expected finite numbers > 0"),
+        ({"penalty": {"x": 1.0}}, DataError, re.escape("expected some of ['all']")),
+        ({"groups": "prefix"}, DataError, "groups='prefix' needs names of the features"),
+        ({"groups": ["a"] * 3}, DataError, "found groups for 3 features, expected 4"),
+        ({"n_jobs": 0}, DataError, "n_jobs=0"),
+        ({"tuning": "grid", "folds": 13}, DataError, "cannot split 12 examples"),
+    ],
+)
+def test_options_that_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        ranker(**options).fit(X, Y, QUERIES)
+
+
+def test_what_no_loss_can_do_is_told_before_any_work(monkeypatch):
+    monkeypatch.setattr(Risk, "__init__", lambda *_: pytest.fail("there was work"))
+    with pytest.raises(CapabilityError):
+        Ranker(loss="log").fit([["not", "looked at"]], None, None)
+
+
+def test_losses_may_be_objects():
+    model = ranker(loss=MarginLoss(outer="squared_hinge"), penalty=1e-3).fit(X, Y, QUERIES)
+    assert model.score(*TEST) > 0.95
+    assert_array_equal(ranker(loss=RampLoss()).fit(X, Y, QUERIES).coef_, ranker().fit(X, Y, QUERIES).coef_)
+
+
+@pytest.mark.parametrize(
+    ("groups", "names", "sizes"),
+    [
+        ("single", ("all",), [4]),
+        ("feature", ("size=1", "size=2", "hue", "age"), [1, 1, 1, 1]),
+        ("prefix", ("size", "hue", "age"), [2, 1, 1]),
+        (["b", "a", "b", "a"], ("b", "a"), [2, 2]),
+        (len, ("6", "3"), [2, 2]),
+    ],
+)
+def test_groups(groups, names, sizes):
+    model = ranker(groups=groups).fit(frame(names=["size=1", "size=2", "hue", "age"]), Y, QUERIES)
+    assert (model.group_names_, model.group_sizes_.tolist()) == (names, sizes)
+
+
+def test_penalties_by_group():
+    model = ranker(groups=["a", "a", "b", "b"], penalty={"a": 1e8}).fit(X, Y, QUERIES)
+    assert model.penalty_.tolist() == [1e8, 1.0]
+    assert_allclose(model.coef_[:2], 0.0, atol=1e-6)
+    assert model.coef_[2] > 0.1
+
+
+# --- scikit-learn's conventions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["predict", "decision_function", "rank", "score"])
+def test_not_fitted(call):
+    others = {"rank": (QUERIES,), "score": (Y, QUERIES)}.get(call, ())
+    with pytest.raises(NotFittedError, match="Ranker instance is not fitted"):
+        getattr(Ranker(), call)(X, *others)
+    with pytest.raises(NotFittedError):
+        Ranker().save("nowhere")
+
+
+def test_parameters_come_back_as_given():
+    given = {"penalty": {"all": 2.0}, "tuning": GridTuner((1.0,)), "groups": len, "k": None}
+    model = Ranker(**given)
+    assert all(model.get_params()[name] is value for name, value in given.items())
+    assert clone(model).get_params().keys() == model.get_params().keys()
+    assert repr(Ranker(tuning=None, k=3)) == "Ranker(k=3, tuning=None)"
+
+
+def test_names_of_features():
+    model = ranker().fit(frame(), Y, QUERIES)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.n_features_in_ == 4
+    assert not hasattr(ranker().fit(X, Y, QUERIES), "feature_names_in_")
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), clone])
+def test_copies_learn_the_same(copy_of):
+    model = ranker(n_jobs=2).fit(*NOISY)
+    assert_array_equal(copy_of(model).fit(*NOISY).coef_, model.coef_)
+
+
+def test_copies_predict_the_same():
+    model = ranker().fit(*NOISY)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("tuning", [None, GridTuner((0.1, 1.0))])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_number_of_threads_does_not_matter(loss, tuning):
+    x, y, queries = planted(n_queries=30, size=40, noise=2.0)
+    one, two = (quietly(Ranker(loss=loss, tuning=tuning, folds=2, n_jobs=n), x, y, queries) for n in (1, 2))
+    assert_array_equal(two.coef_, one.coef_)
+    assert_array_equal(two.penalty_, one.penalty_)
+
+
+def test_the_seed_decides_on_the_folds():
+    a, b, c = (
+        Ranker(folds=None, holdout=0.4, random_state=s, n_jobs=1).fit(*NOISY).history_ for s in (0, 0, 1)
+    )
+    a, b, c = ([r["heldout_loss"] for r in history if "heldout_loss" in r] for history in (a, b, c))
+    assert a == b != c
+
+
+# --- fits after fits, and cut short -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_warm_start(loss):
+    model = quietly(ranker(loss=loss, warm_start=True, penalty=1e-3), X, Y, QUERIES)
+    passes, score = model.passes_, model.score(*TEST)
+    quietly(model, X, Y, QUERIES)
+    assert model.passes_ <= 1.2 * passes
+    assert model.score(*TEST) == pytest.approx(score, abs=0.02)
+    assert quietly(model, X[:, :2], Y, QUERIES).coef_.shape == (2,)
+
+
+def test_a_warm_start_from_zeros_is_a_cold_one():
+    cold = quietly(ranker(penalty=1e-3), X, Y, QUERIES)
+    model = quietly(ranker(loss="margin", warm_start=True, penalty=1e9), X, Y, QUERIES)
+    model.coef_ = np.zeros_like(model.coef_)
+    warm = quietly(model.set_params(loss="ramp", penalty=1e-3), X, Y, QUERIES)
+    assert_allclose(warm.coef_, cold.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
+    """From the same start, and to the same objective: among nearly equal orders rounding decides."""
+    regress, starts = first_order.ridge_regression, []
+    monkeypatch.setattr(
+        first_order, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
+    )
+    shifted = X + 0.5 * QUERIES[:, None]
+    forms = shifted, sp.csr_array(shifted)
+    dense, sparse = (quietly(ranker(loss=loss), form, Y, QUERIES) for form in forms)
+    assert len(starts) == (2 if loss in NONCONVEX else 0)
+    assert_allclose(starts[1:], starts[:1], rtol=1e-6)
+    ends = [model.history_[-1] for model in (dense, sparse)]
+    for model, end, other in zip((dense, sparse), ends, forms[::-1], strict=True):
+        assert objective_of(model, other) == pytest.approx(end["objective"], rel=1e-9)
+        assert_allclose(model.predict(forms[0]), model.predict(forms[1]), atol=1e-12)
+    if loss == "margin":  # convex: there is one minimum
+        assert ends[0]["lower_bound"] <= ends[1]["objective"] + 1e-9
+        assert ends[1]["lower_bound"] <= ends[0]["objective"] + 1e-9
+    assert ends[1]["objective"] == pytest.approx(ends[0]["objective"], rel=1e-3 if loss == "margin" else 0.01)
+
+
+def objective_of(model, x):
+    """What the fit minimised, on features that are given in another form."""
+    risk = Risk(model._structure, model._make_loss(), [model._structure.encode((x, QUERIES), Y)])
+    return risk.value(model.coef_) + 0.5 * model.penalty_[0] * model.coef_ @ model.coef_
+
+
+@pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
+@pytest.mark.parametrize("n", [3, 30])
+def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
+    calls, whole = count(), Ranking.best
+
+    def cut(self, *args):
+        if next(calls) == n:
+            raise KeyboardInterrupt
+        return whole(self, *args)
+
+    monkeypatch.setattr(Ranking, "best", cut)
+    model = ranker(tuning=tuning, folds=2).fit(*NOISY)
+    assert model.status_ == "interrupted"
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
+def test_no_time_at_all(tuning):
+    model = ranker(tuning=tuning, folds=2, max_seconds=0.0).fit(*NOISY)
+    assert model.status_ == "budget"
+    assert_array_equal(model.coef_, 0.0)
+
+
+def test_the_iterations_run_out():
+    assert ranker(max_iterations=2, penalty=1e-3).fit(*NOISY).status_ == "iterations"
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("data", [X, frame()])
+def test_what_is_saved_comes_back(loss, data, tmp_path):
+    options = {"groups": ["a", "b", "a", "b"], "k": None, "convention": "burges", "penalty": {"a": 0.5}}
+    model = quietly(ranker(loss=loss, **options), data, Y, QUERIES)
+    model.save(tmp_path / "model", {"note": "é"})
+    again = structune.load(tmp_path / "model")
+    assert type(again) is Ranker
+    assert again.get_params() == model.get_params()
+    assert again.extra_ == {"note": "é"}
+    for name in ("coef_", "penalty_", "group_sizes_"):
+        assert_array_equal(getattr(again, name), getattr(model, name), strict=True)
+    for name in ("group_names_", "history_", "status_", "passes_", "n_features_in_"):
+        assert getattr(again, name) == getattr(model, name), name
+    assert hasattr(again, "feature_names_in_") == (data is not X)
+    assert_array_equal(again.predict(data), model.predict(data))
+    assert again.score(data, Y, QUERIES) == model.score(data, Y, QUERIES)
+    assert_array_equal(quietly(again, data, Y, QUERIES).coef_, model.coef_)
+
+
+def test_losses_and_tuners_come_back_by_name_or_as_defaults(tmp_path):
+    model = ranker(loss=RampLoss(), tuning=GridTuner((1.0,)), folds=2).fit(X, Y, QUERIES)
+    model.save(tmp_path / "model")
+    again = structune.load(tmp_path / "model")
+    assert (again.loss, again.tuning) == ("ramp", "grid")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"n_features": 3}, {"n_features": None}, {"named": True}, {"parameters": {"fit_intercept": True}}],
+)
+def test_a_header_that_does_not_fit(header, tmp_path):
+    ranker().fit(X, Y, QUERIES).save(tmp_path / "model")
+    fields, arrays = read_model(tmp_path / "model")
+    fields = {name: v for name, v in {**fields, **header}.items() if name not in ("format", "version")}
+    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
+    with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
+        structune.load(tmp_path / "model")

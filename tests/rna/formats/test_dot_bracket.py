@@ -1,0 +1,260 @@
+"""Dot-bracket notation, the largest nested part of a structure, and Vienna's files."""
+
+import gzip
+import io
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rna_records import partner_arrays, structured_records
+from structune.errors import DataError
+from structune.rna.formats.dot_bracket import (
+    drop_pseudoknots,
+    largest_nested,
+    partners,
+    read_dot_bracket,
+    to_dot_bracket,
+    write_dot_bracket,
+)
+from structune.rna.formats.record import RNARecord
+
+TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"
+RECORDS = [RNARecord("a", "GGGAAACCC", "(((...)))"), RNARecord("b", "ACGU", "(..)")]
+
+
+def pair_set(array):
+    return {(i, j) for i, j in enumerate(array.tolist()) if j > i}
+
+
+def cross(one, other):
+    (i, j), (p, q) = sorted([one, other])
+    return i < p < j < q
+
+
+def is_nested(pairs):
+    return not any(cross(*two) for two in combinations(pairs, 2))
+
+
+def read(text):
+    return list(read_dot_bracket(io.StringIO(text)))
+
+
+# --- notation ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("structure", "expected"),
+    [
+        ("", []),
+        ("..", [-1, -1]),
+        ("(())", [3, 2, 1, 0]),
+        ("([)]", [2, 3, 0, 1]),
+        ("{<A}>a", [3, 4, 5, 0, 1, 2]),
+        ("ZzZz", [1, 0, 3, 2]),
+    ],
+)
+def test_partners(structure, expected):
+    found = partners(structure)
+    assert found.tolist() == expected
+    assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("structure", "message"),
+    [
+        ("())", "position 3 (from 1): found ')' without its '('"),
+        ("(]", "position 2 (from 1): found ']' without its '['"),
+        (".a", "position 2 (from 1): found 'a' without its 'A'"),
+        (".B(", "position 2 (from 1): found 'B' without its 'b'"),
+        ("()[([]", "position 3 (from 1): found '[' without its ']'"),
+        ("..-", "position 3 (from 1): found '-', expected '.', a bracket or letter"),
+        ("\u00e9", "position 1 (from 1): found '\u00e9', expected '.', a bracket or letter"),
+    ],
+)
+def test_structures_are_checked(structure, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        partners(structure)
+    with pytest.raises(DataError, match=re.escape(message)):
+        drop_pseudoknots(structure)
+
+
+@given(partner_arrays())
+def test_dot_bracket_round_trip(array):
+    text = to_dot_bracket(array)
+    assert partners(text).tolist() == array.tolist()
+    nested, n_dropped = drop_pseudoknots(text)
+    assert set(nested) <= set("(.)")
+    assert partners(nested).tolist() == largest_nested(array).tolist()
+    assert n_dropped == len(pair_set(array)) - len(pair_set(partners(nested)))
+
+
+@given(partner_arrays())
+def test_largest_nested_is_largest(array):
+    pairs = pair_set(array)
+    kept = pair_set(largest_nested(array))
+    assert kept <= pairs
+    assert is_nested(kept)
+    assert not any(is_nested(some) for some in combinations(pairs, len(kept) + 1))
+    if is_nested(pairs):
+        assert kept == pairs
+
+
+@pytest.mark.parametrize(
+    ("structure", "expected"),
+    [
+        ("[[..((..]]..))", "((..[[..))..]]"),  # of two as large, the left one
+        ("(..[[)..]]", "[..((]..))"),  # the larger one
+        ("[[(({{..]]))}}", "(([[{{..))]]}}"),
+        ("(([[))((]]))", "(([[))((]]))"),
+        ("([)[](])", "([)()(])"),  # what crosses nothing is nested
+        ("A(B[C{)a]b}c", "(([[{{))]]}}"),
+    ],
+)
+def test_layers(structure, expected):
+    assert to_dot_bracket(partners(structure)) == expected
+
+
+def test_helices_stay_together():
+    text = "(((((..[[[..{{{..)))))..]]]..}}}"
+    assert to_dot_bracket(partners(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        ([1, -1], "base 0 (from 0): found the partner 1, expected -1 or a mutual partner"),
+        ([-1, 1], "base 1 (from 0): found the partner 1"),
+        ([5], "base 0 (from 0): found the partner 5"),
+        ([-2], "base 0 (from 0): found the partner -2"),
+        ([0.5], "found partners of shape (1,) and type float64, expected a row of integers"),
+        ([[1, 0]], "found partners of shape (1, 2) and type int64"),
+    ],
+)
+def test_partners_are_checked(array, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        to_dot_bracket(array)
+
+
+def test_there_are_30_kinds_of_bracket():
+    def all_crossing(n):
+        return np.roll(np.arange(2 * n), n)
+
+    text = to_dot_bracket(all_crossing(30))
+    assert text.startswith("([{<ABC")
+    assert partners(text).tolist() == all_crossing(30).tolist()
+    with pytest.raises(DataError, match="cross too often, expected at most 30 kinds of bracket"):
+        to_dot_bracket(all_crossing(31))
+
+
+@pytest.mark.parametrize(
+    ("structure", "expected", "n_dropped"),
+    [
+        ("", "", 0),
+        ("((..))", "((..))", 0),
+        ("(.[[[.).]]]", "(.....)....", 3),  # the authors' choice stays, though smaller
+        ("([]Aa)", "(....)", 2),
+        ("[[.<.]].>", "((...))..", 1),  # no () to go by
+    ],
+)
+def test_drop_pseudoknots(structure, expected, n_dropped):
+    assert drop_pseudoknots(structure) == (expected, n_dropped)
+
+
+def test_long_structures():
+    random = np.random.default_rng(0).permutation(3000)
+    array = np.full(3000, -1)
+    array[random[::2]], array[random[1::2]] = random[1::2], random[::2]
+    assert is_nested(pair_set(largest_nested(array)))
+    text = "(" * 5000 + ")" * 5000
+    assert to_dot_bracket(partners(text)) == text
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        TEXT.strip(),
+        TEXT.replace("\n", "\n\n"),
+        TEXT.replace("\n", "\r\n"),
+        "\ufeff" + TEXT,
+        "# a comment\n" + TEXT,
+        TEXT.replace("(..)", "(..) ( -1.20)").replace(")))", "))) (0)"),
+        TEXT.replace("AAACCC", "\nAAACCC").replace("(...", "(.\n.."),
+        TEXT.replace("AAACCC", "\nAA\nACCC"),
+    ],
+)
+def test_read(text):
+    assert read(text) == RECORDS
+    assert list(read_dot_bracket(io.BytesIO(gzip.compress(text.encode())))) == RECORDS
+
+
+def test_headers_may_be_missing():
+    assert read("AC\nGU\n(..)\nAAA\n...\n>\nC\n.\n>x\nG\n.\n") == [
+        RNARecord("1", "ACGU", "(..)"),
+        RNARecord("2", "AAA", "..."),
+        RNARecord("3", "C", "."),
+        RNARecord("x", "G", "."),
+    ]
+
+
+def test_nothing():
+    assert read("") == []
+    assert read("# comment\n") == []
+    assert read(">x\n\n\n>y") == [RNARecord("x", "", ""), RNARecord("y", "", "")]
+
+
+def test_pseudoknots_in_wrapped_structures():
+    assert read(">x\nACGU\nACGU\n(A..\n)a..\n") == [RNARecord("x", "ACGUACGU", "(A..)a..")]
+    assert read(">x\nACGUA\n(.A)\na\n") == [RNARecord("x", "ACGUA", "(.A)a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">a\nAC\nGZ\n(..)\n", "3: position 2 (from 1): found 'Z', expected one of"),
+        (">a\n(..)\n", "2: found the structure '(..)', expected a sequence first"),
+        (">a\nACGU\n(..)\n....\n", "4: found the structure '....', expected a sequence first"),
+        (">a\nACGU\n>b\nA\n.\n", "1: record 'a': found no structure, expected one after the sequence"),
+        ("\n\nACGU\n", "3: record '1': found no structure"),
+        (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3, expected 4, as many as bases"),
+        (">a\nACGU\n(...)\n", "3: record 'a': found a structure of length 5, expected 4"),
+        (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
+        (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
+        (
+            ">a\nACGU\n(..) -1.2\n",
+            "3: found '-1.2' after the structure, expected an energy in parentheses",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(text, message):
+    with pytest.raises(DataError, match=re.escape(f"<input>:{message}")):
+        read(text)
+
+
+@given(st.lists(structured_records(), max_size=3))
+def test_round_trip(original):
+    file = io.StringIO()
+    write_dot_bracket(file, original)
+    file.seek(0)
+    assert list(read_dot_bracket(file)) == original
+
+
+def test_write():
+    file = io.BytesIO()
+    write_dot_bracket(file, [*RECORDS, RNARecord("c", "AUAU", "AAaa")])
+    assert file.getvalue() == TEXT.replace(" some words\nacgt", "\nACGU").encode() + b">c\nAUAU\n(())\n"
+    with pytest.raises(DataError, match="record 'd': found no structure, expected one"):
+        write_dot_bracket(io.StringIO(), [RNARecord("d", "A")])
+
+
+def test_records_on_many_lines():
+    n = 5000
+    (record,) = read_dot_bracket(io.StringIO(">a\n" + "A\n" * n + ".\n" * n))
+    assert (record.sequence, record.structure) == ("A" * n, "." * n)

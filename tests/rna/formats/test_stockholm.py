@@ -1,0 +1,119 @@
+"""Stockholm alignments."""
+
+import gzip
+import io
+import re
+
+import pytest
+
+from structune.errors import DataError
+from structune.rna.formats.record import RNARecord
+from structune.rna.formats.stockholm import read_stockholm
+
+TEXT = """# STOCKHOLM 1.0
+#=GF ID test
+
+one/1-9       GGG-AAACCC
+two           g.cUAAA-.C
+#=GC SS_cons  <<(,___)>>
+#=GC RF       GGGaAAACCC
+//
+"""
+RECORDS = [RNARecord("one/1-9", "GGGAAACCC", "(((...)))"), RNARecord("two", "GCUAAAC", "(.....)")]
+
+
+def read(text):
+    return list(read_stockholm(io.StringIO(text)))
+
+
+def blocks(sequence, structure):
+    return f"# STOCKHOLM 1.0\nx {sequence}\n#=GC SS_cons {structure}\n//\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        TEXT.replace("\n", "\r\n"),
+        "\ufeff\n" + TEXT,
+        TEXT.replace("UAAA-.C", "TAAA~_C"),
+        """# STOCKHOLM 1.0
+one/1-9      GGG-A
+two          gc--T
+#=GC SS_cons <<(,_
+
+one/1-9      AACCC
+two          AAA.C
+#=GC SS_cons __)>>
+//
+""".replace("gc--T", "g.cUA").replace("AAA.C", "AA-.C"),
+    ],
+)
+def test_read(text):
+    assert read(text) == RECORDS
+    assert list(read_stockholm(io.BytesIO(gzip.compress(text.encode())))) == RECORDS
+
+
+def test_several_alignments():
+    other = "# STOCKHOLM 1.0\n#=GF AU caf\udce9\nz AC\n//\n"
+    assert read(TEXT + other + TEXT) == [*RECORDS, RNARecord("z", "AC"), *RECORDS]
+
+
+def test_nothing():
+    assert read("") == []
+    assert read("# STOCKHOLM 1.0\n#=GC SS_cons ()\n//\n") == []
+    assert read(blocks("--", "()")) == [RNARecord("x", "", "")]
+
+
+def test_pseudoknots_stay_letters():
+    assert read(blocks("ACGUACGU", "<AB{}a>b"))[0].structure == "(AB()a)b"
+    assert read(blocks("ACGU-CGU", "<AB{}a>b"))[0].structure == "(AB.a)b"
+    assert read(blocks("ACGUA-GU", "<AB{}a>b"))[0].structure == "(.B())b"
+
+
+def test_own_structures_come_first():
+    text = TEXT.replace("two  ", "#=GR one/1-9 SS  (........)\n#=GR two SA 0123456789\ntwo  ", 1)
+    assert [record.structure for record in read(text)] == ["(.......)", "(.....)"]
+    assert read("# STOCKHOLM 1.0\nx A-C\n#=GR x SS <->\ny ACG\n//") == [
+        RNARecord("x", "AC", "()"),
+        RNARecord("y", "ACG"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n>a\nACGU\n", "2: found '>a', expected '# STOCKHOLM 1.0'"),
+        (TEXT + "x ACGU\n", "9: found 'x ACGU', expected '# STOCKHOLM 1.0'"),
+        (TEXT.replace("//", ""), "7: found the end of the file, expected '//'"),
+        (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): found 'Z', expected one of"),
+        (
+            TEXT.replace("GGG-", "GG -"),
+            "4: found 'one/1-9       GG -AAACCC', expected a name and its aligned",
+        ),
+        (TEXT.replace("GGG-", "GGG"), "5: found a row of 10 columns, expected 9, as in line 4"),
+        (TEXT.replace("<<(", "<<(."), "6: found a row of 11 columns, expected 10, as in line 4"),
+        (TEXT.replace("<<(,", "<<( "), "6: found '#=GC SS_cons  <<( ___)>>', expected a structure without"),
+        (blocks("ACG", "()>"), "3: column 3 (from 1): found '>' without its '<'"),
+        (blocks("ACGU", "(<)>"), "3: column 3 (from 1): found ')' without its '('"),
+        (blocks("ACG", "..a"), "3: column 3 (from 1): found 'a' without its 'A'"),
+        (blocks("ACG", ".B("), "3: column 2 (from 1): found 'B' without its closing character"),
+        (blocks("ACG", "..?"), "3: column 3 (from 1): found '?', expected a character of the WUSS notation"),
+        (
+            "# STOCKHOLM 1.0\nx AC\n#=GC SS_cons ()\nx GU\n#=GC SS_cons .)\n//\n",
+            "5: column 2 (from 1): found ')' without its '('",
+        ),
+        (
+            "# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n",
+            "2: found the structure of 'y', which has no sequence",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(text, message):
+    with pytest.raises(DataError, match=re.escape(f"<input>:{message}")):
+        read(text)
+
+
+def test_names_must_be_text():
+    with pytest.raises(DataError, match=r":2: found the name '\\udcff'"):
+        list(read_stockholm(io.BytesIO(b"# STOCKHOLM 1.0\n\xff A\n//\n")))

@@ -1,0 +1,279 @@
+"""Constraints on RNA structures: what remains is what enumeration leaves."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import laws
+from rnas import accuracy, constrained, enumerated_pairs, partners, satisfies, structures
+from structune.errors import DataError
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.rna import RNA
+
+CLOSE = {"rtol": 1e-7, "atol": 1e-7}  # forced pairs cost digits
+
+
+@settings(max_examples=25)
+@given(problem=constrained(marks="x", paired=False))
+def test_laws_where_nothing_is_forced(problem):
+    laws.hold(problem)
+
+
+@settings(max_examples=20)
+@given(problem=constrained(marks="x", paired=False, spread=True, features="extended"))
+def test_laws_of_long_loops(problem):
+    laws.hold(problem)
+
+
+@settings(max_examples=30)
+@given(problem=constrained())
+def test_sums(problem):
+    rna, w, shard = problem.structure, problem.w, problem.shard
+    log_z, expected = laws.log_partition_and_gradient(problem)
+    assert_allclose(log_z, problem.log_partition(), **CLOSE)
+    assert_allclose(rna.log_partition(w, shard), problem.log_partition(), **CLOSE)
+    assert_allclose(expected, problem.expected(shard.weights), **CLOSE)
+    v = laws.direction(problem)
+    found, product = rna.linearize(w, shard)(v), problem.covariance(v)
+    assert_allclose(found, product, rtol=1e-6, atol=1e-6 * (1 + np.abs(product).max()))
+    assert np.all(rna.variance(w, shard) >= 0.0)
+
+
+@settings(max_examples=30)
+@given(problem=constrained(scale=20.0))
+def test_sums_with_large_weights(problem):
+    assert_allclose(
+        problem.structure.log_partition(problem.w, problem.shard), problem.log_partition(), **CLOSE
+    )
+    assert_allclose(
+        laws.log_partition_and_gradient(problem)[1],
+        problem.expected(problem.shard.weights),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+def places(problem, found):
+    """Of structures, concatenated, in the enumeration of each sequence."""
+    parts = np.split(found, problem.shard.offsets[1:-1])
+    return [
+        [tuple(y) for y in outputs].index(tuple(part))
+        for part, outputs in zip(parts, problem.outputs, strict=True)
+    ]
+
+
+@settings(max_examples=30)
+@given(problem=constrained())
+def test_best(problem):
+    rna, w, shard = problem.structure, problem.w, problem.shard
+    found, values = rna.best(w, shard)
+    assert_allclose(values, [scores.max() for scores in problem.scores], **CLOSE)
+    assert_allclose(problem.pick(problem.scores, places(problem, found)), values, **CLOSE)
+    rate = problem.rng.uniform(0.0, 3.0, len(shard))
+    found, values = rna.best(w, shard, rate)
+    with_cost = [s + r * c for s, r, c in zip(problem.scores, rate, problem.costs, strict=True)]
+    assert_allclose(values, [scores.max() for scores in with_cost], **CLOSE)
+    assert_allclose(problem.pick(with_cost, places(problem, found)), values, **CLOSE)
+
+
+@settings(max_examples=30)
+@given(problem=constrained(max_length=10))
+def test_n_best(problem):
+    rna, w, shard = problem.structure, problem.w, problem.shard
+    for n in (1, 4, 10**4):
+        for s, (found, values) in enumerate(rna.n_best(w, shard, n)):
+            assert_allclose(values, np.sort(problem.scores[s])[::-1][:n], **CLOSE)
+            place = {tuple(y): k for k, y in enumerate(problem.outputs[s])}
+            chosen = [place[tuple(y)] for y in found.tolist()]
+            assert len(set(chosen)) == len(chosen)
+            assert_allclose(problem.scores[s][chosen], values, **CLOSE)
+
+
+@settings(max_examples=25)
+@given(problem=constrained(), gamma=st.sampled_from([0.1, 1.0, 6.0]))
+def test_probabilities_and_what_is_decoded_from_them(problem, gamma):
+    rna, w, shard = problem.structure, problem.w, problem.shard
+    (mea,), centroid = rna.best_mea(w, shard, [gamma]), rna.best_centroid(w, shard, 0.3)
+    for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
+        p, bases = enumerated_pairs(outputs, scores), slice(*shard.offsets[s : s + 2])
+        assert_allclose(rna.pair_probabilities(w, shard, s), p, rtol=1e-7, atol=1e-8)
+        most = max(accuracy(p, y, gamma) for y in problem.free[s])
+        assert accuracy(p, mea[bases], gamma) == pytest.approx(most, abs=1e-6)
+        most = max(gain(p - 0.3, y) for y in problem.free[s])
+        assert gain(p - 0.3, centroid[bases]) == pytest.approx(most, abs=1e-6)
+
+
+def gain(values, partner):
+    return sum(values[i, j] for i, j in enumerate(partner) if j > i)
+
+
+@settings(max_examples=30)
+@given(problem=constrained())
+def test_samples_satisfy_them(problem):
+    for drawn in problem.structure.sample(problem.w, problem.shard, 20, problem.rng):
+        places(problem, drawn)
+
+
+def test_samples_follow_their_probabilities():
+    rng, rna, sequence = np.random.default_rng(0), RNA(1), "GCGCAUGCGC"
+    known = Constraints("|....x....", [(0, 3)], rng.normal(size=10))
+    w, shard = rng.normal(size=rna.n_weights), rna.encode([sequence], constraints=[known])
+    drawn = rna.sample(w, shard, 4000, rng)
+    share = np.mean(drawn[:, :, None] == np.arange(10), axis=0)
+    p = rna.pair_probabilities(w, shard, 0)
+    p += p.T
+    assert p[0].sum() == pytest.approx(1.0)
+    assert p[5].sum() == p[0, 3] == 0.0
+    assert np.all(np.abs(share - p) <= 5 * np.sqrt(p * (1 - p) / len(drawn)) + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        "|.......",
+        ".......|",
+        "<......>",
+        "<......|",
+        "(......)",
+        "(.x..x.)",
+        "..<..>..",
+        "x......x",
+        "xxxxxxxx",
+        "><......"[::-1],
+        "||....||",
+        "",
+    ],
+)
+@pytest.mark.parametrize("noncanonical", [False, True])
+def test_notation(known, noncanonical):
+    """The number of structures that each leaves."""
+    rna, sequence = RNA(0, noncanonical), "GGCAUGCC"
+    shard = rna.encode([sequence], constraints=[known])
+    left = [y for y in structures(sequence, 0, noncanonical) if satisfies(y, Constraints(known))]
+    if left:
+        (log_z,) = rna.log_partition(np.zeros(rna.n_weights), shard)
+        assert np.exp(log_z) == pytest.approx(len(left), rel=1e-7)
+    else:
+        with pytest.raises(DataError, match="no structure satisfies"):
+            rna.log_partition(np.zeros(rna.n_weights), shard)
+
+
+def test_a_whole_structure_may_be_given():
+    rna, structure = RNA(), "((((...))..((...))))"
+    w = np.random.default_rng(0).normal(size=rna.n_weights)
+    shard = rna.encode(["GGCCAAAGGAACCAAAGGCC"], [structure], constraints=[structure.replace(".", "x")])
+    assert rna.best(w, shard)[0].tolist() == partners(structure)
+    assert_allclose(rna.log_partition(w, shard), rna.score(w, shard), **CLOSE)
+    assert_array_equal(rna.sample(w, shard, 2, np.random.default_rng(0)), [partners(structure)] * 2)
+
+
+QUESTIONS = {
+    "log_partition": lambda rna, w, shard: rna.log_partition(w, shard),
+    "gradient": lambda rna, w, shard: rna.log_partition(w, shard, np.zeros(w.size)),
+    "linearize": lambda rna, w, shard: rna.linearize(w, shard)(w),
+    "best": lambda rna, w, shard: rna.best(w, shard),
+    "n_best": lambda rna, w, shard: rna.n_best(w, shard, 2),
+    "best_mea": lambda rna, w, shard: rna.best_mea(w, shard, [1.0]),
+    "best_centroid": lambda rna, w, shard: rna.best_centroid(w, shard),
+    "sample": lambda rna, w, shard: rna.sample(w, shard, 2, np.random.default_rng(0)),
+    "pair_probabilities": lambda rna, w, shard: rna.pair_probabilities(w, shard, len(shard) - 1),
+}
+IMPOSSIBLE = {
+    "nothing to the left": ">......",
+    "nothing to the right": "......<",
+    "all": "|||||||",
+    "an unpaired partner": Constraints("..xxxx|"),
+    "a prohibited pair": Constraints("(....).", [(0, 5)]),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("known", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_no_structure_satisfies(known, question):
+    rna = RNA()
+    w, sequences = np.zeros(rna.n_weights), ["ACGU", "GGAAACA"]
+    shard = rna.encode(sequences, constraints=[None, known])
+    for part in (shard, shard.take([1])):
+        with pytest.raises(DataError, match="sequence 1: found constraints that no structure satisfies"):
+            question(rna, w, part)
+    question(rna, w, shard.take([0]))
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+def test_without_constraints_all_weights_will_do(question):
+    rna = RNA()
+    found = question(rna, np.full(rna.n_weights, -1e6), rna.encode(["GGGAAACCC"]))
+    for part in found if isinstance(found, list | tuple) else [found]:
+        assert not np.any(np.isnan(np.concatenate([np.ravel(x) for x in part])))
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ("....", "sequence 1: found constraints of length 4 for 5 bases"),
+        ("..[..", r"sequence 1: constraint 2 \(from 0\): found '\[', expected one of '.x|<>\(\)'"),
+        ("..)..", r"sequence 1: constraint 2 .* '\)' without its '\('"),
+        ("((..)", r"sequence 1: constraint 0 .* '\(' without its '\)'"),
+        (
+            Constraints(prohibited=[(3, 3)]),
+            r"sequence 1: found the prohibited pair \(3, 3\), expected two of 5 bases",
+        ),
+        (Constraints(prohibited=[(3, 5)]), r"sequence 1: found the prohibited pair \(3, 5\)"),
+        (Constraints(prohibited=[(-1, 2)]), r"sequence 1: found the prohibited pair \(-1, 2\)"),
+        (Constraints(paired=[0.0] * 4), r"sequence 1: found scores of shape \(4,\) for 5 bases"),
+        (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: found the prohibited pair \(1, 2, 3\)"),
+        (Constraints(paired=[0.0, 0.0, 0.0, 0.0, np.nan]), r"sequence 1: .* within \+-1000"),
+        (Constraints(paired=[0.0, 0.0, 0.0, 0.0, -1e9]), r"sequence 1: .* within \+-1000"),
+        ("(..).", "sequence 1: the bases 0 and 3 .* are to pair: found a hairpin of 2"),
+        (".(.).", "sequence 1: the bases 1 and 3 .* are to pair: found a pair of two bases"),
+        (7, "sequence 1: found constraints of type int"),
+    ],
+)
+def test_what_is_refused(known, message):
+    with pytest.raises(DataError, match=message):
+        RNA().encode(["ACGU", "ACGUA"], constraints=[None, known])
+
+
+def test_constraints_must_be_as_many_as_sequences():
+    with pytest.raises(DataError, match="1 constraints for 2 sequences"):
+        RNA().encode(["A", "C"], constraints=[None])
+
+
+@settings(max_examples=30)
+@given(problem=constrained())
+def test_shards_slice(problem):
+    laws.shards_slice(problem)
+    laws.shards_add_up(problem)
+    rna, w, shard = problem.structure, problem.w, problem.shard
+    order = problem.rng.permutation(len(shard))
+    again = pickle.loads(pickle.dumps(shard)).take(order).take(np.argsort(order))
+    for name, values in vars(shard).items():
+        assert_array_equal(getattr(again, name), values)
+    both = shard.take([*order, *order])
+    assert_array_equal(rna.best(w, both)[1][: order.size], rna.best(w, shard)[1][order])
+
+
+def test_scores_of_bases_favour_pairs():
+    rna = RNA()
+    w, sequence = np.zeros(rna.n_weights), "GGGAAAACCC"
+    for score, expected in ((5.0, "(((....)))"), (-5.0, "." * 10)):
+        shard = rna.encode([sequence], constraints=[Constraints(paired=np.full(10, score))])
+        assert rna.best(w, shard)[0].tolist() == partners(expected)
+        assert rna.best(w, shard)[1][0] == max(6 * score, 0.0)
+
+
+def test_scores_of_bases_may_be_large():
+    """Beyond the range of a double's exponential."""
+    rna = RNA()
+    w = np.zeros(rna.n_weights)
+    w[rna.weight_names().index("external_unpaired")] = -140.0
+    for score in (-400.0, 400.0, 1000.0):
+        known = Constraints(paired=[score, 0, 0, 0, 0, 0, score])
+        shard = rna.encode(["GAAAAAC"], constraints=[known])
+        expected = np.logaddexp(2 * score, -980.0)
+        assert rna.log_partition(w, shard)[0] == pytest.approx(expected)
+        assert rna.best(w, shard)[1][0] == pytest.approx(max(2 * score, -980.0))

@@ -1,0 +1,101 @@
+"""Features of RNA structures, on structures too long to write all out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rnas import dot_bracket, feature_vector, features, further_features, may_pair, random_sequence
+from structune.rna.structure.features import feature_set
+from structune.rna.structure.rna import RNA
+
+
+def test_features_of_a_known_structure():
+    rna, sequence, structure = RNA(), "GGGAAAACCCAGGAAAACC", "(((....))).((....))"
+    shard = rna.encode([sequence], [structure])
+    partner = shard.partners.tolist()
+    found = dict(zip(rna.weight_names(), rna.feature_rows(shard).toarray()[0], strict=True))
+    expected = features(sequence, partner)
+    assert {name: count for name, count in found.items() if count} == dict(expected)
+    assert found["external_paired"] == 2
+    assert found["hairpin_length_at_least_4"] == 2
+
+
+def test_further_features_of_a_known_structure():
+    rna, sequence, structure = RNA(features="extended"), "GGGAAAACCCAGCAAAGCN", "(((....))).((...))."
+    shard = rna.encode([sequence], [structure])
+    counts = dict(zip(rna.weight_names(), rna.feature_rows(shard).toarray()[0], strict=True))
+    found = {name: count for name, count in counts.items() if count}
+    expected = {
+        "tetraloop_AAAA": 1,
+        "triloop_AAA": 1,
+        "hairpin_closing_GC": 1,
+        "hairpin_closing_CG": 1,
+        "hairpin_mismatch_GCAA": 1,
+        "hairpin_mismatch_CGAA": 1,
+        "external_closing_CG": 2,
+        "stack_context_GCGCGC": 1,
+        "span_at_least_8": 1,
+    }
+    assert further_features(sequence, shard.partners.tolist()) == expected
+    assert found == {**features(sequence, shard.partners.tolist()), **expected}
+
+
+@pytest.mark.parametrize("name", ["contrafold", "extended"])
+def test_cells_are_the_matrix_times_weights(name):
+    """To the last bit: predictions and trainings read them alike."""
+    rng, found = np.random.default_rng(0), feature_set(name)
+    w = rng.normal(size=(2, len(found.names)))
+    for weights in (w[0], w[0] + 1e-20j * w[1], 1e3 * w[1]):
+        assert np.array_equal(found.cells(weights), found.matrix @ weights)
+        assert found.cells(weights).dtype == weights.dtype
+
+
+def random_structure(rng, sequence, rna):
+    """Pairs one after another at random, wherever they cross none and leave the hairpins long enough."""
+    partner = [-1] * len(sequence)
+
+    def fill(i, j):
+        while i < j:
+            ends = [k for k in range(i + rna.min_hairpin + 1, j + 1) if pairs(i, k)]
+            if not ends or rng.random() < 0.3:
+                i += 1
+                continue
+            k = ends[-1] if rng.random() < 0.7 else rng.choice(ends)
+            partner[i], partner[k] = int(k), i
+            fill(i + 1, k - 1)
+            i = k + 1
+
+    def pairs(i, k):
+        return may_pair(sequence[i], sequence[k], rna.noncanonical)
+
+    fill(0, len(sequence) - 1)
+    return partner
+
+
+@pytest.mark.parametrize("noncanonical", [False, True])
+@pytest.mark.parametrize("kind", ["contrafold", "extended"])
+def test_features_of_long_structures(kind, noncanonical):
+    rng = np.random.default_rng(0)
+    for letters in ["ACGU", "ACGU", "GC", "ACGUN", "ACGUN", "AAAAAACGUN"] * 5:
+        rna = RNA(int(rng.integers(4)), noncanonical, kind)
+        sequence = random_sequence(rng, int(rng.integers(30, 600)), letters)
+        partner = random_structure(rng, sequence, rna)
+        for i, j, *_ in rna.offences(sequence, dot_bracket(partner)):  # loops that are too long
+            partner[i] = partner[j] = -1
+        if rna.offences(sequence, dot_bracket(partner)):
+            continue
+        found = rna.feature_rows(rna.encode([sequence], [dot_bracket(partner)])).toarray()[0]
+        assert_allclose(found, feature_vector(rna, sequence, partner))
+
+
+@pytest.mark.parametrize(("kind", "n_weights", "n_groups"), [("contrafold", 708, 15), ("extended", 2478, 26)])
+def test_number_of_weights_and_groups(kind, n_weights, n_groups):
+    rna = RNA(features=kind)
+    assert rna.n_weights == n_weights
+    assert len(rna.groups()) == n_groups
+
+
+def test_groups_are_those_of_the_papers():
+    groups = RNA().groups()
+    assert len(groups) == 15
+    assert dict(zip(groups.names, groups.sizes.tolist(), strict=True))["helix stacking"] == 136

@@ -1,0 +1,131 @@
+"""RNA structures: laws by enumeration, parameters, fits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import laws
+import loss_laws
+from rnas import problem_of, problems
+from structune.errors import DataError
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.rna.structure.rna import RNA
+
+MODELS = {
+    "as papers have it": {},
+    "any two bases pair": {"noncanonical": True},
+    "extended": {"features": "extended"},
+    "long loops": {"spread": True},
+    "extended, long loops": {"spread": True, "features": "extended"},
+}
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+@settings(max_examples=18)
+@given(data=st.data())
+def test_laws(options, data):
+    laws.hold(data.draw(problems(**options)))
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+@settings(max_examples=18)
+@given(data=st.data())
+def test_laws_with_extreme_weights(options, data):
+    laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
+
+
+@settings(max_examples=15)
+@given(problem=problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=5)
+@given(problem=problems(max_length=11, scale=50.0, spread=True, features="extended"))
+def test_laws_of_losses_with_extreme_weights(problem):
+    loss_laws.hold(problem)
+
+
+SIDES = [(0, 30), (30, 0), (31, 0), (0, 31), (15, 15), (16, 15), (1, 29), (30, 1), (28, 2), (10, 11), (8, 8)]
+
+
+@pytest.mark.parametrize("kind", ["contrafold", "extended"])
+def test_laws_at_the_limits_of_loops(kind):
+    """An inner pair at these distances from the outer one: up to 30 unpaired bases it may be there."""
+    rng = np.random.default_rng(0)
+    sequences = ["AG" + "A" * left + "GAAAC" + "A" * right + "CA" for left, right in SIDES]
+    problem = problem_of(RNA(features=kind), rng, sequences, 1.0)
+    assert [len(ys) for ys in problem.outputs] == [6 - (sum(sides) > 30) for sides in SIDES]
+    laws.hold(problem)
+
+
+def test_parameters_by_name():
+    rna = RNA()
+    w = np.random.default_rng(0).normal(size=rna.n_weights)
+    parameters = dict(zip(rna.weight_names()[::-1], w[::-1].tolist(), strict=True))
+    assert_array_equal(rna.weights_from(parameters), w)
+    del parameters["multi_base"]
+    with pytest.raises(
+        DataError, match=r"1 unknown parameters \['colour'\] and 1 missing ones \['multi_base'\]"
+    ):
+        rna.weights_from({**parameters, "colour": 1.0})
+
+
+def test_a_fit_lowers_the_loss_and_converges():
+    rng, rna = np.random.default_rng(0), RNA()
+    stems = ["".join(rng.choice(list("ACGU"), 4)) for _ in range(12)]
+    sequences = [s + "GAAA" + s[::-1].translate(str.maketrans("ACGU", "UGCA")) for s in stems]
+    shard = rna.encode(sequences, ["((((....))))"] * 12, rng.uniform(0.5, 1.5, 12))
+    risk = Risk.over(rna, LogLoss(), shard)
+    fit = fit_l2(risk, np.ones(rna.n_weights))
+    assert fit.status == "converged"
+    assert fit.objective < 0.5 * risk.at_zero.value
+    assert np.all(risk.at_zero.variance >= 0.0)
+    assert_array_equal(rna.best(fit.w, shard)[0], shard.partners)
+
+
+def test_nothing_to_fold():
+    """No sequences, and sequences without bases."""
+    rna, rng = RNA(), np.random.default_rng(0)
+    w, gradient = rng.normal(size=(2, rna.n_weights))
+    for sequences in ([], ["", ""]):
+        shard, before = rna.encode(sequences, sequences), gradient.copy()
+        zeros = np.zeros(len(sequences))
+        assert_array_equal(rna.log_partition(w, shard, gradient), zeros)
+        assert_array_equal(gradient, before)
+        assert_array_equal(rna.best(w, shard)[1], zeros)
+        assert_array_equal(rna.best(w, shard, np.ones(len(sequences)))[1], zeros)
+        assert_array_equal(rna.linearize(w, shard)(w), np.zeros(w.size))
+        assert rna.sample(w, shard, 3, rng).shape == (3, 0)
+        assert [scores.tolist() for _, scores in rna.n_best(w, shard, 3)] == [[0.0]] * len(sequences)
+        assert rna.best_mea(w, shard, [1.0])[0].size == rna.best_centroid(w, shard).size == 0
+        assert rna.feature_rows(shard).nnz == 0
+        assert len(shard.take([])) == 0
+
+
+def test_settings_are_checked():
+    with pytest.raises(DataError, match="min_hairpin=-1: expected a whole number from 0"):
+        RNA(-1)
+    with pytest.raises(DataError, match=r"features='all': expected one of \['contrafold', 'extended'\]"):
+        RNA(features="all")
+
+
+def test_structures_must_be_as_many_as_sequences():
+    with pytest.raises(DataError, match="1 structures for 2 sequences"):
+        RNA().encode(["A", "C"], ["."])
+
+
+def test_a_shard_without_structures_has_no_features():
+    rna = RNA()
+    with pytest.raises(DataError, match="no structures"):
+        rna.feature_rows(rna.encode(["ACGU"]))
+
+
+@pytest.mark.parametrize("n", [-1, 2**63 - 1, 10**30, 1.0, "3", None])
+def test_hairpins_that_kernels_could_not_count(n):
+    with pytest.raises(DataError, match=r"min_hairpin=.*expected a whole number from 0"):
+        RNA(n)

@@ -1,0 +1,731 @@
+"""The RNA commands from files to files, and what they say to wrong input."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+import threading
+from io import BytesIO
+from itertools import count
+
+import numpy as np
+import pytest
+
+import structune
+from commands import fail, run, succeed
+from structune import RNAFolder
+from structune.cli.batches import Progress, UntilError
+from structune.cli.file_names import FileNames
+from structune.errors import DataError
+from structune.rna.commands import batches as rna_batches
+from structune.rna.commands.data import Example
+from structune.rna.formats.bpseq import read_bpseq
+from structune.rna.formats.ct import read_ct
+from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket
+from structune.rna.formats.record import RNARecord
+from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
+from structune.running.monitor import Monitor
+
+QUIET = ["--quiet", "--jobs", "1"]
+KNOT = RNARecord("knot", "GGGAAAGGGCCCCCC", "(((...[[[)))]]]")
+
+
+def records(text):
+    return list(read_dot_bracket(BytesIO(text.encode())))
+
+
+def headers(text):
+    return [line[1:].split() for line in text.splitlines() if line.startswith(">")]
+
+
+def hairpins(n, seed):
+    rng = np.random.default_rng(seed)
+    for k in range(n):
+        stem, loop, left, right = rng.integers([3, 3, 0, 0], [6, 7, 4, 4])
+        pairs = rng.choice(["GC", "CG", "AU", "UA", "GU"], stem)
+        bases = "".join(rng.choice(list("ACGU"), left + loop + right))
+        forth, back = ("".join(pair[k] for pair in pairs) for k in (0, 1))
+        sequence = bases[:left] + forth + bases[left : left + loop] + back[::-1] + bases[left + loop :]
+        structure = "." * left + "(" * stem + "." * loop + ")" * stem + "." * right
+        yield RNARecord(f"h{k}", sequence, structure)
+
+
+TRAIN, TEST = list(hairpins(14, 0)), [*hairpins(6, 1), KNOT]
+SEQUENCES = [record.sequence for record in TEST]
+FASTA = "".join(f">{record.name} some words\n{record.sequence}\n" for record in TEST)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rna")
+    write_dot_bracket(folder / "train.dbn", TRAIN)
+    write_dot_bracket(folder / "test.dbn", TEST)
+    (folder / "test.fa").write_text(FASTA)
+    fit = RNAFolder(penalty=0.1, n_jobs=1).fit(
+        [record.sequence for record in TRAIN], [record.structure for record in TRAIN]
+    )
+    fit.save(folder / "m.structune")
+    fit.to_contrafold(folder / "m.params")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(files):
+    return structune.load(files / "m.structune").set_params(n_jobs=1)
+
+
+@pytest.fixture
+def fold(files):
+    """Runs `structune fold` with the model, quietly; the exit code has to be 0."""
+    return lambda *args, **given: succeed("fold", *args, "--model", files / "m.structune", *QUIET, **given)
+
+
+@pytest.fixture
+def refused(files):
+    return lambda *args, **given: fail("fold", *args, "--model", files / "m.structune", *QUIET, **given)
+
+
+# --- fold: what is computed ---------------------------------------------------------------------------------
+
+
+def test_fold(files, folder, fold):
+    out = fold(files / "test.fa")
+    assert out.startswith(f">h0\n{SEQUENCES[0]}\n")
+    assert [record.name for record in records(out)] == [record.name for record in TEST]
+    assert [record.structure for record in records(out)] == folder.predict(SEQUENCES)
+
+
+@pytest.fixture(scope="module")
+def margin_model(files):
+    sequences, structures = zip(*((record.sequence, record.structure) for record in TRAIN), strict=True)
+    model = RNAFolder(loss="margin", penalty=0.1, n_jobs=1).fit(sequences, structures)
+    model.save(files / "margin.structune")
+    return files / "margin.structune"
+
+
+def test_a_model_without_probabilities(files, margin_model, tmp_path):
+    folder = structune.load(margin_model).set_params(n_jobs=1)
+    args = ["fold", files / "test.fa", "--model", margin_model, *QUIET]
+    best = folder.predict_viterbi(SEQUENCES)
+    assert [record.structure for record in records(succeed(*args))] == best
+    assert succeed(*args, "--method", "viterbi") == succeed(*args)
+    rows = [json.loads(line) for line in succeed(*args, "--format", "json").splitlines()]
+    assert [row["structure"] for row in rows] == best
+    assert {row["pairs"] for row in rows} == {row["log_partition"] for row in rows} == {None}
+    succeed("fold", "-", *args[2:], "--plot", tmp_path / "plot.png", stdin=f">a\n{SEQUENCES[0]}\n")
+    assert (tmp_path / "plot.png").stat().st_size
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--samples 2", "--nbest 2", "--method centroid", "--gamma 2", "--format pairs", "--dot-plot x.png"],
+)
+def test_what_needs_probabilities(files, margin_model, option):
+    message = fail("fold", files / "test.fa", "--model", margin_model, *option.split(), *QUIET)
+    named = option if option.startswith(("--method", "--format")) else option.split()[0]
+    assert message.startswith(f"structune: {margin_model}: found a model fitted with loss='margin', ")
+    assert message.endswith(f"which has no probabilities, expected one that has them with {named}\n")
+
+
+def test_standard_input(files, fold):
+    expected = fold(files / "test.fa")
+    assert fold("-", stdin=FASTA) == fold(stdin=FASTA) == expected
+    assert fold(stdin=gzip.compress(FASTA.encode())) == expected
+    assert fold(files / "test.dbn") == expected  # its structures are not looked at
+    assert fold(stdin=FASTA.lower().replace("u", "t")).count(">") == len(TEST)
+
+
+@pytest.mark.parametrize(
+    ("args", "method", "options"),
+    [
+        (["--method", "mea"], "predict", {}),
+        (["--gamma", "0.5"], "predict", {"gamma": 0.5}),
+        (["--method", "viterbi"], "predict_viterbi", {}),
+        (["--method", "centroid"], "predict_centroid", {}),
+        (["--method", "centroid", "--threshold", "0.1"], "predict_centroid", {"threshold": 0.1}),
+    ],
+)
+def test_methods(files, folder, fold, args, method, options):
+    found = [record.structure for record in records(fold(files / "test.fa", *args))]
+    assert found == getattr(folder, method)(SEQUENCES, **options)
+
+
+def test_pretrained_is_the_default(files, folder, fold, monkeypatch):
+    monkeypatch.setattr(RNAFolder, "pretrained", classmethod(lambda _: folder))
+    expected = fold(files / "test.fa")
+    assert succeed("fold", files / "test.fa") == expected
+    assert succeed("fold", files / "test.fa", "--model", "pretrained") == expected
+
+
+def test_contrafold_parameters(files, fold):
+    out = succeed("fold", files / "test.fa", "--contrafold", files / "m.params")
+    assert out == fold(files / "test.fa")
+
+
+def test_nbest(files, folder, fold):
+    out = fold(files / "test.fa", "--nbest", 3)
+    expected = folder.predict_nbest(SEQUENCES, 3)
+    assert [record.structure for record in records(out)] == [s for row in expected for s, _ in row]
+    found = headers(out)
+    assert found[1][:4] == ["h0", "rank", "2", "probability"]
+    assert float(found[1][4]) == pytest.approx(expected[0][1][1], rel=1e-5)
+
+
+def test_samples_do_not_depend_on_threads_or_batches(files, fold, monkeypatch):
+    out = fold(files / "test.fa", "--samples", 2)
+    assert headers(out)[:3] == [["h0", "sample", "1"], ["h0", "sample", "2"], ["h1", "sample", "1"]]
+    assert out == fold(files / "test.fa", "--samples", 2, "--seed", 0)
+    assert out != fold(files / "test.fa", "--samples", 2, "--seed", 1)
+    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 1)
+    assert out == fold(files / "test.fa", "--samples", 2, "--jobs", 3)
+
+
+def test_constraints(fold, folder):
+    text = ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n>c\nGGGAAACCC\n(.......)\n"
+    found = [record.structure for record in records(fold("--constraints", stdin=text))]
+    constraints = ["x..........x", None, "(.......)"]
+    assert found == folder.predict(["GGGGAAAACCCC", "GGGAAACCC", "GGGAAACCC"], constraints=constraints)
+    assert found[0][0] == "."
+    assert found[2][0] == "("
+
+
+def test_constraints_reach_everything(fold, folder):
+    text, all_unpaired = ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n", "." * 12
+    for args in (["--nbest", 2], ["--samples", 2], ["--method", "viterbi"], ["--method", "centroid"]):
+        found = records(fold("--constraints", *args, stdin=text))
+        assert {record.structure for record in found} == {all_unpaired}
+    shown = json.loads(fold("--constraints", "--format", "json", stdin=text))
+    assert shown["pairs"] == []
+    assert shown["log_partition"] == pytest.approx(folder.log_partition(["GGGGAAAACCCC"], ["x" * 12])[0])
+
+
+# --- fold: formats ------------------------------------------------------------------------------------------
+
+
+def test_ct(files, folder, fold):
+    found = read_ct(BytesIO(fold(files / "test.fa", "--format", "ct").encode()))
+    assert [record.name for record in found] == [record.name for record in TEST]
+    assert [record.structure for record in found] == folder.predict(SEQUENCES)
+    best = read_ct(BytesIO(fold("--format", "ct", "--nbest", 1, stdin=">a\nGGGAAACCC\n").encode()))
+    assert best[0].name.startswith("a_rank_1_probability_0.")
+
+
+def test_bpseq(fold, folder):
+    (found,) = read_bpseq(BytesIO(fold("--format", "bpseq", stdin=">a\nGGGAAACCC\n").encode()))
+    assert found == RNARecord("a", "GGGAAACCC", folder.predict(["GGGAAACCC"])[0])
+
+
+def test_json(files, folder, fold):
+    lines = [json.loads(line) for line in fold(files / "test.fa", "--format", "json").splitlines()]
+    assert [line["name"] for line in lines] == [record.name for record in TEST]
+    assert [line["sequence"] for line in lines] == SEQUENCES
+    assert [line["structure"] for line in lines] == folder.predict(SEQUENCES)
+    assert [line["log_partition"] for line in lines] == pytest.approx(folder.log_partition(SEQUENCES))
+    table = np.zeros((len(SEQUENCES[0]),) * 2)
+    for i, j, p in lines[0]["pairs"]:
+        assert i < j
+        assert p >= 0.01
+        table[i - 1, j - 1] = p
+    exact = np.triu(folder.pair_probabilities(SEQUENCES[0]))
+    assert table == pytest.approx(np.where(exact >= 0.01, exact, 0), abs=1e-6)
+
+
+def test_json_of_several_structures(fold):
+    best = json.loads(fold("--format", "json", "--nbest", 2, stdin=">a\nGGGAAACCC\n"))["structures"]
+    assert [choice["rank"] for choice in best] == [1, 2]
+    assert best[0]["probability"] > best[1]["probability"]
+    drawn = json.loads(fold("--format", "json", "--samples", 2, stdin=">a\nGGGAAACCC\n"))["structures"]
+    assert [choice["sample"] for choice in drawn] == [1, 2]
+
+
+def test_pairs(files, folder, fold):
+    lines = fold(files / "test.fa", "--format", "pairs", "--min-probability", 0.2).splitlines()
+    assert lines[0] == "name\ti\tj\tprobability"
+    rows = [line.split("\t") for line in lines[1:]]
+    expected = [
+        (record.name, i + 1, j + 1)
+        for record in TEST
+        for i, j in np.argwhere(np.triu(folder.pair_probabilities(record.sequence)) >= 0.2).tolist()
+    ]
+    assert [(name, int(i), int(j)) for name, i, j, _ in rows] == expected
+    assert all(0.2 <= float(p) <= 1 for *_, p in rows)
+    assert len(fold(files / "test.fa", "--format", "pairs").splitlines()) > len(lines)
+
+
+# --- fold: files --------------------------------------------------------------------------------------------
+
+
+def test_output(files, fold, tmp_path):
+    expected = fold(files / "test.fa")
+    assert fold(files / "test.fa", "--output", tmp_path / "a.dbn") == ""
+    assert (tmp_path / "a.dbn").read_text() == expected
+    fold(files / "test.fa", "-o", tmp_path / "a.dbn.gz")
+    assert gzip.decompress((tmp_path / "a.dbn.gz").read_bytes()).decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("format", "ending"),
+    [("dbn", "dbn"), ("ct", "ct"), ("bpseq", "bpseq"), ("json", "json"), ("pairs", "tsv")],
+)
+def test_a_folder_takes_a_file_of_each(fold, tmp_path, format, ending):
+    text = ">a/1-9\nGGGAAACCC\n>b\nGGGAAACCC\n>B\nGGGAAACCC\n"
+    fold("-o", tmp_path, "--format", format, stdin=text)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"B-2.{ending}", f"a_1-9.{ending}", f"b.{ending}"]
+    if format == "pairs":
+        assert (tmp_path / "B-2.tsv").read_text().startswith("name\ti\tj\tprobability\nB\t")
+
+
+def test_names_of_files():
+    name = FileNames()
+    assert [name(text) for text in ("x", "x", "x-2", "X", "../x", "é|b", "...")] == [
+        *("x", "x-2", "x-2-2", "X-3", "_x", "é_b", "_")
+    ]
+    assert len(name("a" * 1000)) == 100
+
+
+def test_drawings_of_one_sequence(fold, tmp_path):
+    args = ["--plot", tmp_path / "a.png", "--dot-plot", tmp_path / "b.svg"]
+    out = fold(*args, stdin=">a\nGGGAAACCC\n")
+    assert out == fold(stdin=">a\nGGGAAACCC\n")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "b.svg").read_text()
+
+
+def test_drawings_of_several_sequences(fold, tmp_path):
+    args = ["--plot", tmp_path / "a.png", "--format", "pairs", "--dot-plot", tmp_path / "dots.pdf"]
+    fold(*args, stdin=">a\nGGGAAACCC\n>b/1\nGGGAAACCC\n>a\nGGAAACC\n")
+    names = {path.name for path in tmp_path.iterdir()}
+    stems = ("a", "b_1", "a-2")
+    assert names == {f"a-{stem}.png" for stem in stems} | {f"dots-{stem}.pdf" for stem in stems}
+
+
+# --- fold: streams ------------------------------------------------------------------------------------------
+
+
+def test_threads_keep_the_order(files, fold, monkeypatch):
+    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 2)
+    text = FASTA * 5
+    assert fold("--jobs", "4", stdin=text) == fold(stdin=text) == fold(files / "test.fa") * 5
+
+
+def example(k, length=4):
+    return Example(k, RNARecord(f"r{k}", "A" * length), "a.fa")
+
+
+def test_reading_keeps_up_with_folding(monkeypatch):
+    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 2)
+    n_read = 0
+
+    def read():
+        nonlocal n_read
+        for k in range(100):
+            n_read += 1
+            yield example(k)
+
+    results = rna_batches.in_order(read(), lambda batch: [e.index for e in batch], 2)
+    assert next(results) == [0, 1]
+    assert n_read <= 8  # not all 100: two batches at work, one that waits, one for the reader
+    results.close()
+
+
+def test_long_sequences_are_batches_of_their_own():
+    lengths = [10] * 60 + [1990, 5, 3000, 7]
+    examples = [example(k, length) for k, length in enumerate(lengths)]
+    results = rna_batches.in_order(examples, lambda batch: [len(batch)], 1)
+    assert [size for (size,) in results] == [50, 11, 2, 1]
+
+
+def test_no_work_begins_after_the_end(monkeypatch):
+    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 1)
+    begun, go_on = [], threading.Event()
+
+    def work(batch):
+        begun.append(batch[0].index)
+        if batch[0].index:
+            go_on.wait(10)
+        return batch
+
+    results = rna_batches.in_order(map(example, range(20)), work, 2)
+    next(results)
+    results.close()
+    go_on.set()
+    assert max(begun) <= 3
+
+
+def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path):
+    text = f"{FASTA}>bad\nGGG\nGG!AA\n>next\nGGGAAACCC\n"
+    result = run("fold", "-m", files / "m.structune", *QUIET, stdin=text)
+    assert result.exit_code == 2
+    assert re.match(r"structune: \S+:17: position 3 .*found '!'", result.stderr)
+    assert result.stdout == fold(stdin=FASTA)
+    (tmp_path / "a.fa").write_text(text)
+    result = run("fold", tmp_path / "a.fa", "-m", files / "m.structune", "-o", tmp_path / "a.dbn", *QUIET)
+    assert result.exit_code == 2
+    assert "a.fa:17: " in result.stderr
+    assert (tmp_path / "a.dbn").read_text() == fold(stdin=FASTA)
+
+
+def test_what_was_folded_before_impossible_constraints_is_written(files, tmp_path):
+    (tmp_path / "a.fa").write_text(">a\nGGGAAACCC\n>b\nAAAA\n|..|\n>c\nGGGAAACCC\n")
+    args = ["fold", tmp_path / "a.fa", "--constraints", "-m", files / "m.structune"]
+    for jobs in ("1", "3"):
+        result = run(*args, "--jobs", jobs)
+        assert result.exit_code == 2
+        assert "a.fa:5: record 'b': found constraints that no structure satisfies" in result.stderr
+        assert [record.name for record in records(result.stdout)] == ["a"]
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_interrupted_folding(files, fold, tmp_path, monkeypatch, to_file):
+    calls = count()
+
+    def interrupt(self, count):
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 3)
+    expected = fold(stdin=FASTA)
+    monkeypatch.setattr(Progress, "advance", interrupt)
+    target = ["-o", tmp_path / "a.dbn"] if to_file else []
+    result = run("fold", files / "test.fa", "-m", files / "m.structune", *target, "--jobs", "2")
+    assert result.exit_code == 130
+    assert "interrupted" in result.stderr
+    text = (tmp_path / "a.dbn").read_text() if to_file else result.stdout
+    assert len(records(text)) == 3
+    assert expected.startswith(text)
+
+
+def test_until_error():
+    def read():
+        yield example(0)
+        raise DataError("no more")
+
+    items = UntilError(read())
+    assert [item.index for item in items] == [0]
+    with pytest.raises(DataError, match="no more"):
+        items.check()
+
+
+# --- fold: wrong input --------------------------------------------------------------------------------------
+
+
+def test_options_of_fold_that_are_refused(refused, files, tmp_path):
+    for args, message in (
+        (["--samples", 1, "--nbest", 1], "--samples and --nbest"),
+        (["--gamma", 1, "--method", "viterbi"], "--gamma, expected it with --method mea"),
+        (["--gamma", 1, "--nbest", 2], "--gamma"),
+        (["--threshold", 0.1], "--threshold, expected it with --method centroid"),
+        (["--format", "pairs", "--nbest", 2], "--format pairs"),
+        (["--format", "bpseq", "--samples", 2], "--format bpseq"),
+        (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
+        (["--contrafold", "x"], "--model and --contrafold"),
+        (["--plot", tmp_path / "a.foo"], "png"),
+        (["--dot-plot", tmp_path / "no" / "a.png"], "expected a file in a folder that exists"),
+        (["--output", tmp_path / "no" / "a.dbn"], "a.dbn: No such file"),
+        (["--output", files / "test.fa"], "test.fa: expected another file"),
+    ):
+        assert message in refused(files / "test.fa", *args)
+    assert (files / "test.fa").read_text() == FASTA
+
+
+@pytest.mark.parametrize(
+    "args", [["--jobs", "0"], ["--nbest", "0"], ["--gamma", "-1"], ["--method", "magic"]]
+)
+def test_values_of_fold_that_are_refused(args):
+    result = run("fold", *args)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{args[0]}'" in result.stderr
+
+
+def test_inputs_of_fold_that_are_refused(refused):
+    assert "nowhere.fa: No such file" in refused("nowhere.fa")
+    assert ": found no text" in refused(stdin="")
+    assert ":1: found 'ACGU', expected a header" in refused("--constraints", stdin="ACGU\n")
+    assert ":4: found 'ACGU', expected a header" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
+    for text, message in (
+        ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
+        ("..)x", ":3: record 'a': constraint 2 (from 0): found ')' without its '('"),
+        ("..?.", ":3: position 1"),
+    ):
+        assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
+
+
+def test_models_of_fold_that_are_refused(files, tmp_path):
+    assert "No such file" in fail("fold", files / "test.fa", "-m", "nowhere.structune")
+    assert "test.fa: not a model file" in fail("fold", files / "test.fa", "-m", files / "test.fa")
+    assert "nowhere.params: No such file" in fail("fold", files / "test.fa", "--contrafold", "nowhere.params")
+    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
+    message = fail("fold", files / "test.fa", "-m", tmp_path / "t.structune")
+    assert "found a model of class SequenceTagger, expected one for RNA" in message
+
+
+# --- train and tune -----------------------------------------------------------------------------------------
+
+
+def test_train(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--penalty", 0.1, "--test", files / "test.dbn", *QUIET]
+    out = succeed("train", "rna", files / "train.dbn", "--model", path, *args)
+    for expected in ("helix stacking", "converged", "14 sequences", "Base pairs", "pooled slip 1"):
+        assert expected in out
+    assert "3 pairs in 1 sequences" in out
+    loaded = structune.load(path)
+    assert loaded.coef_ == pytest.approx(structune.load(files / "m.structune").coef_)
+
+
+def test_several_files_and_folders(files, tmp_path):
+    (tmp_path / "more").mkdir()
+    structune.rna.write_ct(tmp_path / "more" / "a.ct", TRAIN[:3])
+    structune.rna.write_bpseq(tmp_path / "more" / "b.bpseq", TRAIN[3:4])
+    out = succeed("train", "rna", files / "train.dbn", tmp_path / "more", "-m", tmp_path / "m", *QUIET)
+    assert "18 sequences" in out
+
+
+def test_settings_reach_the_folder(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--features", "extended", "--min-hairpin", 1, "--noncanonical", "--groups", "single"]
+    succeed("train", "rna", files / "train.dbn", "-m", path, *args, *QUIET)
+    rna = structune.load(path).rna_
+    assert (rna.feature_set, rna.min_hairpin, rna.noncanonical) == ("extended", 1, True)
+    assert structune.load(path).penalty_.shape == (1,)
+
+
+def test_penalties_by_group(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--penalty", 2, "--penalty", "helix stacking=3"]
+    succeed("train", "rna", files / "train.dbn", "-m", path, *args, *QUIET)
+    loaded = structune.load(path)
+    found = dict(zip(loaded.group_names_, loaded.penalty_, strict=True))
+    assert found.pop("helix stacking") == 3
+    assert set(found.values()) == {2}
+
+
+@pytest.mark.parametrize("groups", ["single", "separate", "kind"])
+def test_penalties_name_groups_that_there_are(files, tmp_path, groups):
+    args = ["-m", tmp_path / "m", "--groups", groups]
+    message = fail("train", "rna", files / "train.dbn", *args, "--penalty", "nothing=1")
+    assert "--penalty nothing=1: found no group 'nothing', expected one of " in message
+    assert message.endswith("...\n") == (groups == "separate")
+    assert "expected a number" in fail("train", "rna", files / "train.dbn", *args, "--penalty", "x")
+    assert "finite numbers > 0" in fail("train", "rna", files / "train.dbn", *args, "--penalty", "0", "-q")
+
+
+OUTSIDE = [
+    RNARecord("tight", "GGGAACCC", "(((..)))"),
+    RNARecord("odd", "GGAAAAACC", "(((...)))"),
+]
+
+
+def test_what_is_left_out_is_named(files, tmp_path):
+    write_dot_bracket(tmp_path / "out.dbn", [*OUTSIDE, KNOT])
+    data = [files / "train.dbn", tmp_path / "out.dbn", "-m", tmp_path / "m", *QUIET]
+    result = run("train", "rna", *data)
+    assert result.exit_code == 0
+    assert not result.stderr
+    assert "Skipped 2 sequences" in result.stdout
+    assert re.search(r"tight +bases 2 and 5 .*a hairpin of 2", result.stdout)
+    assert re.search(r"skipped +2 sequences", result.stdout)
+    assert re.search(r"pseudoknots +dropped 3 pairs of 1 sequences", result.stdout)
+    out = succeed("train", "rna", *data, "--outside", "trim")
+    assert re.search(r"trimmed +dropped \d pairs of 2 sequences", out)
+    assert "Skipped" not in out
+    message = fail("train", "rna", *data, "--outside", "error")
+    assert "out.dbn: record 'tight': bases 2 and 5" in message
+
+
+def test_nothing_is_left(tmp_path):
+    write_dot_bracket(tmp_path / "out.dbn", OUTSIDE)
+    result = run("train", "rna", tmp_path / "out.dbn", "-m", tmp_path / "m", *QUIET)
+    assert result.exit_code == 2
+    assert "all 2 structures are outside" in result.stderr
+    assert "tight" in result.stdout
+
+
+@pytest.mark.parametrize("method", ["implicit", "majorize", "direct", "grid"])
+def test_tune(files, tmp_path, method):
+    path = tmp_path / "m.structune"
+    args = ["--method", method, "--plot", tmp_path / "t.png", "--holdout", 0.3, *QUIET]
+    groups = ["--groups", "single", "--seed", 1]
+    out = succeed("tune", "rna", files / "train.dbn", "--model", path, *groups, *args)
+    assert ("held-out loss" in out) == (method in ("implicit", "grid"))
+    for name in ("t.png", "t-precisions.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    loaded = structune.load(path)
+    assert (loaded.tuning, loaded.holdout, loaded.random_state) == (method, 0.3, 1)
+    assert loaded.penalty_.shape == (1,)
+
+
+def test_families(files, tmp_path, monkeypatch):
+    seen, fit = [], RNAFolder.fit
+
+    def fit_untuned(self, *args, groups):
+        seen.append(groups)
+        return fit(self.set_params(tuning=None), *args)
+
+    monkeypatch.setattr(RNAFolder, "fit", fit_untuned)
+    families = [f"f{k % 3}" for k in range(len(TRAIN))]
+    rows = zip(TRAIN, families, strict=True)
+    (tmp_path / "f.tsv").write_text("".join(f"{record.name}\t{family}\n" for record, family in rows))
+    data = ["tune", "rna", files / "train.dbn", "-m", tmp_path / "m"]
+    args = ["--method", "grid", "--folds", 2, "--groups", "single", *QUIET]
+    succeed(*data, "--families", tmp_path / "f.tsv", *args)
+    assert seen == [families]
+    for text, message in (
+        ("h0\ta b\n", "f.tsv: found no family of 'h1' in "),
+        ("h0 a\n", "f.tsv:1: found 'h0 a', expected a name and a family"),
+        ("h0\ta\n\nh0\tb\n", "f.tsv:3: found a second family of 'h0'"),
+    ):
+        (tmp_path / "f.tsv").write_text(text)
+        assert message in fail(*data, "--families", tmp_path / "f.tsv", *args)
+
+
+@pytest.mark.parametrize("args", [["train", "rna"], ["tune", "rna", "--method", "implicit"]])
+def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args):
+    calls = count()
+
+    def check(self):
+        if next(calls) >= 3 and (self.history or args[0] == "train"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "check", check)
+    path = tmp_path / "m.structune"
+    result = run(*args, files / "train.dbn", "-m", path, *QUIET)
+    assert result.exit_code == 130
+    assert re.search("status +interrupted", result.stdout)
+    assert structune.load(path).coef_.any()
+
+
+def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
+    path = tmp_path / "m.structune"
+    message = fail("tune", "rna", files / "train.dbn", "-m", path, "--max-seconds", 0, *QUIET)
+    assert "before there was anything to save" in message
+    assert not path.exists()
+
+
+def test_training_data_that_is_refused(files, tmp_path):
+    args = ["-m", tmp_path / "m", *QUIET]
+    assert "nowhere.dbn: No such file" in fail("train", "rna", "nowhere.dbn", *args)
+    assert "test.fa: record 'h0': found no structure" in fail("train", "rna", files / "test.fa", *args)
+    (tmp_path / "bad.dbn").write_text(">a\nACGU\n....\n>b\nACGU\n..)\n")
+    assert "bad.dbn:6: record 'b': found a structure of length 3" in fail(
+        "tune", "rna", tmp_path / "bad.dbn", *args
+    )
+    test = ["--test", tmp_path / "bad.dbn"]
+    assert "bad.dbn:6" in fail("train", "rna", files / "train.dbn", *test, *args)
+    (tmp_path / "none.dbn").write_text("")
+    assert "none.dbn: found no sequences" in fail("train", "rna", tmp_path / "none.dbn", *args)
+    message = fail("train", "rna", "nowhere.dbn", "-m", tmp_path / "no" / "m")
+    assert "expected a file in a folder that exists" in message
+
+
+# --- evaluate -----------------------------------------------------------------------------------------------
+
+
+def test_evaluate(files, folder):
+    out = succeed("evaluate", "rna", files / "m.structune", files / "test.dbn", *QUIET)
+    shown = json.loads(succeed("evaluate", "rna", files / "m.structune", files / "test.dbn", "--json"))
+    known = [record.structure for record in TEST]
+    exact, slipped = (base_pair_scores(known, folder.predict(SEQUENCES), slip) for slip in (0, 1))
+    assert shown["pooled"] == pytest.approx(exact.pooled._asdict())
+    assert shown["pooled_slip_1"] == pytest.approx(slipped.pooled._asdict())
+    assert shown["mean"]["f1"] == pytest.approx(exact.f1.mean())
+    assert shown["mean_slip_1"]["ppv"] == pytest.approx(slipped.ppv.mean())
+    assert (shown["sequences"], shown["bases"]) == (7, sum(map(len, known)))
+    assert shown["pairs"] == exact.n_true.sum()
+    assert (shown["pseudoknot_pairs"], shown["sequences_with_pseudoknots"]) == (3, 1)
+    assert shown["curve"] is shown["roc_area"] is None
+    assert f"{exact.pooled.sensitivity:.4f}" in out
+    assert "3 pairs in 1 sequences" in out
+    assert "Base pairs, gamma 4" in out
+
+
+def test_gamma_of_evaluate(files, folder):
+    args = ["evaluate", "rna", files / "m.structune", files / "test.dbn", "--json"]
+    shown = json.loads(succeed(*args, "--gamma", 0.25))
+    assert shown["gamma"] == 0.25
+    scores = base_pair_scores([record.structure for record in TEST], folder.predict(SEQUENCES, gamma=0.25))
+    assert shown["pooled"] == pytest.approx(scores.pooled._asdict())
+
+
+def test_curve(files, folder, tmp_path):
+    args = ["evaluate", "rna", files / "m.structune", files / "test.dbn", "--jobs", 2]
+    out = succeed(*args, "--plot", tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    shown = json.loads(succeed(*args, "--curve", "--json"))
+    by_gamma = {gamma: folder.predict(SEQUENCES, gamma=gamma) for gamma in ROC_GAMMAS}
+    curve = sensitivity_ppv_curve([record.structure for record in TEST], by_gamma)
+    assert shown["curve"]["sensitivity"] == pytest.approx(curve.sensitivity)
+    assert shown["curve"]["gamma"] == curve.gamma.tolist()
+    area = roc_area(curve.sensitivity, curve.ppv)
+    assert shown["roc_area"] == pytest.approx(area)
+    assert f"area {area:.4f}" in out
+    assert "1024" in out
+
+
+def test_evaluate_the_pretrained_model_on_several_files(files, folder, monkeypatch):
+    monkeypatch.setattr(RNAFolder, "pretrained", classmethod(lambda _: folder))
+    args = ["evaluate", "rna", "pretrained", files / "test.dbn", files / "train.dbn", "--json"]
+    assert json.loads(succeed(*args))["sequences"] == len(TEST) + len(TRAIN)
+
+
+def test_inputs_of_evaluate_that_are_refused(files, tmp_path):
+    model = files / "m.structune"
+    assert "test.fa: record 'h0': found no structure" in fail("evaluate", "rna", model, files / "test.fa")
+    message = fail("evaluate", "rna", model, files / "test.dbn", "--plot", tmp_path / "a.foo")
+    assert "png" in message
+    message = fail("evaluate", model, files / "test.dbn")
+    assert "found a model of class RNAFolder, expected a sequence tagger" in message
+
+
+# --- groups of commands -------------------------------------------------------------------------------------
+
+
+def test_the_tagger_is_the_default(tmp_path):
+    (tmp_path / "t.txt").write_text("the DT B\ndog NN I\n\nnow RB O\n")
+    args = [tmp_path / "t.txt", "-m", tmp_path / "m.structune", "-q", "--templates", "w[0]"]
+    out = succeed("train", *args)
+    assert "2 sentences" in out
+    named = succeed("train", "tagging", *args)
+    assert "2 sentences" in named
+    assert "2 sentences" in succeed("train", "-q", *args)  # options may come first
+    tokens = succeed("evaluate", tmp_path / "m.structune", tmp_path / "t.txt")
+    assert tokens == succeed("evaluate", "tagging", tmp_path / "m.structune", tmp_path / "t.txt")
+    (tmp_path / "rna").write_text((tmp_path / "t.txt").read_text())
+    assert "2 sentences" in succeed("train", tmp_path / "rna", *args[1:])
+
+
+COMMANDS = [
+    "fold",
+    *(f"{name} {kind}" for name in ("train", "tune", "evaluate") for kind in ("rna", "tagger")),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command):
+    out = succeed(*command.split(), "--help")
+    assert "Example:" in out
+    assert f"structune {command.removesuffix(' tagger')} " in out.split("Example:")[1]
+
+
+@pytest.mark.parametrize("command", ["fold", "train", "evaluate rna", "rank", "tune ranking"])
+def test_nothing_heavy_is_imported_for_help(command):
+    heavy = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
+    start = f"sys.argv = {['structune', *command.split(), '--help']}\nfrom structune.cli import main"
+    script = f"import sys\n{start}\ntry: main()\nexcept SystemExit: pass\n{heavy}\nsys.exit(len(heavy))"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_groups_without_arguments_show_their_help():
+    result = run("train")
+    assert "structune train rna --help" in " ".join((result.stdout + result.stderr).split())
+    assert succeed("train", "-h") == succeed("train", "--help")
+
+
+def test_help_of_the_root():
+    out = succeed("--help")
+    assert "RNA" in out
+    assert "Example:" in out
+    order = [out.index(f"\n  {name} ") for name in ("train", "tune", "predict", "fold", "rank", "evaluate")]
+    assert order == sorted(order)

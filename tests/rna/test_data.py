@@ -1,0 +1,86 @@
+"""The RNA data sets."""
+
+import gzip
+import hashlib
+
+import pytest
+
+from structune.errors import DataError
+from structune.files.data_sets import DataFile, DatasetUnavailable
+from structune.rna import data as rna
+from structune.rna.data import RNAData, load_rna
+from structune.rna.formats.dot_bracket import partners
+
+TEXT = "id\tfamily\tsequence\tdotbracket\na\tf1\tGGAAACC\t((...))\nb\tf2\tACGN\t([)]\n"
+
+
+@pytest.fixture
+def put(monkeypatch, tmp_path):
+    """Makes the data set "tiny" from the text of its file."""
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+
+    def make(text):
+        content = gzip.compress(text.encode())
+        (tmp_path / "tiny.tsv.gz").write_bytes(content)
+        file = DataFile("tiny.tsv.gz", hashlib.sha256(content).hexdigest())
+        monkeypatch.setitem(rna._FILES, "tiny", file)
+
+    return make
+
+
+def test_what_a_file_holds(put):
+    put(TEXT)
+    expected = RNAData(["a", "b"], ["f1", "f2"], ["GGAAACC", "ACGN"], ["((...))", "([)]"])
+    assert load_rna("tiny") == expected
+    assert len(expected) == 2
+
+
+def test_quotes_are_letters(put):
+    put(TEXT.replace("\ta\t", '\t"a\t').replace("f1", '5"-f1'))
+    assert load_rna("tiny").families == ['5"-f1', "f2"]
+
+
+def test_take(put):
+    put(TEXT)
+    data = load_rna("tiny")
+    assert data.take([1, 0, 1]).names == ["b", "a", "b"]
+    assert data.take([1]).structures == ["([)]"]
+    assert len(data.take([])) == 0
+
+
+def test_other_columns_are_refused(put):
+    put(TEXT.replace("dotbracket", "structure"))
+    with pytest.raises(DataError, match=r"tiny\.tsv\.gz:1: found the columns .* expected"):
+        load_rna("tiny")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(DataError, match=r"found the data set 'S151Rfam', expected one of .*'s151rfam'"):
+        load_rna("S151Rfam")
+
+
+def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+    with pytest.raises(DatasetUnavailable, match=r"S151Rfam\.tsv\.gz is not in .*; set STRUCTUNE_DATA to"):
+        load_rna("s151rfam")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "n", "n_knotted"),
+    [
+        ("s151rfam", 151, 0),
+        ("tornado_train_a", 3166, 0),
+        ("tornado_test_a", 697, 77),
+        ("rfam1359", 1359, 0),
+        ("archiveii", 3975, None),
+        ("andronescu_test", 974, 0),
+    ],
+)
+def test_data_sets(name, n, n_knotted):
+    data = load_rna(name)
+    assert len(data) == len(data.families) == len(data.sequences) == len(data.structures) == n
+    if n_knotted is not None:
+        assert sum("[" in structure for structure in data.structures) == n_knotted
+    for sequence, structure in zip(data.sequences, data.structures, strict=True):
+        assert partners(structure).size == len(sequence)

@@ -1,0 +1,597 @@
+"""The RNA folder: what it accepts, what it leaves out, scikit-learn's conventions, and its predictions."""
+
+import copy
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import structune
+from real_data import in_data_folder
+from structune import RNAFolder
+from structune.errors import DataError, ModelFileError
+from structune.learning import risk
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.rna import RNA
+from structune.rna.folder_space import OutsideSpaceWarning
+from structune.rna.formats.contrafold import read_contrafold
+
+TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
+CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
+
+
+def hairpins(n, seed=0):
+    """Random hairpins with loose ends, and their structures."""
+    rng = np.random.default_rng(seed)
+    sequences, structures = [], []
+    for _ in range(n):
+        stem, loop, left, right = rng.integers([3, 3, 0, 0], [6, 7, 4, 4])
+        pairs = rng.choice(["GC", "CG", "AU", "UA", "GU"], stem)
+        bases = "".join(rng.choice(list("ACGU"), left + loop + right))
+        forth, back = ("".join(pair[k] for pair in pairs) for k in (0, 1))
+        sequences.append(bases[:left] + forth + bases[left : left + loop] + back[::-1] + bases[left + loop :])
+        structures.append("." * left + "(" * stem + "." * loop + ")" * stem + "." * right)
+    return sequences, structures
+
+
+X, Y = hairpins(12)
+SHORT = ["GGGAAAACCC", "ACGUACGUAU", "", "GGNGAAAACCUC", "A"]
+
+
+def folder(**options):
+    return RNAFolder(**{"n_jobs": 1, **options})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return folder(penalty=0.1).fit(X, Y)
+
+
+def contrafold(**options):
+    path = in_data_folder("rna/contrafold.params.complementary")
+    return RNAFolder.from_contrafold(path, **{"n_jobs": 1, **options})
+
+
+# --- input ------------------------------------------------------------------------------------------------
+
+
+def test_forms_of_input(model):
+    for x, y in (
+        (tuple(X), tuple(Y)),
+        (np.array(X), np.array(Y, dtype=object)),
+        ([x.lower().replace("u", "t") for x in X], Y),
+    ):
+        assert_array_equal(folder(penalty=0.1).fit(x, y).coef_, model.coef_)
+        assert model.predict(x) == model.predict(X)
+
+
+def test_nothing_to_predict(model):
+    assert model.predict([]) == model.predict_viterbi([]) == model.predict_nbest([]) == model.sample([]) == []
+    assert model.predict_mea([], [1.0, 2.0]) == [[], []]
+    assert model.log_partition([]).shape == model.log_loss([], []).shape == (0,)
+    assert model.predict([""]) == model.predict_centroid([""]) == [""]
+    assert model.pair_probabilities("").shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ("ACGU", "....", "found one string, expected a list of sequences"),
+        (["ACGU"], "....", "found one string, expected a list of structures"),
+        ([], [], "the training set is empty"),
+        (["ACGU", 3], ["....", "."], "sequence 1: found 3, expected a string"),
+        (["ACGU", "A"], ["....", None], "structure 1: found None, expected a string"),
+        (["ACGU"], ["....", "."], "found 2 structures for 1 sequences"),
+        (["ACGU", "AC*U"], ["....", "...."], "sequence 1, base 2"),
+        (["ACGU", "ACGU"], ["....", "..."], "^sequence 1: found a structure of length 3 for 4 bases"),
+        (["ACGU", "ACGU"], ["....", "..)."], "sequence 1: .*found '\\)' without its '\\('"),
+        (["ACGU", "ACGU"], ["....", "..?."], "sequence 1: .*found '\\?'"),
+    ],
+)
+def test_training_data_that_is_refused(x, y, message):
+    with pytest.raises(DataError, match=message):
+        folder().fit(x, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"loss": "hinge"},
+            re.escape("loss='hinge': expected one of ['log', 'margin', 'ramp', 'equiv"),
+        ),
+        ({"groups": "template"}, "groups='template': expected 'kind', 'single', 'separate'"),
+        ({"outside": "drop"}, "outside='drop': expected one of .*'skip', 'trim', 'error'"),
+        ({"penalty": {"dangle": 1.0}}, re.escape("groups ['dangle'], expected some of [")),
+        ({"penalty": -1.0}, "penalty=-1.0: expected finite numbers > 0"),
+        ({"min_hairpin": -1}, "min_hairpin=-1"),
+        ({"features": "turner"}, "features='turner'"),
+        ({"tuning": "bayes"}, "tuning='bayes'"),
+        ({"tuning": "implicit", "folds": 13}, "cannot split 12 examples"),
+        ({"tuning": "implicit", "hessian": "newton"}, "hessian='newton'"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+    ],
+)
+def test_options_that_are_refused(options, message):
+    with pytest.raises(DataError, match=message):
+        folder(**options).fit(X, Y)
+
+
+def test_weights_and_groups_that_are_refused():
+    with pytest.raises(DataError, match="weights of shape"):
+        folder().fit(X, Y, sample_weight=[1.0])
+    with pytest.raises(DataError, match="groups of shape"):
+        folder().fit(X, Y, groups=[1, 2])
+
+
+def test_what_predictions_refuse(model):
+    for method in (model.predict, model.predict_viterbi, model.predict_centroid, model.predict_nbest):
+        with pytest.raises(DataError, match="found one string"):
+            method("ACGU")
+        with pytest.raises(DataError, match="sequence 1, base 0"):
+            method(["ACGU", "!"])
+    for gamma in (-1.0, np.nan, np.inf, 10**400, "4", [1.0]):
+        with pytest.raises(DataError, match=r"gamma=.*expected a finite number >= 0"):
+            model.predict(X, gamma=gamma)
+    for method in (model.sample, model.predict_nbest):
+        with pytest.raises(DataError, match="n=0: expected at least 1"):
+            method(["ACGU"], 0)
+    for threshold in (-0.1, np.nan):
+        with pytest.raises(DataError, match=r"threshold=.*expected a number within \[0, 1\]"):
+            model.predict_centroid(X, threshold)
+    with pytest.raises(DataError, match="found 2 structures for 1 sequences"):
+        model.log_loss(["ACGU"], ["....", "...."])
+
+
+# --- outside the space of the model -----------------------------------------------------------------------
+
+OUTSIDE = {
+    "two bases that cannot pair": ("GGAAAAAACC", "((.(...)))", "((......))"),
+    "a short hairpin": ("GGGAACCC", "(((..)))", "((....))"),
+    "a long loop": ("GC" + "A" * 31 + "GAAAACGC", "((" + "." * 31 + "(....)))", None),
+}
+
+
+@pytest.mark.parametrize("offence", OUTSIDE)
+def test_what_is_outside_is_skipped(offence):
+    sequence, structure, _ = OUTSIDE[offence]
+    named = r"skipped 1 sequences: sequence 2 \(bases \d+ and \d+"
+    with pytest.warns(OutsideSpaceWarning, match=named) as seen:
+        found = folder().fit([*X[:2], sequence, *X[2:]], [*Y[:2], structure, *Y[2:]])
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    ((index, reason),) = found.skipped_
+    assert (index, reason[:5]) == (2, "bases")
+    assert_array_equal(found.coef_, folder().fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("offence", OUTSIDE)
+def test_what_is_outside_is_trimmed(offence):
+    sequence, structure, trimmed = OUTSIDE[offence]
+    with pytest.warns(OutsideSpaceWarning, match=r"dropped \d pairs outside the model: \d in sequence 12"):
+        found = folder(outside="trim").fit([*X, sequence], [*Y, structure])
+    assert found.skipped_ == []
+    if trimmed:
+        assert_array_equal(found.coef_, folder().fit([*X, sequence], [*Y, trimmed]).coef_)
+
+
+@pytest.mark.parametrize("offence", OUTSIDE)
+def test_what_is_outside_is_an_error(offence):
+    sequence, structure, _ = OUTSIDE[offence]
+    with pytest.raises(DataError, match=r"sequence 12: bases \d+ and \d+"):
+        folder(outside="error").fit([*X, sequence], [*Y, structure])
+
+
+def test_trimming_goes_on_until_nothing_offends():
+    sequence = "GGGG" + "A" * 20 + "GGG" + "A" * 8 + "GA" + "ACCCCCCCC"
+    structure = "((((" + "." * 20 + "(((" + "." * 8 + "()" + "." + ")))" + "))))" + "."
+    with pytest.warns(OutsideSpaceWarning, match="dropped 1 pairs outside the model: 1 in sequence 0"):
+        folder(outside="trim").fit([sequence], [structure])
+    apart = "GGGG" + "A" * 20 + "GAAAAAAAC" + "A" * 20 + "CCCC"
+    loops = "((((" + "." * 20 + "(.......)" + "." * 20 + "))))"
+    # the smaller of the two helices goes, here the inner one
+    with pytest.warns(OutsideSpaceWarning, match="dropped 1 pairs"):
+        folder(outside="trim").fit([apart], [loops])
+
+
+def test_pseudoknots_are_dropped():
+    sequence, knotted = "GGGAAACCCAAAGGG", "(((...[[[)))]]]"
+    nested = knotted.replace("[", ".").replace("]", ".")
+    sequence = "GGGAAACCCCCCGGG"
+    plain = folder().fit([*X, sequence], [*Y, nested])
+    for outside in ("skip", "trim"):
+        with pytest.warns(OutsideSpaceWarning, match="dropped 3 pairs of pseudoknots: 3 in sequence 12"):
+            found = folder(outside=outside).fit([*X, sequence], [*Y, knotted])
+        assert_array_equal(found.coef_, plain.coef_)
+        assert found.skipped_ == []
+    with pytest.raises(DataError, match="sequence 12: found 3 pairs of pseudoknots"):
+        folder(outside="error").fit([*X, sequence], [*Y, knotted])
+
+
+def test_one_warning_names_a_few_of_many():
+    x, y = ["GAAC"] * 9 + X, ["(..)"] * 9 + Y
+    with pytest.warns(OutsideSpaceWarning, match=r"skipped 9 sequences: .*, and 4 more") as seen:
+        found = folder().fit(x, y, sample_weight=np.arange(21) + 1.0, groups=np.arange(21))
+    assert len(seen) == 1
+    assert [s for s, _ in found.skipped_] == list(range(9))
+    assert_array_equal(found.coef_, folder().fit(X, Y, sample_weight=np.arange(12) + 10.0).coef_)
+
+
+def test_nothing_left_to_learn_from():
+    with pytest.raises(DataError, match=r"all 2 structures are outside .*sequence 0: bases 0 and 3.*'trim'"):
+        folder().fit(["GAAC", "GAAC"], ["(..)", "(..)"])
+
+
+def test_wider_spaces():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tight = folder(min_hairpin=2).fit([*X, "GAAC"], [*Y, "(..)"])
+        every = folder(noncanonical=True).fit([*X, "AGGGA"], [*Y, "(...)"])
+    assert np.isfinite(tight.log_loss(["GAAC"], ["(..)"]))
+    assert np.isfinite(every.log_loss(["AGGGA"], ["(...)"]))
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------
+
+
+def test_parameters_come_back_as_given():
+    given = {"penalty": {"dangles": 2.0}, "tuning": GridTuner((1.0,)), "groups": len, "gamma": 6.0}
+    found = RNAFolder(**given).get_params()
+    assert all(found[name] is value for name, value in given.items())
+    assert clone(RNAFolder(**given)).get_params() == found
+    assert repr(folder(tuning="majorize", gamma=2.0)) == "RNAFolder(gamma=2.0, n_jobs=1, tuning='majorize')"
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_predict_the_same(copy_of, model):
+    again = copy_of(model)
+    assert_array_equal(again.coef_, model.coef_)
+    assert again.predict_nbest(SHORT) == model.predict_nbest(SHORT)
+    assert_array_equal(again.fit(X, Y).coef_, model.coef_)
+    assert not hasattr(clone(model), "coef_")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.predict(X),
+        lambda m: m.predict_mea(X, [1.0]),
+        lambda m: m.predict_viterbi(X),
+        lambda m: m.predict_centroid(X),
+        lambda m: m.predict_nbest(X),
+        lambda m: m.sample(X),
+        lambda m: m.pair_probabilities(X[0]),
+        lambda m: m.log_partition(X),
+        lambda m: m.log_loss(X, Y),
+        lambda m: m.score(X, Y),
+        lambda m: m.save("nowhere"),
+        lambda m: m.to_contrafold("nowhere"),
+    ],
+)
+def test_not_fitted(call):
+    with pytest.raises(NotFittedError, match="RNAFolder instance is not fitted"):
+        call(folder())
+
+
+def test_model_selection():
+    x, y = hairpins(30)
+    scores = cross_val_score(folder(penalty=0.1), x, y, cv=3)
+    assert np.all((scores > 0.5) & (scores <= 1.0))
+    search = GridSearchCV(folder(), {"penalty": [1e4, 0.1]}, cv=3).fit(x, y)
+    assert search.best_params_ == {"penalty": 0.1}
+
+
+def test_the_example_in_the_documentation():
+    x, y = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"], ["(((....)))", "(((....)))", "........"]
+    found = structune.RNAFolder(penalty=0.1).fit(x, y)
+    assert found.predict(["GGGAAAACCC"]) == ["(((....)))"]
+
+
+# --- fitting ----------------------------------------------------------------------------------------------
+
+
+def risk_of(model, weights=None):
+    return Risk.over(model.rna_, LogLoss(), model.rna_.encode(X, Y, weights))
+
+
+def test_attributes_of_a_fitted_model(model):
+    assert model.coef_.shape == (len(model.rna_.weight_names()),)
+    assert len(model.group_names_) == 15
+    assert {"helix stacking", "dangles", "multi-branch"} < set(model.group_names_)
+    assert_array_equal(model.penalty_, 0.1)
+    assert model.group_sizes_.sum() == model.coef_.size
+    assert model.status_ == "converged"
+    assert model.passes_ == model.history_[-1]["passes"] > 0
+    assert (model.skipped_, model.extra_) == ([], {})
+
+
+@pytest.mark.parametrize("penalty", [0.1, {"helix stacking": 0.1, "hairpin lengths": 7}])
+def test_the_fit_is_the_minimum(penalty):
+    weights = np.arange(12.0)
+    found = folder(penalty=penalty, tolerance=1e-7).fit(X, Y, sample_weight=weights)
+    groups = found.rna_.groups()
+    given = penalty if isinstance(penalty, dict) else dict.fromkeys(groups.names, penalty)
+    assert found.penalty_.tolist() == [given.get(name, 1.0) for name in groups.names]
+    precision, risk = found.penalty_[groups.index], risk_of(found, weights)
+    gradient = risk.value_and_gradient(found.coef_)[1] + precision * found.coef_
+    assert np.linalg.norm(gradient) <= 1e-7 * risk.at_zero.gradient_norm
+    loss = weights @ found.log_loss(X, Y) + 0.5 * precision @ found.coef_**2
+    assert found.history_[-1]["objective"] == pytest.approx(loss)
+
+
+def test_groups():
+    assert folder(groups="single").fit(X, Y).group_names_ == ("all",)
+    separate = folder(groups="separate").fit(X, Y)
+    assert list(separate.group_names_) == separate.rna_.weight_names()
+    mine = folder(groups=lambda name: name.startswith("helix"), penalty={"True": 9.0}).fit(X, Y)
+    assert dict(zip(mine.group_names_, mine.penalty_.tolist(), strict=True)) == {"False": 1.0, "True": 9.0}
+
+
+def test_warm_start():
+    found = folder(warm_start=True, tolerance=1e-6).fit(X, Y)
+    cold, first = found.passes_, found.coef_
+    assert found.fit(X, Y).passes_ < 0.5 * cold
+    assert_allclose(found.coef_, first, atol=1e-4)
+    assert found.set_params(warm_start=False).fit(X, Y).passes_ == cold
+
+
+def test_a_warm_start_begins_at_the_weights_before(model):
+    begun = copy.deepcopy(model).set_params(warm_start=True, tolerance=1e9).fit(X[:3], Y[:3])
+    assert_allclose(begun.coef_, model.coef_, rtol=1e-12)
+    wider = copy.deepcopy(model).set_params(warm_start=True, tolerance=1e9, features="extended").fit(X, Y)
+    known = dict(zip(wider.rna_.weight_names(), wider.coef_, strict=True))
+    assert_allclose([known.pop(name) for name in model.rna_.weight_names()], model.coef_, rtol=1e-12)
+    assert not any(known.values())
+
+
+@pytest.mark.parametrize("groups", ["kind", "single"])
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+def test_tuning(tuning, groups):
+    found = folder(tuning=tuning, groups=groups, penalty=1e9, holdout=0.3).fit(X, Y)
+    assert found.penalty_.shape == (len(found.group_names_),) == ((15,) if groups == "kind" else (1,))
+    assert np.all(np.isfinite(found.penalty_) & (found.penalty_ > 0))
+    assert found.penalty_.max() < 1e8  # `penalty` plays no part
+    assert found.status_ in ("converged", "iterations")
+    assert found.history_[0]["stage"] == tuning
+    assert found.log_loss(X, Y).sum() < risk_of(found).at_zero.value
+
+
+def test_a_tuned_model_is_a_fit_with_its_penalty():
+    found = folder(tuning="implicit", groups="single", folds=2).fit(X, Y)
+    risk = risk_of(found)
+    gradient = risk.value_and_gradient(found.coef_)[1] + found.penalty_ * found.coef_
+    assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
+
+
+def test_example_groups_stay_together():
+    with pytest.raises(DataError, match="cannot split 12 examples"):
+        folder(tuning="implicit").fit(X, Y, groups=[0] * 12)
+
+
+def test_time_runs_out():
+    for tuning in (None, "implicit", "majorize"):
+        found = folder(max_seconds=0.0, tuning=tuning).fit(X, Y)
+        assert found.status_ == "budget"
+        assert len(found.predict(X)) == len(X)
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+def probabilities_of(structures, probabilities, n):
+    """Of all pairs, from all structures with their probabilities."""
+    table = np.zeros((n, n))
+    for structure, p in zip(structures, probabilities, strict=True):
+        opened = []
+        for j, mark in enumerate(structure):
+            if mark == "(":
+                opened.append(j)
+            elif mark == ")":
+                i = opened.pop()
+                table[i, j] += p
+                table[j, i] += p
+    return table
+
+
+@pytest.mark.parametrize("sequence", SHORT)
+def test_predictions_agree_with_the_list_of_all_structures(sequence, model):
+    (best,) = model.predict_nbest([sequence], 10_000)
+    structures, probabilities = zip(*best, strict=True)
+    assert sum(probabilities) == pytest.approx(1.0)
+    assert list(probabilities) == sorted(probabilities, reverse=True)
+    assert len(set(structures)) == len(structures)
+    assert model.predict_viterbi([sequence]) == [structures[0]]
+    x = [sequence] * len(structures)
+    assert_allclose(np.exp(-model.log_loss(x, structures)), probabilities, rtol=1e-9)
+    table = model.pair_probabilities(sequence)
+    assert_allclose(table, probabilities_of(structures, probabilities, len(sequence)), atol=1e-9)
+    unpaired = 1.0 - table.sum(axis=1)
+    for gamma in (0.5, 4.0):
+
+        def accuracy(structure, gamma=gamma):
+            mask = probabilities_of([structure], [1.0], len(sequence))
+            return gamma * np.sum(mask * table) + unpaired[mask.sum(axis=1) == 0].sum()
+
+        (found,) = model.predict([sequence], gamma=gamma)
+        assert accuracy(found) == pytest.approx(max(accuracy(structure) for structure in structures))
+    (centroid,) = model.predict_centroid([sequence])
+    assert_array_equal(probabilities_of([centroid], [1.0], len(sequence)), table > 0.5)
+
+
+def test_samples(model):
+    drawn = model.sample(SHORT, n=2000, random_state=0)
+    assert drawn == model.sample(SHORT, n=2000, random_state=0) != model.sample(SHORT, n=2000, random_state=1)
+    assert model.sample(SHORT[:2], n=2000, random_state=0) == drawn[:2]
+    for sequence, structures in zip(SHORT, drawn, strict=True):
+        assert len(structures) == 2000
+        for structure, p in model.predict_nbest([sequence], 3)[0]:
+            error = 5 * np.sqrt(p * (1 - p) / 2000)
+            assert structures.count(structure) / 2000 == pytest.approx(p, abs=error + 1e-9)
+    assert model.sample(X[:1], n=50) != model.sample(X[:1], n=50)
+
+
+def test_gammas(model):
+    gammas = [0.0, 0.25, 1.0, 4.0, 64.0]
+    found = model.predict_mea(X, gammas)
+    assert found == [model.predict(X, gamma=gamma) for gamma in gammas]
+    pairs = [sum(structure.count("(") for structure in row) for row in found]
+    assert pairs == sorted(pairs)
+    assert (pairs[0], pairs[-1] > 0) == (0, True)
+    assert model.predict(X) == found[3] == copy.deepcopy(model).set_params(gamma=4).predict(X)
+
+
+def test_constraints(model):
+    sequence = "GGGAAAACCC"
+    for notation in ("x.........", "(........)", "||........", "<.......>."):
+        x, given = [sequence, sequence], [notation, None]
+        left = [
+            (structure, p)
+            for structure, p in model.predict_nbest([sequence], 10_000)[0]
+            if agrees(structure, notation)
+        ]
+        share = sum(p for _, p in left)
+        best = model.predict_nbest(x, 10_000, constraints=given)[0]
+        assert [structure for structure, _ in best] == [structure for structure, _ in left]
+        assert_allclose([p for _, p in best], [p / share for _, p in left], rtol=1e-6)
+        log_z = model.log_partition(x, constraints=given)
+        assert log_z[0] - log_z[1] == pytest.approx(np.log(share), abs=1e-6)
+        assert model.predict_viterbi(x, constraints=given) == [left[0][0], "(((....)))"]
+        table = model.pair_probabilities(sequence, constraints=notation)
+        expected = probabilities_of(*zip(*left, strict=True), len(sequence)) / share
+        assert_allclose(table, expected, atol=1e-6)
+        for structures in model.sample(x, 20, 0, constraints=given)[:1]:
+            assert all(agrees(structure, notation) for structure in structures)
+        for method in (model.predict, model.predict_centroid):
+            found = method(x, constraints=given)
+            assert found[1:] == method([sequence])
+            assert "x" not in notation or found[0][0] == "."
+
+
+def agrees(structure, notation):
+    """Whether a structure is as its constraints want it."""
+    pairs = probabilities_of([structure], [1.0], len(structure))
+    forced = np.triu(probabilities_of([re.sub(r"[^()]", ".", notation)], [1.0], len(structure)))
+    meaning = {"x": ".", "|": "()", "<": "(", ">": ")"}
+    fits = all(mark in meaning.get(given, "().") for mark, given in zip(structure, notation, strict=True))
+    return fits and np.all(pairs[forced > 0] > 0)
+
+
+def test_constraints_that_are_refused(model):
+    for given, message in (
+        ("x...", "found one str, expected a list of constraints"),
+        (["x..."], "found 1 constraints for 2 sequences"),
+        ([None, "x.."], "sequence 1: found constraints of length 3 for 4 bases"),
+        ([None, "x..?"], "sequence 1: constraint 3"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.predict(["ACGU", "ACGU"], constraints=given)
+    with pytest.raises(DataError, match=r"sequence 0: the bases 0 and 6 .* that cannot pair"):
+        model.predict(["AAAAAAA"], constraints=["(.....)"])
+    with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
+        model.predict(["AAAAAAA"], constraints=["|.....|"])
+
+
+def test_log_loss(model):
+    x, y = [*X[:2], "GAAC", "GGGAAACCCCCCGGG"], [*Y[:2], "(..)", "(((...[[[)))]]]"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        losses = model.log_loss(x, y)
+    assert_array_equal(np.isinf(losses), [False, False, True, True])
+    assert_allclose(losses[:2], model.log_loss(X, Y)[:2])
+    assert np.isinf(model.log_loss(["GAAC"], ["(..)"])).all()
+
+
+def test_score(model):
+    predicted = model.predict(X)
+    assert model.score(X, predicted) == 1.0
+    true = sum(structure.count("(") for structure in Y)
+    found = sum(structure.count("(") for structure in predicted)
+    right = sum(
+        np.count_nonzero(np.triu(probabilities_of([a], [1.0], len(a)) * probabilities_of([b], [1.0], len(b))))
+        for a, b in zip(Y, predicted, strict=True)
+    )
+    assert model.score(X, Y) == pytest.approx(2 * right / (true + found))
+    with pytest.raises(DataError):
+        model.score(X, Y[:-1])
+
+
+def test_threads_do_not_change_a_bit(monkeypatch):
+    monkeypatch.setattr(risk, "_WORK_PER_SHARD", 300)
+    x, y = hairpins(40, seed=2)
+    assert len(risk.cut_shard(RNA(), RNA().encode(x, y))) == 4
+    tuner = MajorizeTuner(max_iterations=2, fit_tolerance=1e-2)
+    one, more = (folder(tuning=tuner, n_jobs=n_jobs).fit(x, y) for n_jobs in (1, 3))
+    assert_array_equal(one.coef_, more.coef_)
+    assert_array_equal(one.penalty_, more.penalty_)
+    assert one.predict_mea(x, [1.0, 6.0]) == more.predict_mea(x, [1.0, 6.0])
+    assert one.predict_viterbi(x) == more.predict_viterbi(x)
+    assert one.predict_centroid(x) == more.predict_centroid(x)
+    assert_array_equal(one.log_partition(x), more.log_partition(x))
+    assert_array_equal(one.log_loss(x, y), more.log_loss(x, y))
+    assert one.predict_nbest(SHORT) == more.predict_nbest(SHORT)
+    assert one.sample(SHORT, 5, 0) == more.sample(SHORT, 5, 0)
+    assert len(more.predict([x[0]])) == 1
+
+
+# --- CONTRAfold -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+def test_a_transfer_rna():
+    model = contrafold()
+    assert model.predict([TRNA_PHE]) == model.predict_viterbi([TRNA_PHE]) == [CLOVERLEAF]
+    assert model.score([TRNA_PHE], [CLOVERLEAF]) == 1.0
+    table = model.pair_probabilities(TRNA_PHE)
+    assert_array_equal(table, table.T)
+    assert np.all(table.sum(axis=1) <= 1.0 + 1e-9)
+
+
+@pytest.mark.data
+def test_contrafold_files(tmp_path):
+    model = contrafold(min_hairpin=0, gamma=6.0)
+    assert (model.min_hairpin, model.rna_.min_hairpin, model.gamma) == (0, 0, 6.0)
+    assert (model.status_, model.passes_, model.history_, model.skipped_) == ("imported", 0.0, [], [])
+    assert (model.group_names_, model.penalty_.size, model.group_sizes_.size) == ((), 0, 0)
+    model.to_contrafold(tmp_path / "p")
+    again = RNAFolder.from_contrafold(tmp_path / "p", min_hairpin=0)
+    assert_array_equal(again.coef_, model.coef_)
+    assert read_contrafold(tmp_path / "p") == dict(zip(model.rna_.weight_names(), model.coef_, strict=True))
+    model.set_params(warm_start=True, tolerance=1e9).fit(X, Y)  # goes on from there
+    assert_allclose(again.coef_, model.coef_, rtol=1e-12)
+
+
+def test_files_that_are_not_contrafolds(tmp_path, model):
+    path = tmp_path / "p"
+    path.write_text("base_pair_AU 1.0\nlength 2.0\n")
+    with pytest.raises(DataError, match=r"p: found 1 unknown parameters .*missing"):
+        RNAFolder.from_contrafold(path)
+    path.write_text("base_pair_AU one\n")
+    with pytest.raises(DataError, match="p:1: "):
+        RNAFolder.from_contrafold(path)
+    with pytest.raises(FileNotFoundError):
+        RNAFolder.from_contrafold(tmp_path / "none")
+    with pytest.raises(DataError, match="features='extended', expected 'contrafold'"):
+        folder(features="extended").fit(X, Y).to_contrafold(path)
+
+
+def test_the_pretrained_model_folds_a_trna():
+    folder = RNAFolder.pretrained()
+    assert (folder.status_, folder.features) == ("converged", "extended")
+    assert folder.predict([TRNA_PHE]) == [CLOVERLEAF]
+    assert folder.score([TRNA_PHE], [CLOVERLEAF]) == 1.0
+
+
+def test_pretrained(tmp_path, monkeypatch, model):
+    monkeypatch.setattr("structune.files.models.resources.files", lambda package: tmp_path)
+    with pytest.raises(ModelFileError, match=r"found no file .*pretrained\.structune"):
+        RNAFolder.pretrained()
+    model.save(tmp_path / "pretrained.structune")
+    assert_array_equal(RNAFolder.pretrained().coef_, model.coef_)

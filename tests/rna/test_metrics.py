@@ -1,0 +1,171 @@
+"""Base pairs against counts over sets, and the area against one computed by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.learning.bootstrap import paired_difference
+from structune.rna.formats.dot_bracket import partners
+from structune.rna.metrics import (
+    ROC_GAMMAS,
+    base_pair_bootstrap,
+    base_pair_scores,
+    roc_area,
+    sensitivity_ppv_curve,
+)
+
+TRUE = ["((...))..", "(((...)))", "..."]
+PRED = ["((...))..", ".((...)).", "..."]
+
+
+@st.composite
+def structure_pairs(draw):
+    """Two random matchings of the same bases, crossing or not."""
+    n = draw(st.integers(0, 12))
+
+    def matching():
+        order = draw(st.permutations(range(n)))
+        found = np.full(n, -1)
+        for k in range(draw(st.integers(0, n // 2))):
+            i, j = order[2 * k : 2 * k + 2]
+            found[i], found[j] = j, i
+        return found
+
+    return matching(), matching()
+
+
+def as_set(found):
+    return {(i, int(j)) for i, j in enumerate(found) if j > i}
+
+
+def is_right(pair, other, slip):
+    i, j = pair
+    moves = range(-slip, slip + 1)
+    return any((i + m, j) in other or (i, j + m) in other for m in moves)
+
+
+@given(structure_pairs(), st.integers(0, 2))
+def test_counts_are_those_of_sets(pair, slip):
+    a, b = map(as_set, pair)
+    scores = base_pair_scores([pair[0]], [pair[1]], slip)
+    assert scores.counts.tolist() == [
+        [len(a), len(b), sum(is_right(p, b, slip) for p in a), sum(is_right(p, a, slip) for p in b)]
+    ]
+
+
+def test_scores():
+    scores = base_pair_scores(TRUE, PRED)
+    assert scores.sensitivity == pytest.approx([1, 2 / 3, 1])
+    assert scores.ppv == pytest.approx([1, 1, 1])
+    assert scores.f1 == pytest.approx([1, 0.8, 1])
+    assert scores.pooled == pytest.approx((4 / 5, 1, 8 / 9))
+
+
+def test_nothing_over_nothing():
+    scores = base_pair_scores(["...", "(.)", "...", "(.)."], ["...", "...", "(.)", ".(.)"])
+    assert scores.sensitivity.tolist() == [1, 0, 0, 0]
+    assert scores.ppv.tolist() == [1, 0, 0, 0]
+    assert scores.f1.tolist() == [1, 0, 0, 0]
+    assert base_pair_scores([], []).pooled == (1, 1, 1)
+
+
+def test_slip():
+    true, predicted = [".(......)."], [".((.....))"]  # (1, 8) lies between (1, 9) and (2, 8)
+    assert base_pair_scores(true, predicted).right_predicted.tolist() == [0]
+    slipped = base_pair_scores(true, predicted, slip=1)
+    assert (slipped.right_true.tolist(), slipped.right_predicted.tolist()) == ([1], [2])
+    assert base_pair_scores(true, ["(........)"], slip=1).right_true.tolist() == [0]  # both ends moved
+
+
+def test_crossing_pairs_count():
+    knot = "((..[[..))..]]"
+    assert base_pair_scores([knot], ["((......))...."]).pooled.sensitivity == 0.5
+    assert base_pair_scores([knot], [knot]).pooled.f1 == 1
+    assert base_pair_scores(["(.A.).a"], ["(...).."]).n_true.tolist() == [2]
+
+
+def test_strings_and_partners_may_be_mixed():
+    assert base_pair_scores(TRUE, [partners(text) for text in PRED]).pooled.ppv == 1
+
+
+def test_roc_area_by_hand():
+    # Horizontally from (0, 0.8) to (0.5, 0.8), trapezoids to (0.7, 0.6) and (0.9, 0.2), down to (0.9, 0).
+    area = 0.5 * 0.8 + 0.2 * (0.8 + 0.6) / 2 + 0.2 * (0.6 + 0.2) / 2
+    assert area == pytest.approx(0.62)
+    assert roc_area([0.8, 0.6, 0.2], [0.5, 0.7, 0.9]) == pytest.approx(area)
+    assert roc_area([0.2, 0.8, 0.6], [0.9, 0.5, 0.7]) == pytest.approx(area)
+
+
+def test_roc_area_of_one_point_and_of_ties():
+    assert roc_area([0.5], [0.6]) == pytest.approx(0.3)
+    assert roc_area([0.1, 0.5], [0.6, 0.6]) == pytest.approx(0.3)
+    assert roc_area([], []) == 0
+
+
+def test_roc_area_of_a_curve_that_is_not_monotone():
+    assert roc_area([0.4, 0.6], [0.5, 1.0]) == pytest.approx(0.5 * 0.4 + 0.5 * 0.5)
+
+
+def test_curve():
+    predicted = {4.0: PRED, 0.5: ["." * len(text) for text in TRUE], 1.0: ["." * 9, PRED[1], "(.)"]}
+    curve = sensitivity_ppv_curve(TRUE, predicted)
+    assert curve.gamma.tolist() == [1, 4]
+    assert curve.sensitivity == pytest.approx([2 / 5, 4 / 5])
+    assert curve.ppv == pytest.approx([2 / 3, 1])
+
+
+def test_gammas_of_the_papers():
+    assert ROC_GAMMAS[0] == 1 / 32
+    assert ROC_GAMMAS[-1] == 1024
+    assert len(ROC_GAMMAS) == 16
+
+
+def test_bootstrap():
+    rng = np.random.default_rng(0)
+    true = ["(((...)))"] * 100
+    bad, good = (["(((...)))" if rng.random() < p else "((.....))" for _ in true] for p in (0.2, 0.8))
+    difference = base_pair_bootstrap(true, bad, good)
+    pooled = [base_pair_scores(true, predicted).pooled.f1 for predicted in (bad, good)]
+    assert difference.value == pytest.approx(pooled[1] - pooled[0])
+    assert 0 < difference.low < difference.value < difference.high
+    assert "no difference" in str(base_pair_bootstrap(true, good, good))
+
+
+def test_bootstrap_of_any_statistic():
+    a, b = np.ones((50, 1)), 3 * np.ones((50, 1))
+    difference = paired_difference(a, b, lambda sums: sums[..., 0] / 50, n=20)
+    assert (difference.value, difference.low, difference.high) == (2, 2, 2)
+    with pytest.raises(DataError, match=r"\(50, 1\) and \(49, 1\)"):
+        paired_difference(a, b[1:], lambda sums: sums[..., 0])
+    with pytest.raises(DataError, match="same examples"):
+        paired_difference(a[:0], b[:0], lambda sums: sums[..., 0])
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "message"),
+    [
+        (["(.)"], [], "predictions for 0 sequences, expected 1"),
+        (["(.)"], ["(..)"], "structure 0: found 4 predicted bases, expected 3"),
+        (["...", "(.)"], ["...", "(.."], "predicted structure 1: position 1"),
+        ([[1, -1]], [".."], "true structure 0: .* mutual"),
+        ([[0]], ["."], "mutual"),
+        ([[5]], ["."], "mutual"),
+        ([[-2]], ["."], "mutual"),
+        ([[0.5]], ["."], "integers"),
+        ([[[1], [0]]], [".."], "row"),
+    ],
+)
+def test_wrong_structures(true, predicted, message):
+    with pytest.raises(DataError, match=message):
+        base_pair_scores(true, predicted)
+
+
+def test_wrong_curves():
+    with pytest.raises(DataError, match="no true pairs"):
+        sensitivity_ppv_curve(["..."], {1.0: ["(.)"]})
+    with pytest.raises(DataError, match=r"\(2,\) and \(1,\)"):
+        roc_area([0.1, 0.2], [0.1])
+    with pytest.raises(DataError, match=r"\[0, 1\]"):
+        roc_area([0.1], [np.nan])

@@ -1,0 +1,253 @@
+"""Layouts keep their distances, and figures say what they should; whether they look good was for eyes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.plots.comparison import plot_precisions_by_method
+from structune.rna.formats.dot_bracket import partners
+from structune.rna.plots.accuracy import plot_sensitivity_ppv
+from structune.rna.plots.drawing import plot_structure
+from structune.rna.plots.layout import PAIR_LENGTH, layout
+from structune.rna.plots.pairs import plot_pair_probabilities
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
+
+TRNA = "GGGCCCAUAGCUCAGCCUGGGAGAGCGCCGCCCUUGCAAGGCGGAGGCCCCGGGUUCAAAUCCCGGUGGGUCCA"
+CLOVER = "(((((((..((((.........)))).(((((.......))))).....(((((.......))))))))))))."
+HAIRPIN = "..((((......))))..."
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def random_structure(rng, n):
+    """Nested pairs in stacks of three, at least three bases apart."""
+    found = ["."] * n
+    spans = [(0, n)]
+    while spans:
+        low, high = spans.pop()
+        if high - low < 12:
+            continue
+        i, j = np.sort(rng.integers(low, high, 2))
+        if j - i < 10:
+            spans += [(low, i), (j, high)]
+            continue
+        found[i : i + 3], found[j - 3 : j] = "(((", ")))"
+        spans += [(low, i), (i + 3, j - 3), (j, high)]
+    return "".join(found)
+
+
+def distances(xy):
+    return np.hypot(*np.diff(xy, axis=0).T)
+
+
+def pair_distances(xy, found):
+    i = np.flatnonzero(found > np.arange(found.size))
+    return np.hypot(*(xy[i] - xy[found[i]]).T)
+
+
+def closest(xy):
+    apart = np.hypot(*(xy[:, None] - xy[None]).transpose(2, 0, 1))
+    return np.min(apart + 9 * np.eye(len(xy)))
+
+
+def texts(axes):
+    return {text.get_text() for text in axes.texts}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 300])
+def test_layout_of_unpaired_bases(n):
+    xy = layout(np.full(n, -1))
+    assert xy.shape == (n, 2)
+    assert np.all(np.isfinite(xy))
+    if n > 1:
+        assert distances(xy) == pytest.approx(np.ones(n - 1))
+
+
+@pytest.mark.parametrize("structure", [HAIRPIN, "()", "(.)", "(())", "((.)).", "(((((...)))))"])
+def test_layout_of_a_hairpin(structure):
+    found = partners(structure)
+    xy = layout(found)
+    assert pair_distances(xy, found) == pytest.approx(PAIR_LENGTH)
+    if "(.)" not in structure and "()" not in structure:
+        assert distances(xy) == pytest.approx(np.ones(len(xy) - 1))
+    assert closest(xy) > 0.99
+
+
+def test_helices_are_straight_and_loops_are_round():
+    xy = layout(partners(HAIRPIN))
+    steps = np.diff(xy[2:6], axis=0)
+    assert steps == pytest.approx(np.tile(steps[0], (3, 1)))
+    loop = xy[5:13]
+    assert np.ptp(np.hypot(*(loop - _center(loop)).T)) < 1e-6
+
+
+def _center(points):
+    """Center of the circle through points: equal distances from the first."""
+    rows = 2 * (points[1:] - points[0])
+    values = np.sum(points[1:] ** 2, axis=1) - np.sum(points[0] ** 2)
+    return np.linalg.lstsq(rows, values, rcond=None)[0]
+
+
+def test_helices_stay_in_line_at_bulges():
+    xy = layout(partners("(((..(((....))))))"))
+    ladder = xy[[0, 1, 2, 5, 6, 7]]
+    assert np.ptp(ladder[:, 0]) < 1e-9
+
+
+@given(st.integers(0, 10_000), st.integers(2, 150))
+def test_layout_keeps_distances(seed, n):
+    found = partners(random_structure(np.random.default_rng(seed), n))
+    xy = layout(found)
+    assert np.all(np.isfinite(xy))
+    assert pair_distances(xy, found) == pytest.approx(PAIR_LENGTH)
+    assert distances(xy).min() > 0.99
+
+
+OVERHANG = "...(" + "." * 40 + ")..."  # the loop is wider than its pair, and as low as the bases beside it
+
+
+@pytest.mark.parametrize("structure", [CLOVER, HAIRPIN * 3, HAIRPIN * 20, OVERHANG, OVERHANG * 12])
+def test_nothing_lies_on_anything(structure):
+    assert closest(layout(partners(structure))) > 0.9
+
+
+def test_layout_of_long_structures():
+    rng = np.random.default_rng(0)
+    for structure in (
+        random_structure(rng, 5000),
+        "(" * 2500 + "..." + ")" * 2500,
+        "(.." * 1500 + ")" * 1500,
+    ):
+        xy = layout(partners(structure))
+        assert np.all(np.isfinite(xy))
+
+
+def test_plot_structure():
+    figure = plot_structure(TRNA, CLOVER, title="a $ tRNA")
+    (axes,) = figure.axes
+    assert texts(axes) == {"5'", "3'", *(str(k) for k in range(10, 71, 10))}
+    assert figure.get_suptitle() == "a $ tRNA"
+    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    assert heights["5'"] > heights["30"]  # the clover leaf hangs on its stem
+
+
+def test_labels_lie_on_nothing():
+    figure = plot_structure(TRNA, CLOVER)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts]
+    bases = axes.transData.transform(axes.collections[-1].get_offsets())
+    assert len(bases) == len(TRNA)
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
+        assert not any(box.contains(*base) for base in bases)
+
+
+def test_bases_may_be_coloured_by_probability():
+    n = len(TRNA)
+    table, found = np.zeros((n, n)), partners(CLOVER)
+    i = np.flatnonzero(found > np.arange(n))
+    table[i, found[i]] = 0.25
+    upper, both = (plot_structure(TRNA, CLOVER, given) for given in (table, table + table.T))
+    each = plot_structure(TRNA, CLOVER, np.where(found < 0, 1.0, 0.25))
+    assert len(each.axes) == 2
+    colors = [figure.axes[0].collections[-1].get_facecolors() for figure in (upper, both, each)]
+    assert colors[0] == pytest.approx(colors[1])
+    assert colors[0] == pytest.approx(colors[2])
+
+
+@pytest.mark.parametrize(
+    ("sequence", "structure"),
+    [
+        ("A", "."),
+        ("AC", ".."),
+        ("ac", "()"),
+        ("GAUTN$", "(...)."),
+        ("A" * 100, "." * 100),
+        ("ACGU" * 4, "((..[[..))..]]" + ".."),
+        ("ACG", [2, -1, 0]),
+        ("ACGU" * 400, "." * 1600),
+    ],
+)
+@pytest.mark.parametrize("with_probabilities", [False, True])
+def test_odd_structures_are_drawn(sequence, structure, with_probabilities, tmp_path):
+    probabilities = np.full(len(sequence), 0.5) if with_probabilities else None
+    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("n", [1, 10, 100, 1000])
+def test_plot_pair_probabilities(n):
+    rng = np.random.default_rng(0)
+    table = np.triu(rng.random((n, n)) ** 20, 1)
+    figure = plot_pair_probabilities("A" * n, table, "(" + "." * (n - 2) + ")" if n > 1 else None)
+    axes = figure.axes[0]
+    squares = axes.collections[0]
+    assert len(squares.get_paths()) == np.count_nonzero(table >= 1e-3)
+    assert axes.get_xlim() == (0.5, n + 0.5)
+    if n > 1:
+        below = axes.collections[1].get_paths()[0].vertices[:4].mean(axis=0)
+        assert below == pytest.approx([1, n])
+    figure.canvas.draw()
+
+
+def test_plot_sensitivity_ppv():
+    curves = {"a": ([0.8, 0.6, 0.2], [0.5, 0.7, 0.9]), "b $": ([0.5], [0.5])}
+    figure = plot_sensitivity_ppv(curves)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a (area 0.620)", "b $"]
+    figure.canvas.draw()
+    assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
+
+
+def test_plot_precisions_by_method():
+    names = ["hairpin $", "bulge"]
+    figure = plot_precisions_by_method(names, {"A": [1.0, 4.0], "B": [[1.0, 2.0], [4.0, 2.0]]})
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert axes.get_lines()[1].get_xdata() == pytest.approx([2, 2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ACG", ".(."), "position 2"),
+        (("ACG", ".."), "found a structure of 2 bases, expected 3"),
+        (("ACG", [1, -1, -1]), "mutual"),
+        (("", ""), "empty"),
+        (("ACG", "...", np.zeros((2, 2))), r"shape \(2, 2\), expected \(3, 3\)"),
+        (("ACG", "...", [0, 0.5, np.nan]), r"within \[0, 1\]"),
+    ],
+)
+def test_wrong_structures(arguments, message):
+    with pytest.raises(DataError, match=message):
+        plot_structure(*arguments)
+
+
+@pytest.mark.parametrize("table", [np.zeros(3), np.zeros((2, 2)), np.full((3, 3), 2.0)])
+def test_wrong_probabilities(table):
+    with pytest.raises(DataError, match=r"shape|within"):
+        plot_pair_probabilities("ACG", table)
+
+
+@pytest.mark.parametrize("curves", [{}, {str(k): ([0.5], [0.5]) for k in range(8)}, {"a": ([], [])}])
+def test_wrong_curves(curves):
+    with pytest.raises(DataError, match="expected"):
+        plot_sensitivity_ppv(curves)
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [[1.0, 2.0, 3.0]], [np.inf, 1.0], np.ones((1, 1, 2))])
+def test_wrong_precisions(values):
+    with pytest.raises(DataError, match="'A'"):
+        plot_precisions_by_method(["a", "b"], {"A": values})

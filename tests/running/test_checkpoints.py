@@ -1,0 +1,446 @@
+"""Checkpoints: work that is killed goes on where it was, and files are whole or not there."""
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from maxima import enumerated
+from structune import MultitaskEstimator, SequenceTagger, TaskTree, load
+from structune.errors import DataError, ModelFileError
+from structune.files.models import read_model, save_model
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running.checkpoints import Checkpoint, CheckpointWarning, digest
+from structune.running.monitor import Monitor
+from structune.trees.node_tuning import tune_priors
+from structune.trees.tree_fit import node_risks
+from tiny import margin_problem, small, tuning_problem
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing in the code catches it."""
+
+
+class Mortal(Monitor):
+    """Dies at its `n`-th check, with a checkpoint that is written whenever it can be."""
+
+    def __init__(self, path, n=10**9):
+        super().__init__()
+        self.checkpoint, self.left = Checkpoint(path, seconds=0.0), n
+        self.checkpoint.begin({"work": "test"})
+
+    def check(self):
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+def checks_of(work, path):
+    """How many checks there are in all, and what comes out."""
+    monitor = Mortal(path)
+    found = work(monitor)
+    path.unlink()
+    return 10**9 - monitor.left, found
+
+
+def survivors(work, path, times=4):
+    """What work gives that is killed at several moments and goes on each time."""
+    n, whole = checks_of(work, path)
+    for stop in sorted({1, 2, *np.linspace(1, n - 1, times).astype(int).tolist()}):
+        with pytest.raises(Killed):
+            work(Mortal(path, stop))
+        if not path.exists():  # nothing had been found yet
+            continue
+        left, found = checks_of(work, path)
+        yield stop, n, left, whole, found
+
+
+# --- fits -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes", "partial", "binary"])
+def test_smooth_fits(kind, tmp_path):
+    def fit(monitor):
+        risk = tuning_problem(kind, splits=False).full
+        return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-5, monitor=monitor)
+
+    for stop, n, left, whole, found in survivors(fit, tmp_path / "c", times=8):
+        assert_allclose(found.w, whole.w, atol=2e-3)
+        assert left <= n + 4
+        if stop > 0.9 * n:
+            assert left < 0.75 * n
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
+@pytest.mark.parametrize("kind", ["chain", "rna"])
+def test_bundles(kind, loss, tmp_path):
+    """Their planes are kept: they need not be found again."""
+    problem = enumerated(kind)
+
+    def fit(monitor):
+        risk = Risk(problem.structure, loss, [problem.shard])
+        return fit_l2(risk, np.full(problem.w.size, 0.1), tolerance=1e-5, monitor=monitor)
+
+    for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
+        assert found.objective == pytest.approx(whole.objective, rel=2e-2 if loss.convex else 0.2)
+        if loss.convex and kind == "chain":
+            assert left <= n - stop + 5
+
+
+# --- searches ---------------------------------------------------------------------------------------------
+
+SEARCHES = {
+    "implicit": (ImplicitTuner(), {"folds": 2}),
+    "majorize": (MajorizeTuner(tolerance=1e-3), {"splits": False}),
+    "effective": (MajorizeTuner(tolerance=1e-3, count="effective"), {"splits": False}),
+    "grid": (GridTuner((0.1, 1.0, 10.0)), {"holdout": 0.3}),
+    "warm": (GridTuner((0.1, 1.0, 10.0), warm=True), {"holdout": 0.3}),
+    "direct": (DirectTuner(), {"splits": False}),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches(name, tmp_path):
+    tuner, options = SEARCHES[name]
+
+    def tune(monitor):
+        return tuner.tune(tuning_problem(**options), monitor)
+
+    for stop, n, left, whole, found in survivors(tune, tmp_path / "c", times=6):
+        assert found.status == whole.status
+        assert_allclose(found.log_precision, whole.log_precision, atol=0.02)
+        assert_allclose(found.w, whole.w, atol=0.02)
+        assert len(found.history) == len(whole.history)
+        if name != "direct":
+            assert found.passes == pytest.approx(whole.passes, rel=0.5)
+        if stop > n / 2:
+            assert left < 0.8 * n
+
+
+def test_the_grid_with_kinks(tmp_path):
+    def tune(monitor):
+        return GridTuner((0.1, 1.0, 10.0)).tune(margin_problem("chain", MarginLoss(), folds=2), monitor)
+
+    for _, _, _, whole, found in survivors(tune, tmp_path / "c"):
+        assert_array_equal(found.log_precision, whole.log_precision)
+        assert found.heldout_loss == pytest.approx(whole.heldout_loss, rel=0.2)
+
+
+def test_the_tuner_of_a_tree(tmp_path):
+    """Each node has a search of its own; of task b one split holds nothing out."""
+    structure, shard = small("chain")
+    tree, groups = TaskTree.from_nested({"root": ["a", "b"]}), structure.groups()
+    tuner = ImplicitTuner(fit_tolerance=1e-6, cg_tolerance=1e-4)  # looser ones take other ways
+
+    def risks(**examples):
+        return node_risks(tree, structure, LogLoss(), {t: shard.take(k) for t, k in examples.items()})
+
+    def tune(monitor):
+        splits = [
+            (risks(a=[1, 2, 3], b=[5, 6, 7]), risks(a=[0], b=[4])),
+            (risks(a=[0, 2, 3], b=[4, 5, 6, 7]), risks(a=[1])),
+        ]
+        full = risks(a=[0, 1, 2, 3], b=[4, 5, 6, 7])
+        return tune_priors(tree, full, splits, groups, tuner, monitor), monitor.history
+
+    for stop, n, left, (whole, told), (found, again) in survivors(tune, tmp_path / "c"):
+        assert stop < n / 2 or left < 0.8 * n
+        assert [record["stage"] for record in again] == [record["stage"] for record in told]
+        for node, prior in whole.items():
+            assert found[node].gamma == pytest.approx(prior.gamma, abs=0.02)
+            assert_allclose(np.log(found[node].precision), np.log(prior.precision), atol=0.02)
+
+
+# --- estimators -------------------------------------------------------------------------------------------
+
+X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]], [["w=a"], ["w=tree"]]] * 5
+Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
+
+
+def cut_short(path, **settings):
+    """A file that training left that was killed before its result was saved."""
+    SequenceTagger(checkpoint=Checkpoint(path, lasting=True), **settings).fit(X, Y)
+    assert path.exists()
+
+
+def test_what_fails_at_once_leaves_no_file(tmp_path):
+    path = tmp_path / "c"
+    with pytest.raises(ValueError, match="cannot split 20 examples"):
+        SequenceTagger(checkpoint=path, tuning=GridTuner(), folds=30).fit(X, Y)
+    assert not path.exists()
+
+
+def test_the_file_goes_when_the_work_is_done(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, tuning="implicit")
+    found = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    assert not path.exists()
+    assert_allclose(found.coef_, SequenceTagger(tuning="implicit").fit(X, Y).coef_, atol=1e-3)
+    lasting = Checkpoint(path, lasting=True)
+    again = SequenceTagger(checkpoint=lasting, tuning="implicit").fit(X, Y)
+    assert path.exists()
+    assert clone(again).checkpoint is lasting
+    quick = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    assert len(quick.history_) == len(again.history_)
+    again.save(tmp_path / "model")
+    assert load(tmp_path / "model").checkpoint is None
+
+
+def test_other_work_is_refused(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, penalty=2.0)
+    for settings, said in (
+        ({"penalty": 3.0}, r"penalty: 2\.0, expected 3\.0"),
+        ({"loss": "margin"}, "loss: log"),
+    ):
+        with pytest.raises(DataError, match=said):
+            SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+    with pytest.raises(DataError, match="parts: 35, expected 33"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X[1:], Y[1:])
+    with pytest.raises(DataError, match="at w = 0"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
+    SequenceTagger(checkpoint=path, penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
+
+
+def test_numbers_of_other_work_may_be_huge(tmp_path):
+    path = tmp_path / "c"
+    cut_short(path, penalty=2.0)
+    header, arrays = read_model(path)
+    identity = header["identity"] | {"loss at w = 0": 10**400}
+    save_model(path, "checkpoint", {"identity": identity, "states": header["states"]}, arrays)
+    with pytest.raises(DataError, match="the state of other work"):
+        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: {"tuning": GridTuner()}, lambda: {"tuning": GridTuner(warm=True)}),
+        (lambda: {"groups": lambda name: name[0]}, lambda: {"groups": lambda name: name[-1]}),
+        (lambda: {"loss": MarginLoss("slack")}, lambda: {"loss": MarginLoss()}),
+    ],
+    ids=["tuner", "groups", "loss"],
+)
+def test_settings_that_are_objects(one, other, tmp_path):
+    """As in another process, where addresses are others."""
+    path = tmp_path / "c"
+    first = one()
+    cut_short(path, **first)
+    with pytest.raises(DataError, match="state of other work"):
+        SequenceTagger(checkpoint=path, **other()).fit(X, Y)
+    SequenceTagger(checkpoint=path, **one()).fit(X, Y)  # `first` lives: these are elsewhere
+    assert not path.exists()
+
+
+def test_settings_inside_a_tree(tmp_path):
+    """What a fit depends on counts; where it runs, and for how long, does not."""
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+    def learn(**settings):
+        inner = SequenceTagger(verbose=0, checkpoint=path, **settings)
+        MultitaskEstimator(
+            inner, {"root": ["a", "b"]}, checkpoint=Checkpoint(path, lasting=True), n_jobs=1
+        ).fit(data)
+
+    learn(penalty=2.0, n_jobs=1)
+    assert path.exists()
+    learn(penalty=2.0, n_jobs=2, max_seconds=100.0)
+    with pytest.raises(DataError, match=r"estimator__penalty: 2\.0, expected 3\.0"):
+        learn(penalty=3.0, n_jobs=1)
+
+
+def test_files_that_are_no_checkpoints(tmp_path):
+    path = tmp_path / "c"
+    path.write_bytes(b"nonsense")
+    with pytest.raises(ModelFileError, match="damaged"):
+        SequenceTagger(checkpoint=path).fit(X, Y)
+    for wrong in ({}, {"states": []}, {"states": {"a": 1}, "identity": {}}, {"states": {}, "identity": 1}):
+        save_model(path, "checkpoint", wrong, {})
+        with pytest.raises(ModelFileError, match="damaged"):
+            SequenceTagger(checkpoint=path).fit(X, Y)
+    save_model(path, "sequence-tagger", {}, {})
+    with pytest.raises(ModelFileError, match="expected a checkpoint"):
+        SequenceTagger(checkpoint=path).fit(X, Y)
+    cut_short(tmp_path / "d")
+    with pytest.raises(ModelFileError, match="unknown kind"):
+        load(tmp_path / "d")
+
+
+def test_arrays_that_do_not_fit(tmp_path):
+    """Kernels trust the length of weights: a file that says otherwise is refused."""
+    path = tmp_path / "c"
+    SequenceTagger(checkpoint=Checkpoint(path, lasting=True)).fit(X, Y)
+    header, arrays = read_model(path)
+    for name, right in arrays.items():
+        told = name.partition("/")[2]
+        huge = np.full_like(right, 1e200)
+        for wrong in (right[..., :-1], right[:, None], right * np.nan, huge, right.astype(np.float32)):
+            states = {key: header[key] for key in ("identity", "states")}
+            save_model(path, "checkpoint", states, arrays | {name: wrong})
+            with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
+                SequenceTagger(checkpoint=path).fit(X, Y)
+    assert sorted(name.partition("/")[2] for name in arrays) == ["changes", "gradient", "steps", "w"]
+
+
+ENTRIES = [
+    ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
+    ({"tuning": "grid"}, "loss", "low", "found 'loss' 'low', expected the type float"),
+    ({"tuning": "majorize"}, "effective", 1, "found 'effective' 1, expected the type bool"),
+    ({"tuning": "grid"}, "n", -1, "found 'n' -1, expected a number from 0 to"),
+    ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
+    ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
+    ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),
+    ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
+    ({"loss": "ramp"}, "phase", 7, "found the phase 7, expected one of 1"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(ENTRIES)))
+def test_entries_of_other_types(k, tmp_path):
+    """Python would find out somewhere in the middle, and say nothing of the file."""
+    settings, name, wrong, message = ENTRIES[k]
+    path = tmp_path / "c"
+    cut_short(path, **settings)
+    header, arrays = read_model(path)
+    for state in header["states"].values():
+        if name in state:
+            state[name] = wrong
+    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: .*{message}"):
+        SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
+@pytest.mark.parametrize(
+    "change", [lambda nodes: {"other": {}}, lambda nodes: [], lambda nodes: {node: {} for node in nodes}]
+)
+def test_nodes_of_other_trees(change, gammas, tmp_path):
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    model = MultitaskEstimator(
+        SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, checkpoint=Checkpoint(path, 0.0), n_jobs=1
+    )
+    model.checkpoint.lasting = True
+    model.fit(data)
+    header, arrays = read_model(path)
+    for state in header["states"].values():
+        for name in {"nodes", "chosen"} & set(state):
+            state[name] = change(state[name])
+    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found "):
+        model.fit(data)
+
+
+def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
+    path = tmp_path / "no folder" / "c"
+    with pytest.warns(CheckpointWarning, match="no checkpoint") as told:
+        tagger = SequenceTagger(checkpoint=Checkpoint(path, seconds=0.0)).fit(X, Y)
+    assert len(told) == 1
+    assert tagger.status_ == "converged"
+
+
+def test_constraints_and_trees(tmp_path):
+    path = tmp_path / "c"
+    settings = {"constraints": "validation", "gamma": 0.01}
+    cut_short(path, **settings)
+    found = SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+    assert_allclose(found.coef_, SequenceTagger(**settings).fit(X, Y).coef_, atol=0.05)
+    tree = TaskTree.from_nested({"root": ["a", "b"]})
+    data = {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    checkpoint = Checkpoint(path, seconds=0.0, lasting=True)
+    whole = MultitaskEstimator(SequenceTagger(), tree, checkpoint=checkpoint, n_jobs=1).fit(data)
+    again = MultitaskEstimator(SequenceTagger(), tree, checkpoint=path, n_jobs=1).fit(data)
+    assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
+def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
+    """What was cut short is no part of the state."""
+    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+    def learned(**settings):
+        inner, checkpoint = SequenceTagger(**settings), Checkpoint(path, 0.0)
+        model = MultitaskEstimator(
+            inner, {"root": ["a", "b"]}, gammas=gammas, checkpoint=checkpoint, n_jobs=1
+        ).fit(data)
+        assert checkpoint.is_done != path.exists()
+        return model
+
+    assert learned(max_seconds=0.0).nodes_["a"]["status"] == "budget"
+    assert path.exists()
+    found = learned()
+    path.unlink(missing_ok=True)
+    whole = learned()
+    for node in ("root", "a", "b"):
+        assert found.nodes_[node]["gamma"] == whole.nodes_[node]["gamma"]
+        assert_allclose(found.weights_[node], whole.weights_[node], atol=1e-3)
+
+
+def test_names():
+    assert digest(np.zeros(2), None) == digest(np.zeros(2), None)
+    assert (
+        len({digest(np.zeros(2)), digest(np.zeros(3)), digest(None), digest(0.0, 1.0), digest(1.0, 0.0)}) == 5
+    )
+
+
+# --- SIGKILL ----------------------------------------------------------------------------------------------
+
+DOOMED = """
+import os, signal, sys
+from itertools import count
+from pathlib import Path
+import test_checkpoints
+
+writes, replace, (path, moment) = count(1), Path.replace, sys.argv[1:]
+
+def die(partial, target):
+    if next(writes) == 3:
+        if moment == "half written":
+            os.truncate(partial, partial.stat().st_size // 2)
+        else:
+            replace(partial, target)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(partial, target)
+
+Path.replace = die
+test_checkpoints.tuned(path)
+"""
+
+
+def tuned(checkpoint=None):
+    """Written as often as can be."""
+    checkpoint = checkpoint and Checkpoint(checkpoint, seconds=0.0)
+    return SequenceTagger(tuning="implicit", folds=3, checkpoint=checkpoint).fit(X, Y)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_sigkill_while_the_file_is_written(tmp_path):
+    """A process that dies elsewhere leaves what one write did, or the next one."""
+    path, here = tmp_path / "c", Path(__file__).parent
+    folders = os.pathsep.join((str(here), str(here.parent)))
+    for moment in ("half written", "written"):
+        command = [sys.executable, "-c", DOOMED, str(path), moment]
+        process = subprocess.run(command, env=os.environ | {"PYTHONPATH": folders})
+        assert process.returncode == -signal.SIGKILL
+        assert Path(f"{path}.partial").exists() == (moment == "half written")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Checkpoint(path).begin({})  # whole
+    found, whole = tuned(path), tuned()
+    assert not list(tmp_path.iterdir())
+    assert 0 < found.passes_ < whole.passes_
+    losses = [min(r["heldout_loss"] for r in m.history_ if "heldout_loss" in r) for m in (found, whole)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert_allclose(found.coef_, whole.coef_, atol=0.1)

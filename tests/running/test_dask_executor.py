@@ -1,0 +1,331 @@
+"""Dask: the same results as threads, from processes that may be killed."""
+
+import gc
+import os
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import alignments
+import gene_machines
+import orf_graphs
+from maxima import enumerated
+from structune import MultitaskEstimator, SequenceTagger, load, write_shards
+from structune.errors import DataError
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.side_by_side import SideBySide
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running.executors import make_executor
+from structune.running.monitor import Monitor
+from structune.structure import split_evenly
+from structune.trees.selection import NodeGrid, choose_priors
+from structune.trees.task_tree import TaskTree
+from structune.trees.tree_fit import fit_tree, node_risks
+from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
+
+distributed = pytest.importorskip("distributed")
+from structune.running import dask_executor  # noqa: E402
+from structune.running.dask_executor import DaskExecutor  # noqa: E402
+
+pytestmark = pytest.mark.slow  # processes take seconds to start
+
+
+def new_cluster():
+    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with new_cluster() as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def executor(client):
+    return DaskExecutor(client)
+
+
+def pieces(shard, n=5):
+    return [shard.take(piece) for piece in split_evenly(shard.sizes(), n)]
+
+
+# --- calls ------------------------------------------------------------------------------------------------
+
+
+def times(a, b, factor):
+    return factor * a * b
+
+
+def fail_at_two(k):
+    if k == 2:
+        raise KeyError("shard 2")
+    return k
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+def test_calls(executor, n):
+    items = executor.place([np.full(3, float(k)) for k in range(n)])
+    other, factor = list(range(n)), np.full(3, 2.0)
+    expected = [2.0 * k * k for k in range(n)]
+    assert [found[0] for found in executor.map(times, items, other, shared=(factor,))] == expected
+    kept = executor.keep(times, items, other, shared=(factor,))
+    assert [found[0] for found in executor.map(times, kept, other, shared=(1,))] == [
+        e * k for k, e in enumerate(expected)
+    ]
+    if n:
+        assert executor.sum(times, items, other, shared=(factor,))[1] == sum(expected)
+
+
+@pytest.mark.parametrize("which", [[1], [0, 0, 1], [1, 2, 3, 4], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
+def test_parts_of_blocks(executor, monkeypatch, which):
+    """Of what has been placed together any items may be used, in any order."""
+    monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
+    numbers = [np.full(1, float(k)) for k in range(6)]
+    placed = executor.place(numbers)
+    assert [part.n for part in placed] == [3] * 6
+    kept = executor.keep(times, placed, [1] * 6, shared=(1,))
+    for parts in (placed, kept):
+        chosen, expected = [parts[k] for k in which], [float(k) for k in which]
+        other = [placed[k] for k in which]
+        assert [found[0] for found in executor.map(times, chosen, [2] * len(which), shared=(1,))] == [
+            2 * k for k in expected
+        ]
+        assert executor.sum(times, chosen, other, shared=(1,))[0] == sum(k * k for k in expected)
+
+
+def test_large_values_come_unharmed(executor):
+    w = np.random.default_rng(0).normal(size=300_000)
+    assert_array_equal(executor.sum(times, [1.0, 2.0], [1.0, 1.0], shared=(w,)), 3 * w)
+
+
+def test_errors_reach_the_caller_and_leave_the_executor_usable(executor):
+    with pytest.raises(KeyError, match="shard 2"):
+        list(executor.map(fail_at_two, range(5)))
+    assert list(executor.map(fail_at_two, [0, 1])) == [0, 1]
+
+
+def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):
+    _, shard = small("chain")
+    first, again = executor.place([shard]), executor.place([shard])
+    assert first == again
+    n = len(executor._placed)
+    del shard
+    gc.collect()
+    assert len(executor._placed) == n - 1
+
+
+# --- risks, fits, tuners ----------------------------------------------------------------------------------
+
+
+def both(executor, structure, loss, shards):
+    return [Risk(structure, loss, shards, where) for where in (None, executor)]
+
+
+@pytest.mark.parametrize("kind", ["chain", "partial", "classes", "linear"])
+def test_smooth_risks(executor, kind):
+    structure, shard = small(kind)
+    w = np.random.default_rng(1).normal(size=structure.n_weights)
+    one, other = both(executor, structure, loss_of(structure), pieces(shard))
+    assert_allclose(other.value(w), one.value(w), rtol=1e-12)
+    for found, expected in zip(other.value_and_gradient(w), one.value_and_gradient(w), strict=True):
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(dense_hessian(other, w), dense_hessian(one, w), atol=1e-12)
+    assert_allclose(other.variance(w), one.variance(w), atol=1e-12)
+    if "dense_hessian" in structure.capabilities:
+        assert_allclose(other.hessian_matrix(w), one.hessian_matrix(w), atol=1e-12)
+
+
+def structures():
+    """One problem of each kind that `tiny` has not."""
+    rng = np.random.default_rng(0)
+    machine = gene_machines.machine_weights("both", (4, 6), True, (0, 1), True)
+    texts = [orf_graphs.gene_text(rng, 40) for _ in range(3)]
+    return {
+        "rna": enumerated("rna"),
+        "alignment": alignments.problem_of([("HEAG", "PAW"), ("WGH", "HEA"), ("K", "")], rng),
+        "genes": gene_machines.problem(rng, ["CCATGGTCAGCTAACC"] * 3, machine, "both", True),
+        "orfs": orf_graphs.problem(rng, texts, orf_graphs.RULES[0]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["rna", "alignment", "genes", "orfs"])
+def test_every_structure_travels(executor, kind):
+    problem = structures()[kind]
+    one, other = both(executor, problem.structure, LogLoss(), pieces(problem.shard, 3))
+    for found, expected in zip(
+        other.value_and_gradient(problem.w), one.value_and_gradient(problem.w), strict=True
+    ):
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    if "hessian" in problem.structure.capabilities:
+        v = np.ones_like(problem.w)
+        assert_allclose(other.linearize(problem.w)(v), one.linearize(problem.w)(v), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss(), MarginLoss("slack")])
+@pytest.mark.parametrize("kind", ["chain", "rna", "ranking"])
+def test_fits_of_losses_with_kinks(executor, kind, loss):
+    """With the outputs that the bundle keeps where decoding is costly."""
+    problem = enumerated(kind)
+    if not loss.needs <= problem.structure.capabilities:
+        pytest.skip(f"no {loss.needs - problem.structure.capabilities}")
+    risks = both(executor, problem.structure, loss, pieces(problem.shard, 3))
+    precision = np.ones(problem.w.size)
+    one, other = (fit_l2(risk, precision, tolerance=1e-4) for risk in risks)
+    assert other.objective == pytest.approx(one.objective, rel=1e-3)
+    assert risks[0].task_cost(one.w) == pytest.approx(risks[1].task_cost(one.w))
+
+
+TUNERS = [ImplicitTuner(), GridTuner((0.1, 1.0, 10.0)), GridTuner((0.1, 1.0), warm=True), MajorizeTuner()]
+
+
+@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
+@pytest.mark.parametrize("tuner", TUNERS, ids=lambda tuner: type(tuner).__name__)
+def test_tuners(executor, tuner, splits):
+    one, other = (tuner.tune(tuning_problem(executor=where, **splits)) for where in (None, executor))
+    assert other.status == one.status == "converged"
+    assert_allclose(other.log_precision, one.log_precision, atol=1e-6)
+    assert_allclose(other.w, one.w, atol=1e-6)
+    assert other.passes == pytest.approx(one.passes)
+
+
+def test_trees(executor):
+    structure, shard = small("chain")
+    tree = TaskTree.from_nested({"root": ["a", "b"]})
+    parts = [node_risks_of(tree, structure, shard, half) for half in (0, 1)]
+    grid, precision, found = NodeGrid((0.1, 1.0), (0.0, 0.9)), np.ones(structure.n_weights), []
+    for where in (None, executor):
+        priors = choose_priors(tree, [tuple(parts)], precision, grid, executor=where)
+        found.append((priors, fit_tree(tree, parts[0], priors, executor=where)))
+    for node in tree.nodes:
+        assert found[0][0][node].gamma == found[1][0][node].gamma
+        assert_allclose(found[1][1][node].w, found[0][1][node].w, atol=1e-9)
+
+
+def node_risks_of(tree, structure, shard, half):
+    shards = {task: shard.take(np.arange(half + 2 * k, len(shard), 4)) for k, task in enumerate("ab")}
+    return node_risks(tree, structure, loss_of(structure), shards)
+
+
+def spend(risks, n):
+    for _ in range(n):
+        risks[0].value(np.zeros(risks[0].n_weights))
+    return n
+
+
+def test_passes_of_whole_fits_are_counted(executor):
+    structure, shard = small("classes")
+    risks = both(executor, structure, loss_of(structure), pieces(shard))
+    side = SideBySide(executor, [(risk,) for risk in risks], 3)
+    assert list(side.map(spend, [0, 1, 0], [1, 2, 3])) == [1, 2, 3]
+    assert [risk.passes for risk in risks] == [4.0, 2.0]
+
+
+# --- workers that die -------------------------------------------------------------------------------------
+
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
+
+
+class Killer(Monitor):
+    """Kills a worker process of a cluster at every `period`-th check, `n` times."""
+
+    def __init__(self, cluster, period, n):
+        super().__init__()
+        self.cluster, self.period, self.left, self.checks = cluster, period, n, 0
+
+    def check(self):
+        self.checks += 1
+        if self.left and self.checks % self.period == 0:
+            self.left -= 1
+            os.kill(self.cluster.workers[self.left % 2].pid, KILL)
+
+
+def undisturbed_and_disturbed(work, period=7, n=2):
+    """What `work` gives on threads, and on processes that are killed."""
+    with new_cluster() as cluster, distributed.Client(cluster) as client:
+        killer = Killer(cluster, period, n)
+        found = work(None, Monitor()), work(DaskExecutor(client), killer)
+        assert not killer.left
+        return found
+
+
+def test_a_fit_survives():
+    def fit(executor, monitor):
+        problem = hmm_tuning_problem(200, executor=executor)
+        return fit_l2(problem.full, np.ones(problem.full.n_weights), tolerance=1e-8, monitor=monitor)
+
+    one, other = undisturbed_and_disturbed(fit, 4)
+    assert other.status == one.status == "converged"
+    assert_allclose(other.w, one.w, atol=1e-9)
+
+
+@pytest.mark.parametrize("tuner", [ImplicitTuner(), MajorizeTuner()], ids=lambda tuner: type(tuner).__name__)
+def test_tuning_survives(tuner):
+    one, other = undisturbed_and_disturbed(
+        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor)
+    )
+    assert other.status == one.status
+    assert_allclose(other.w, one.w, atol=1e-9)
+    assert_allclose(other.log_precision, one.log_precision, atol=1e-9)
+
+
+def test_a_bundle_survives():
+    problem = enumerated("rna")
+
+    def fit(executor, monitor):
+        risk = Risk(problem.structure, MarginLoss(), pieces(problem.shard, 3), executor)
+        return fit_l2(risk, np.ones(problem.w.size), tolerance=1e-6, monitor=monitor)
+
+    one, other = undisturbed_and_disturbed(fit, 5)
+    assert other.status == one.status == "converged"
+    assert other.objective == pytest.approx(one.objective, rel=1e-4)
+
+
+# --- estimators -------------------------------------------------------------------------------------------
+
+X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
+Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4
+
+
+def test_an_estimator_on_a_cluster(client, tmp_path):
+    tagger = SequenceTagger(executor=client, tuning="implicit", folds=2)
+    found = clone(tagger).fit(X, Y)
+    assert_allclose(found.coef_, SequenceTagger(tuning="implicit", folds=2).fit(X, Y).coef_, atol=1e-6)
+    assert found.predict(X) == Y
+    found.save(tmp_path / "model")
+    assert load(tmp_path / "model").executor is None
+
+
+def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
+    """Held-out splits of a folder, and nodes of a tree, take some shards of the whole."""
+    monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
+    folder = tmp_path / "shards"
+    write_shards(SequenceTagger(), folder, X, Y)
+    settings = {"tuning": "implicit", "folds": 2}
+    one = SequenceTagger(**settings).fit_shards(folder)
+    other = SequenceTagger(executor=client, **settings).fit_shards(folder)
+    assert_allclose(other.coef_, one.coef_, atol=1e-6)
+    data, tree = {task: (X[k::4], Y[k::4]) for k, task in enumerate("abcd")}, {"root": list("abcd")}
+    models = [MultitaskEstimator(SequenceTagger(), tree, executor=at).fit(data) for at in (None, client)]
+    for node, w in models[0].weights_.items():
+        assert_allclose(models[1].weights_[node], w, atol=1e-6)
+
+
+def test_an_address(client):
+    address = client.scheduler_info()["address"].replace("tcp", "dask")
+    tagger = SequenceTagger(executor=address).fit(X, Y)
+    assert_allclose(tagger.coef_, SequenceTagger().fit(X, Y).coef_, atol=1e-9)
+
+
+def test_what_is_no_executor(monkeypatch):
+    for wrong in ("threads", 3, "tcp://127.0.0.1:1"):
+        with pytest.raises(DataError, match="expected None, 'dask', 'dask://host:port'"):
+            make_executor(1, wrong)
+    monkeypatch.setattr(dask_executor, "_PATIENCE", 0.25)
+    with pytest.raises(DataError, match=r"no Dask scheduler at tcp:.* after 0\.25 s"):
+        make_executor(1, "dask://127.0.0.1:9")

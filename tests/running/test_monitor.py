@@ -1,0 +1,106 @@
+"""Monitors: history, progress, budget."""
+
+import math
+import pickle
+from types import SimpleNamespace
+
+import pytest
+
+from structune.running.checkpoints import Checkpoint
+from structune.running.monitor import STOPS, BudgetExhausted, FitStopped, Monitor, stop_status
+
+
+def test_history():
+    monitor = Monitor()
+    with monitor as entered:
+        assert entered is monitor
+        monitor.record("fit", objective=2.0, steps=[1, 2])
+        monitor.show("fit", objective=1.0)
+    (record,) = monitor.history
+    assert record.pop("seconds") >= 0
+    assert record == {"stage": "fit", "objective": 2.0, "steps": [1, 2]}
+
+
+def test_shown_objectives_are_records_where_the_part_is_the_whole():
+    monitor, passes = Monitor(), iter([1.5, 2.5])
+    with monitor.recording(lambda: next(passes)):
+        monitor.show("fit", objective=2.0, lower_bound=-math.inf)
+        monitor.show("linear system", product=3)
+        monitor.show("fit", objective=1.0, lower_bound=0.5)
+    monitor.show("fit", objective=0.0)
+    for record in monitor.history:
+        assert record.pop("seconds") >= 0
+    assert monitor.history == [
+        {"stage": "fit", "passes": 1.5, "objective": 2.0},
+        {"stage": "fit", "passes": 2.5, "objective": 1.0, "lower_bound": 0.5},
+    ]
+
+
+def test_the_budget():
+    Monitor().check()
+    Monitor(max_seconds=1000.0).check()
+    with pytest.raises(BudgetExhausted):
+        Monitor(max_seconds=0.0).check()
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_work_inside_work_shares_the_bars(verbose, capfd):
+    monitor = Monitor(verbose)
+    with monitor:
+        with monitor:
+            monitor.record("inner", objective=1.5)
+        monitor.record("outer", objective=2.5)
+        assert (monitor._bars is not None) == bool(verbose)
+    assert monitor._bars is None
+    monitor.record("after", objective=3.5)
+    err = capfd.readouterr().err
+    assert ("inner: objective 1.5" in err) == ("outer: objective 2.5" in err) == (verbose == 2)
+    assert "after" not in err
+
+
+def test_an_error_ends_the_bars():
+    monitor = Monitor(1)
+    with pytest.raises(ZeroDivisionError), monitor, monitor:
+        raise ZeroDivisionError
+    assert monitor._bars is None
+
+
+def test_what_ends_work():
+    assert stop_status(KeyboardInterrupt()) == "interrupted"
+    assert stop_status(BudgetExhausted()) == "budget"
+    for status in ("budget", "interrupted"):
+        assert stop_status(FitStopped(status, None)) == status
+    assert issubclass(FitStopped, STOPS)
+
+
+def test_another_process_gets_a_silent_monitor_with_the_time_left(monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr("structune.running.monitor.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    with Monitor(2, 3.0) as monitor:
+        now[0] += 0.5
+        monitor.record("fit", objective=1.0)
+        other = pickle.loads(pickle.dumps(monitor))
+    assert other.max_seconds == 2.5
+    assert (other.verbose, other.history) == (0, [])
+    assert pickle.loads(pickle.dumps(Monitor())).max_seconds is None
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_errors_leave_a_checkpoint(tmp_path, error):
+    def work():
+        with monitor:
+            monitor.kept_search("test").keep(lambda: {"n": 3})
+            raise error
+
+    monitor = Monitor()
+    monitor.checkpoint = Checkpoint(tmp_path / "c")
+    monitor.checkpoint.begin({})
+    with pytest.raises(error):
+        work()
+    monitor.checkpoint.begin({})
+    assert monitor.kept_search("test").state["n"] == 3
+
+
+def test_stops_pickle():
+    stop = pickle.loads(pickle.dumps(FitStopped("budget", [1.0])))
+    assert (stop.status, stop.w) == ("budget", [1.0])

@@ -1,0 +1,68 @@
+"""Progress bars as a terminal shows them."""
+
+import functools
+import io
+
+import pytest
+import rich.console
+import rich.progress  # before the console is replaced: it takes its own reference
+
+from structune import SequenceTagger
+from structune.running.progress import Bars
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    screen = io.StringIO()
+    console = functools.partial(rich.console.Console, file=screen, force_terminal=True, width=120)
+    monkeypatch.setattr(rich.console, "Console", lambda stderr: console())
+    return screen
+
+
+def tasks(bars):
+    return [(task.description, task.total, task.completed, task.visible) for task in bars._progress.tasks]
+
+
+def test_bars(terminal):
+    bars = Bars()
+    bars.show_whole("grid", 0.25, "heldout_loss 3")
+    bars.show_part("fit", None, "evaluation 7")
+    bars.print("a line [that] stays")
+    assert tasks(bars) == [("grid", 1.0, 0.25, True), ("fit", None, 0.0, True)]
+    bars.stop()
+    shown = terminal.getvalue()
+    for text in ("grid", "heldout_loss 3", "fit", "evaluation 7", "a line [that] stays", "━"):
+        assert text in shown
+
+
+def test_a_bar_starts_anew_with_each_part(terminal):
+    bars = Bars()
+    for stage, done in (("fit", 0.5), ("fit", 1.0), ("linear system", None), ("fit", 0.0), ("fit", 0.3)):
+        bars.show_part(stage, done, "")
+        assert tasks(bars)[1] == (stage, None if done is None else 1.0, done or 0.0, True)
+        assert (bars._progress.tasks[1].finished_time is None) == (done != 1.0)
+    bars.stop()
+
+
+def test_nothing_moves_without_a_terminal(capfd):
+    bars = Bars()
+    bars.show_part("fit", 0.5, "evaluation 7")
+    bars.print("x" * 200)
+    bars.stop()
+    assert capfd.readouterr().err == "x" * 200 + "\n"
+
+
+@pytest.mark.parametrize("tuning", [None, "implicit", "majorize", "direct", "grid"])
+def test_every_kind_of_work_shows_where_it_stands(tuning, monkeypatch):
+    whole, part = [], []
+    monkeypatch.setattr(Bars, "show_whole", lambda _, *shown: whole.append(shown))
+    monkeypatch.setattr(Bars, "show_part", lambda _, *shown: part.append(shown))
+    X, y = [[["w=a"], ["w=b"]], [["w=b"], ["w=a"]]] * 4, [["A", "B"], ["B", "A"]] * 4
+    SequenceTagger(tuning=tuning, verbose=1).fit(X, y)
+    assert (tuning or "fit") in {stage for stage, _, _ in whole}
+    assert all("passes" in line for _, _, line in whole)
+    shown = part if tuning else whole  # the whole work is one fit
+    fits = [done for stage, done, _ in shown if stage == "fit" and done is not None]
+    assert fits[0] == 0.0
+    assert fits[-1] == 1.0
+    assert all(0.0 <= done <= 1.0 for done in fits)

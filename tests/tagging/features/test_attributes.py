@@ -1,0 +1,196 @@
+"""Attribute tables: what tokens may be, and what is refused, with the place named."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+from structune.errors import DataError
+from structune.tagging.features.attributes import AttributeTable, as_lengths, segment_indices
+
+
+def entries(table):
+    """The table as lists of {name: value} (values of repeated names added), one a sequence."""
+    values = np.ones(table.indices.size) if table.values is None else table.values
+    rows = []
+    for start, end in zip(table.indptr[:-1], table.indptr[1:], strict=True):
+        row = {}
+        for column, value in zip(table.indices[start:end], values[start:end], strict=True):
+            row[table.names[column]] = row.get(table.names[column], 0.0) + float(value)
+        rows.append(row)
+    ends = np.cumsum(table.lengths)
+    return [rows[end - length : end] for end, length in zip(ends, table.lengths, strict=True)]
+
+
+def test_lists_of_strings():
+    table = AttributeTable.from_items([[["a", "b"], ["b"]], [["c", "a"]]])
+    assert entries(table) == [[{"a": 1, "b": 1}, {"b": 1}], [{"c": 1, "a": 1}]]
+    assert table.values is None
+    assert table.names == ["a", "b", "c"]
+    assert (len(table), table.n_tokens) == (2, 3)
+    assert table.lengths.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("token", [("a", "b"), {"a", "b"}, dict.fromkeys("ab", 1), np.array(["a", "b"])])
+def test_any_iterable_of_strings_is_a_token(token):
+    assert entries(AttributeTable.from_items([[token]])) == [[{"a": 1, "b": 1}]]
+
+
+@pytest.mark.parametrize(
+    ("token", "expected"),
+    [
+        ({"word": "the"}, {"word=the": 1}),
+        ({"length": 3}, {"length": 3}),
+        ({"length": np.float32(0.5)}, {"length": 0.5}),
+        ({"is_title": True, "is_upper": False}, {"is_title": 1, "is_upper": 0}),
+        ({"is_title": np.True_}, {"is_title": 1}),
+        ({"at": {"left": "the", "right": 2}}, {"at=left=the": 1, "at=right": 2}),
+        ({"at": {"left": {"far": "the"}}}, {"at=left=far=the": 1}),
+        ({"tags": ["x", "y"], "more": ("z",)}, {"tags=x": 1, "tags=y": 1, "more=z": 1}),
+        ({"tags": {"x"}, "none": []}, {"tags=x": 1}),
+        ({7: "seven"}, {"7=seven": 1}),
+        ({}, {}),
+    ],
+)
+def test_dicts(token, expected):
+    assert entries(AttributeTable.from_items([[token]])) == [[expected]]
+
+
+def test_lists_and_dicts_mix():
+    table = AttributeTable.from_items([[["a"], {"b": 2.5}, ["a", "b"], {"c": -1}]])
+    assert entries(table) == [[{"a": 1}, {"b": 2.5}, {"a": 1, "b": 1}, {"c": -1}]]
+
+
+def test_a_dict_of_ones_needs_no_values():
+    assert AttributeTable.from_items([[{"a": 1.0, "b": "c"}]]).values is None
+
+
+def test_empty_inputs():
+    assert entries(AttributeTable.from_items([])) == []
+    assert entries(AttributeTable.from_items([[]])) == [[]]
+    assert entries(AttributeTable.from_items([[], [[], ["a"]], []])) == [[], [{}, {"a": 1}], []]
+
+
+def test_sequences_may_come_from_a_generator():
+    assert len(AttributeTable.from_items([["a"]] for _ in range(3))) == 3
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (["the dog"], "sequence 0: found str, expected a list of tokens"),
+        ([[["a"]], 3], "sequence 1: found int, expected a list of tokens"),
+        ([["the", "dog"]], "sequence 0, token 0: found 'the', expected a list of strings or a dict"),
+        ([[["a"], None]], "sequence 0, token 1: found None, expected a list of strings or a dict"),
+        ([[["a"]], [["a"], ["b", 3]]], "sequence 1, token 1: found the attribute 3, expected a string"),
+        ([[["a", ["b"]]]], "sequence 0, token 0: found the attribute ['b'], expected a string"),
+        ([[[{"a": 1}]]], "sequence 0, token 0: found the attribute {'a': 1}, expected a string"),
+        ([[{"a": None}]], "found None for the attribute 'a', expected a number or a string"),
+        ([[{"a": {"b": None}}]], "found None for the attribute 'a=b', expected a number or a string"),
+        ([[{"a": 1j}]], "found 1j for the attribute 'a', expected a number or a string"),
+        ([[["a"]], [{"b": 1}, {"a": float("nan")}]], "sequence 1, token 1: attribute 'a' has the value nan"),
+        ([[{"a": float("inf")}]], "sequence 0, token 0: attribute 'a' has the value inf"),
+        ([[{"a": 10**400}]], "sequence 0, token 0: int too large"),
+    ],
+)
+def test_what_is_wrong_is_named(X, message):
+    with pytest.raises(DataError) as caught:
+        AttributeTable.from_items(X)
+    assert message in str(caught.value)
+
+
+token_values = st.floats(-10, 10) | st.text("ab", max_size=2) | st.booleans()
+tokens = st.lists(st.text("abc=", max_size=2)) | st.dictionaries(st.text("abc", max_size=2), token_values)
+corpora = st.lists(st.lists(tokens, max_size=4), max_size=5)
+
+
+def naive_row(token):
+    if isinstance(token, list):
+        token = {name: float(token.count(name)) for name in token}
+    row = {}
+    for key, value in token.items():
+        name, value = (f"{key}={value}", 1.0) if isinstance(value, str) else (key, float(value))
+        row[name] = row.get(name, 0.0) + value
+    return row
+
+
+@given(corpora)
+def test_entries_are_those_of_the_items(X):
+    assert entries(AttributeTable.from_items(X)) == [
+        [naive_row(token) for token in sequence] for sequence in X
+    ]
+
+
+@given(corpora, st.data())
+def test_take_selects_as_numpy_does(X, data):
+    table = AttributeTable.from_items(X)
+    whole = entries(table)
+    index = st.integers(-len(X), len(X) - 1) if X else st.nothing()
+    chosen = data.draw(st.lists(index, max_size=6 if X else 0))
+    assert entries(table.take(chosen)) == [whole[i] for i in chosen]
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))), dtype=bool)
+    assert entries(table.take(mask)) == [row for row, kept in zip(whole, mask, strict=True) if kept]
+    assert entries(table.take(slice(1, None, 2))) == whole[1::2]
+    assert table.take(chosen).names is table.names
+
+
+def test_take_refuses_what_is_not_there():
+    with pytest.raises(IndexError):
+        AttributeTable.from_items([[["a"]]]).take([1])
+
+
+@pytest.mark.parametrize("form", [csr_array, coo_array, np.asarray])
+def test_from_csr(form):
+    dense = [[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]
+    table = AttributeTable.from_csr(form(np.array(dense)), [2, 1], ["a", "b"])
+    assert entries(table) == [[{"b": 2}, {"a": 1}], [{}]]
+
+
+def test_from_csr_names_columns_and_drops_ones():
+    table = AttributeTable.from_csr(csr_array(np.eye(2)), np.array([2]))
+    assert table.names == ["x=0", "x=1"]
+    assert table.values is None
+
+
+@pytest.mark.parametrize(
+    ("lengths", "names", "message"),
+    [
+        ([1], None, "the lengths add up to 1 tokens, but the attribute table has 2 rows"),
+        ([3, -1], None, "sequence 1: found the length -1"),
+        ([2.0], None, "expected a list of int"),
+        ([2], ["a"], "found 1 attribute names for 2 columns"),
+        ([2], ["a", "a"], "two columns have the same attribute name"),
+    ],
+)
+def test_from_csr_refuses_what_does_not_fit(lengths, names, message):
+    with pytest.raises(DataError, match=message):
+        AttributeTable.from_csr(csr_array(np.eye(2)), lengths, names)
+
+
+def test_from_csr_names_the_token_that_is_not_finite():
+    with pytest.raises(DataError, match="sequence 1, token 0: attribute 'x=1' has the value nan"):
+        AttributeTable.from_csr(np.array([[1.0, 0.0], [0.0, np.nan]]), [1, 1])
+
+
+def test_place_skips_empty_sequences():
+    table = AttributeTable.from_items([[], [["a"], ["a"]], [], [["a"]]])
+    assert [table.place(row) for row in range(3)] == [(1, 0), (1, 1), (3, 0)]
+
+
+def test_indices_outside_the_columns_are_refused():
+    one = np.ones(1, dtype=np.int64)
+    with pytest.raises(DataError, match="lies outside the 1 named columns"):
+        AttributeTable(one, np.array([0, 1]), np.array([1], dtype=np.int32), None, ["a"])
+
+
+def test_segment_indices():
+    offsets = np.array([0, 2, 2, 5])
+    assert segment_indices(offsets, [2, 0, 1]).tolist() == [2, 3, 4, 0, 1]
+    assert segment_indices(offsets, []).tolist() == []
+
+
+def test_as_lengths_takes_any_integers():
+    assert as_lengths([]).dtype == as_lengths(np.array([1, 2], dtype=np.uint8)).dtype == np.int64
+    with pytest.raises(DataError):
+        as_lengths([[1, 2]])

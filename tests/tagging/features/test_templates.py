@@ -1,0 +1,256 @@
+"""Templates, against a reference that builds each token's attributes string by string."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.tagging import (
+    Boundary,
+    Conjunction,
+    Lower,
+    Prefix,
+    Shape,
+    Suffix,
+    Token,
+    conll2000_templates,
+    extract,
+    parse_template,
+    parse_templates,
+    window,
+)
+from structune.tagging.data.conll2000 import load_conll2000
+
+
+def naive_shape(value):
+    symbols = ["X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value]
+    return "".join(c for i, c in enumerate(symbols) if i == 0 or symbols[i - 1] != c)
+
+
+def naive_token(part, columns, start, end, t):
+    if not start <= t + part.offset < end:
+        return None
+    value = columns[part.column][t + part.offset]
+    if isinstance(part, Prefix | Suffix) and len(value) < part.size:
+        return None
+    return {
+        Token: value,
+        Lower: value.lower(),
+        Shape: naive_shape(value),
+        Prefix: value[: getattr(part, "size", None)],
+        Suffix: value[-getattr(part, "size", 1) :],
+    }[type(part)]
+
+
+def naive_attribute(template, columns, start, end, t):
+    if isinstance(template, Boundary):
+        at = start if template.text == "__BOS__" else end - 1
+        return template.text if t == at else None
+    parts = template.parts if isinstance(template, Conjunction) else (template,)
+    values = [naive_token(part, columns, start, end, t) for part in parts]
+    return None if None in values else f"{template}={'|'.join(values)}"
+
+
+def naive_extract(templates, columns, lengths):
+    rows, start = [], 0
+    for length in lengths:
+        for t in range(start, start + length):
+            found = [naive_attribute(template, columns, start, start + length, t) for template in templates]
+            rows.append([name for name in found if name is not None])
+        start += length
+    return rows
+
+
+def rows_of(table):
+    return [
+        [table.names[column] for column in table.indices[start:end]]
+        for start, end in zip(table.indptr[:-1], table.indptr[1:], strict=True)
+    ]
+
+
+offsets = st.integers(-3, 3)
+names = st.sampled_from(["w", "pos", "a.b", "é"])
+tokens = (
+    st.builds(Token, names, offsets)
+    | st.builds(Lower, names, offsets)
+    | st.builds(Shape, names, offsets)
+    | st.builds(Prefix, names, offsets, st.integers(1, 4))
+    | st.builds(Suffix, names, offsets, st.integers(1, 4))
+)
+conjunctions = st.lists(tokens, min_size=2, max_size=4).map(lambda parts: Conjunction(*parts))
+templates = tokens | conjunctions | st.sampled_from(["__BOS__", "__EOS__"]).map(Boundary)
+values = st.text("aB1|=- é", max_size=3)
+
+
+@st.composite
+def corpora(draw):
+    lengths = draw(st.lists(st.integers(0, 5), max_size=5))
+    size = sum(lengths)
+    columns = {
+        name: draw(st.lists(values, min_size=size, max_size=size)) for name in ("w", "pos", "a.b", "é")
+    }
+    return columns, lengths
+
+
+@given(st.lists(templates, max_size=6, unique=True), corpora())
+@settings(max_examples=300)
+def test_extract_is_the_naive_extraction(templates, corpus):
+    columns, lengths = corpus
+    table = extract(templates, columns, lengths)
+    assert rows_of(table) == naive_extract(templates, columns, lengths)
+    assert table.lengths.tolist() == lengths
+    assert len(set(table.names)) == len(table.names)
+    assert set(table.names) == {name for row in rows_of(table) for name in row}
+
+
+def test_large_columns_are_sorted_and_small_ones_tabulated():
+    rng = np.random.default_rng(0)
+    columns = {
+        "w": [f"w{k}" for k in rng.integers(0, 400, 1000)],
+        "t": list(rng.choice(list("xyz"), 1000).tolist()),
+    }
+    templates = parse_templates("w[-1]|w[0] w[0]|w[1]|t[0] t[0]|t[1] w[0]")
+    assert rows_of(extract(templates, columns, [400, 600])) == naive_extract(templates, columns, [400, 600])
+
+
+@given(templates)
+def test_text_round_trip(template):
+    assert parse_template(str(template)) == template
+    assert parse_templates(str(template)) == [template]
+
+
+@given(templates, corpora())
+def test_the_text_before_the_first_equals_sign_is_the_template(template, corpus):
+    names = extract([template], *corpus).names
+    assert {name.partition("=")[0] for name in names} <= {str(template)}
+
+
+@pytest.mark.parametrize(
+    ("text", "template"),
+    [
+        ("w[-1]", Token("w", -1)),
+        ("w[+1]", Token("w", 1)),
+        ("w[0].lower", Lower("w")),
+        ("w[0].shape", Shape("w", 0)),
+        ("w[0].suffix3", Suffix("w", 0, 3)),
+        ("w[2].prefix12", Prefix("w", 2, 12)),
+        ("w[-1]|w[0].shape", Conjunction(("w", -1), Shape("w", 0))),
+        ("__BOS__", Boundary("__BOS__")),
+    ],
+)
+def test_parse(text, template):
+    assert parse_template(text) == template
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "w", "w[]", "w[x]", "[0]", "w[0", "w[0]|", "|w[0]", "w[0]=a", "w[0].suffix", "w[0].suffix0",
+     "w[0].size", "w[0]x", "w[99999]", "w v[0]", "w[-1..1]", "__BOS__|w[0]", "__bos__", "w[0]\n"],
+)  # fmt: skip
+def test_what_is_no_template_is_refused(text):
+    with pytest.raises(DataError, match=re.escape(f"found the template {text!r}")):
+        parse_template(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Token("a=b"),
+        lambda: Token("a|b"),
+        lambda: Token("a[b"),
+        lambda: Token("a b"),
+        lambda: Token("", 0),
+        lambda: Token("w", 10**6),
+        lambda: Token("w", 0.5),
+        lambda: Suffix("w", 0, 0),
+        lambda: Conjunction(("w", 0)),
+        lambda: Boundary("__MID__"),
+    ],
+)
+def test_templates_without_a_text_are_refused(make):
+    with pytest.raises(DataError, match=r"found .* expected"):
+        make()
+
+
+def test_windows():
+    assert parse_templates("w[-1..1]") == window("w", -1, 1) == [Token("w", -1), Token("w", 0), Token("w", 1)]
+    assert [*map(str, parse_templates("w[0..1].lower"))] == ["w[0].lower", "w[1].lower"]
+    assert [*map(str, parse_templates("w[0..1]|p[0..1]"))] == ["w[0]|p[0]", "w[1]|p[1]"]
+    with pytest.raises(DataError, match=r"found the window 'w\[1\.\.0\]'"):
+        parse_templates("w[1..0]")
+    with pytest.raises(DataError, match="found the template"):
+        parse_templates("w[0..1]|p[0..2]")
+
+
+def test_several_templates():
+    expected = [Token("w"), Token("p", -1), Boundary("__EOS__")]
+    assert parse_templates(" w[0], p[-1]\n__EOS__ w[0] ") == expected
+    assert parse_templates(["w[0] p[-1]", Boundary("__EOS__"), Token("w")]) == expected
+    assert parse_templates("") == []
+
+
+def test_shapes():
+    words = ["Hello", "DC10-30", "McDonald", "...", "U.S.", "1990-99.5", "naïve", "日本", ""]
+    shapes = ["Xx", "Xd-d", "XxXx", ".", "X.X.", "d-d.d", "x", "x", ""]
+    table = extract("w[0].shape", {"w": words}, [len(words)])
+    assert rows_of(table) == [[f"w[0].shape={shape}"] for shape in shapes]
+
+
+def test_affixes_of_short_words_are_absent():
+    table = extract("w[0].suffix3 w[0].prefix2", {"w": ["a", "ab", "sing"]}, [3])
+    assert rows_of(table) == [[], ["w[0].prefix2=ab"], ["w[0].suffix3=ing", "w[0].prefix2=si"]]
+
+
+def test_boundaries():
+    table = extract("__BOS__ __EOS__", {}, [1, 0, 3])
+    assert rows_of(table) == [["__BOS__", "__EOS__"], ["__BOS__"], [], ["__EOS__"]]
+
+
+def test_conjunctions_that_read_the_same_are_one_attribute():
+    table = extract("w[0]|v[0]", {"w": ["a|b", "a"], "v": ["c", "b|c"]}, [2])
+    assert table.names == ["w[0]|v[0]=a|b|c"]
+    assert table.indices.tolist() == [0, 0]
+
+
+def test_columns_may_be_arrays():
+    table = extract("w[0]", {"w": np.array(["a", "b"])}, np.array([2]))
+    assert table.names == ["w[0]=a", "w[0]=b"]
+    assert all(type(name) is str for name in table.names)
+
+
+@pytest.mark.parametrize(
+    ("columns", "lengths", "message"),
+    [
+        ({"v": ["a"], "p": ["b"]}, [1], "template 'w[0]' reads the column 'w', found the columns v, p"),
+        ({}, [1], "template 'w[0]' reads the column 'w', found the columns none"),
+        ({"w": ["a", "b"]}, [1], "column 'w': found 2 values, expected 1, the sum of the lengths"),
+        ({"w": ["a", None]}, [2], "column 'w', token 1: found None, expected a string"),
+        ({"w": ["a", 1.5]}, [2], "column 'w', token 1: found 1.5, expected a string"),
+        ({"w": ["a", ["b"]]}, [2], "column 'w', token 1: found ['b'], expected a string"),
+        ({"w": ["a"]}, [2, -1], "sequence 1: found the length -1"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns, lengths, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        extract("w[0]", columns, lengths)
+
+
+def test_conll2000_templates_are_those_of_crfsuite():
+    assert [*map(str, conll2000_templates())] == [
+        "w[-2]", "w[-1]", "w[0]", "w[1]", "w[2]", "w[-1]|w[0]", "w[0]|w[1]",
+        "pos[-2]", "pos[-1]", "pos[0]", "pos[1]", "pos[2]",
+        "pos[-2]|pos[-1]", "pos[-1]|pos[0]", "pos[0]|pos[1]", "pos[1]|pos[2]",
+        "pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]",
+        "__BOS__", "__EOS__",
+    ]  # fmt: skip
+    assert str(conll2000_templates("word", "tag")[5]) == "word[-1]|word[0]"
+
+
+@pytest.mark.data
+def test_conll2000_attributes():
+    data = load_conll2000("train")
+    table = extract(conll2000_templates(), data.columns, data.lengths)
+    assert (table.n_tokens, len(table.names), table.indices.size) == (211727, 335674, 3808439)

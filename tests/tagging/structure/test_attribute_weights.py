@@ -1,0 +1,151 @@
+"""Sparse attribute weights against plain matrix products."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from structune.tagging.structure.attribute_weights import (
+    AttributeRows,
+    AttributeWeights,
+    Entries,
+    find_keys,
+    order_attributes,
+)
+
+
+class Sparse:
+    """Random pairs and rows, and the same as dense matrices made entry by entry."""
+
+    def __init__(self, seed, n_labels, ordered=True, complex_=False, real=True):
+        rng = np.random.default_rng(seed)
+        self.n_attributes, self.n_labels = int(rng.integers(0, 8)), n_labels
+        share = rng.choice([0.0, 0.1, 0.3, 1.0], size=(self.n_attributes, 1))
+        keys = np.flatnonzero(rng.random((self.n_attributes, n_labels)) < share)
+        if ordered:
+            _, keys = order_attributes(keys, self.n_attributes, n_labels)
+        self.pairs = AttributeWeights(keys, self.n_attributes, n_labels)
+        self.w = rng.normal(size=keys.size + 3) + (1j * rng.normal(size=keys.size + 3) if complex_ else 0)
+        self.matrix = np.zeros((self.n_attributes, n_labels), self.w.dtype)
+        self.matrix.reshape(-1)[keys] = self.w[: keys.size]
+        self.keys, self.rng = keys, rng
+        self.draw_rows(real)
+
+    def draw_rows(self, real):
+        rng, n_rows = self.rng, self.rng.integers(1, 6)
+        sizes = rng.integers(0, 5, size=n_rows)
+        self.indptr = np.concatenate(([0], np.cumsum(sizes)))
+        self.columns = rng.integers(-1, self.n_attributes, size=self.indptr[-1])
+        values = rng.normal(size=self.columns.size) if real else np.ones(self.columns.size)
+        self.rows = self.pairs.layout(self.indptr, self.columns, values if real else np.empty(0))
+        self.X, self.squares = np.zeros((2, n_rows, self.n_attributes))
+        for t in range(n_rows):
+            for e in range(self.indptr[t], self.indptr[t + 1]):
+                if self.columns[e] >= 0:
+                    self.X[t, self.columns[e]] += values[e]
+                    self.squares[t, self.columns[e]] += values[e] ** 2
+
+    def scores(self, rows, first=0):
+        return self.pairs.scores(self.pairs.open(self.w), rows, first, len(rows))
+
+    def counts(self, rows, label_rows, first=0, power=1):
+        """What is added to weights that are not 0 at the start."""
+        start = self.rng.normal(size=self.w.size).astype(label_rows.dtype)
+        out = start.copy()
+        counts = self.pairs.open_counts(out)
+        self.pairs.add_counts(counts, rows, first, label_rows, power)
+        self.pairs.close_counts(counts)
+        return out - start
+
+
+sparse = st.builds(
+    Sparse,
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(1, 14),
+    ordered=st.booleans(),
+    complex_=st.booleans(),
+    real=st.booleans(),
+)
+
+
+@settings(max_examples=60)
+@given(sparse)
+def test_scores_are_a_matrix_product(s):
+    expected = s.X @ s.matrix
+    assert_allclose(s.scores(s.rows), expected, rtol=1e-12, atol=1e-12)
+    first = int(s.rng.integers(0, expected.shape[0] + 1))
+    assert_allclose(s.scores(s.rows, first), expected[first:], rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(sparse, st.sampled_from([1, 2]))
+def test_counts_are_the_transposed_product(s, power):
+    label_rows = s.rng.normal(size=(s.X.shape[0], s.n_labels)).astype(s.w.dtype)
+    X = s.X if power == 1 else s.squares
+    expected = (X.T @ label_rows).reshape(-1)[s.keys]
+    found = s.counts(s.rows, label_rows, power=power)
+    assert_allclose(found[: s.keys.size], expected, rtol=1e-10, atol=1e-12)
+    assert not found[s.keys.size :].any()  # the structure's other weights
+
+
+@settings(max_examples=40)
+@given(sparse)
+def test_counts_of_later_rows(s):
+    first = int(s.rng.integers(0, s.X.shape[0]))
+    label_rows = s.rng.normal(size=(s.X.shape[0] - first, s.n_labels))
+    found = s.counts(s.rows, label_rows, first)
+    expected = (s.X[first:].T @ label_rows).reshape(-1)[s.keys]
+    assert_allclose(found[: s.keys.size], expected, rtol=1e-10, atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(sparse)
+def test_rows_are_taken_in_any_order(s):
+    picks = s.rng.integers(0, s.X.shape[0], size=s.rng.integers(0, 8))
+    taken = s.rows.take(picks)
+    assert_allclose(s.scores(taken), (s.X @ s.matrix)[picks], rtol=1e-12, atol=1e-12)
+    assert len(taken) == picks.size
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n_labels=st.integers(1, 9))
+def test_attributes_are_ordered_by_labels(seed, n_labels):
+    s = Sparse(seed, n_labels, ordered=False)
+    order, keys = order_attributes(s.keys, s.n_attributes, n_labels)
+    assert sorted(order) == list(range(s.n_attributes))
+    numbers = np.bincount(keys // n_labels, minlength=s.n_attributes)
+    assert (np.diff(numbers) <= 0).all()
+    assert (np.diff(keys) > 0).all()
+    renamed = {(int(order[key // n_labels]), int(key % n_labels)) for key in keys}
+    assert renamed == {(int(key // n_labels), int(key % n_labels)) for key in s.keys}
+
+
+@pytest.mark.parametrize("keys", [[], [3], [1, 4, 5, 9]])
+def test_find_keys(keys):
+    wanted = np.array([-1, 0, 1, 3, 5, 9, 10, 9])
+    expected = [keys.index(key) if key in keys else -1 for key in wanted]
+    assert_array_equal(find_keys(np.array(keys, np.int64), wanted), expected)
+
+
+def test_complete_dense_rows_are_a_view():
+    pairs = AttributeWeights(np.arange(6), 2, 3)
+    w = np.arange(8.0)
+    assert np.shares_memory(pairs.open(w).dense, w)
+    assert pairs.size == 6
+
+
+def test_rows_hold_the_bytes_of_their_arrays():
+    entries = Entries(np.zeros(3, np.int64), np.zeros(5, np.uint32), np.zeros(5))
+    assert AttributeRows(entries, entries).nbytes == 2 * (24 + 20 + 40)
+
+
+@settings(max_examples=40)
+@given(sparse)
+def test_observed_entries_are_those_with_a_weight_for_the_label(s):
+    labels = s.rng.integers(0, s.n_labels, size=len(s.rows))
+    row, column, value = s.pairs.observed(s.rows, labels)
+    found = np.zeros((len(s.rows), s.keys.size))
+    np.add.at(found, (row, column), value)
+    expected = np.where(s.keys % s.n_labels == labels[:, None], s.X[:, s.keys // s.n_labels], 0.0)
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

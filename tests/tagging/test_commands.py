@@ -1,0 +1,435 @@
+"""The commands from files to files, and what they say to wrong input."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from io import BytesIO
+from itertools import count
+from unittest import mock
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import structune
+from commands import fail, run, succeed
+from structune import SequenceTagger
+from structune.running.monitor import BudgetExhausted, Monitor
+from structune.tagging import conll2000_templates, parse_templates
+from structune.tagging.commands import sharding
+from structune.tagging.commands.columns import default_templates, open_training
+from structune.tagging.commands.options import Features
+from structune.tagging.conll import read_conll
+
+TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
+CHUNKS = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "O"}
+SMALL = ["--templates", "w[0] pos[-1..0]", "--quiet", "--jobs", "1"]
+
+
+def corpus(n, seed):
+    """Sentences with words, tags, and chunks that sometimes break the pattern."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n):
+        for pos in ["DT", "NN", "VB", "DT", "NN", "RB"][: rng.integers(2, 7)]:
+            chunk = "B-NP" if pos == "NN" and rng.random() < 0.1 else CHUNKS[pos]
+            lines.append(f"{rng.choice(TOKENS[pos])} {pos} {chunk}\n")
+        lines.append("\n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "train.txt").write_text(corpus(40, 0))
+    (folder / "test.txt").write_text(corpus(10, 1))
+    succeed("train", folder / "train.txt", "--model", folder / "m.structune", *SMALL)
+    return folder
+
+
+@pytest.fixture
+def model(files):
+    return files / "m.structune"
+
+
+# --- train and tune -----------------------------------------------------------------------------------------
+
+
+def test_train_tells_and_saves(files, tmp_path):
+    path = tmp_path / "m.structune"
+    out = succeed(
+        "train", files / "train.txt", "-m", path, "--test", files / "test.txt", "--penalty", 2, *SMALL
+    )
+    for expected in ("pos[-1]", "transitions", "converged", "40 sentences", "Tokens", "Segments (bio)"):
+        assert expected in out
+    loaded = structune.load(path)
+    assert loaded.penalty_ == pytest.approx(np.full(4, 2.0))
+    assert loaded.extra_ == {"columns": ["w", "pos", "y"], "templates": ["w[0]", "pos[-1]", "pos[0]"]}
+
+
+@pytest.mark.parametrize("method", ["implicit", "majorize", "direct", "grid"])
+def test_tune(files, tmp_path, method):
+    path = tmp_path / "m.structune"
+    args = ["--method", method, "--plot", tmp_path / "t.png"]
+    out = succeed("tune", files / "train.txt", "--model", path, *args, *SMALL)
+    assert "Precisions of 4 groups" in out
+    assert ("held-out loss" in out) == (method in ("implicit", "grid"))
+    for name in ("t.png", "t-precisions.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert structune.load(path).predict([[["w[0]=the"], ["w[0]=dog"]]]) == [["B-NP", "I-NP"]]
+
+
+@pytest.mark.parametrize("groups", ["single", "separate"])
+def test_groups(files, tmp_path, groups):
+    path = tmp_path / "m.structune"
+    args = ["--groups", groups, "--folds", 2]
+    out = succeed("tune", files / "train.txt", "-m", path, *args, *SMALL)
+    loaded = structune.load(path)
+    assert f"Precisions of {loaded.penalty_.size} groups" in out
+    assert loaded.penalty_.size == (1 if groups == "single" else loaded.coef_.size)
+    assert ("..." in out) == (loaded.penalty_.size > 40)
+
+
+def test_constraints(files, tmp_path):
+    path = tmp_path / "m.structune"
+    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 5, *SMALL]
+    out = succeed("train", files / "train.txt", "-m", path, *args)
+    loaded = structune.load(path)
+    assert (loaded.constraints, loaded.validation_sets, loaded.gamma) == ("validation", 2, 5.0)
+    values = ", ".join(f"{value:.3g}" for value in loaded.constraint_values_)
+    assert f"{values}, expected at most 5" in out
+    out = succeed("tune", files / "train.txt", "-m", path, "--plot", tmp_path / "t.png", *args)
+    assert structune.load(path).multipliers_.shape == (2,)
+    message = fail("train", files / "train.txt", "-m", path, "--loss", "margin", *args)
+    assert "constraints='validation' with loss='margin': expected loss='log'" in message
+
+
+def test_settings_reach_the_tagger(files, tmp_path):
+    path = tmp_path / "m.structune"
+    succeed("train", files / "train.txt", "-m", path, "--forbidden", "bio", "--states", "all", *SMALL)
+    loaded = structune.load(path)
+    assert loaded.chain_.forbidden == "bio"
+    n_attributes, n_labels = len(loaded.chain_.attributes), len(loaded.classes_)
+    assert loaded.chain_.pairs.keys.size == n_attributes * n_labels
+
+
+@pytest.mark.parametrize("args", [["train"], ["tune", "--method", "implicit"], ["tune", "--method", "grid"]])
+def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args):
+    calls = count()
+
+    def check(self):
+        if next(calls) >= 3 and (self.history or args == ["train"]):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "check", check)
+    path = tmp_path / "m.structune"
+    result = run(*args, files / "train.txt", "-m", path, *SMALL)
+    assert result.exit_code == 130
+    assert re.search("status +interrupted", result.stdout)
+    assert structune.load(path).coef_.any()
+
+
+def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
+    path = tmp_path / "m.structune"
+    message = fail("tune", files / "train.txt", "-m", path, "--max-seconds", 0, *SMALL)
+    assert "before there was anything to save" in message
+    assert not path.exists()
+
+
+def test_warnings_are_one_line(files, tmp_path):
+    args = ["--method", "majorize", "--templates", "w[-2..2] pos[-2..2]", "--states", "all", "--jobs", 1]
+    result = run("tune", files / "train.txt", "-m", tmp_path / "m.structune", "-q", *args)
+    assert result.exit_code == 0
+    assert all(line.startswith("structune: ") for line in result.stderr.splitlines())
+
+
+# --- folders of shards ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shards(files):
+    with mock.patch.object(sharding, "_LINES", 20):  # several blocks
+        out = succeed("shard", files / "train.txt", files / "shards", *SMALL[:3])
+    assert re.search(r"40 sentences, \d+ tokens, 4 labels", out)
+    return files / "shards"
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_a_folder_of_shards(files, shards, tmp_path, command):
+    path = tmp_path / "m.structune"
+    out = succeed(command, shards, "-m", path, "--test", files / "test.txt", "--quiet")
+    assert "40 sentences" in out
+    assert "F1" in out
+    if command == "train":
+        one, other = structune.load(path), structune.load(files / "m.structune")
+        named = [dict(zip(m.chain_.weight_names(), m.coef_, strict=True)) for m in (one, other)]
+        assert named[0] == pytest.approx(named[1], abs=1e-3)
+        assert one.extra_ == other.extra_
+
+
+def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
+    path = tmp_path / "m.structune"
+    for option in (["--columns", "w,pos,y"], ["--templates", "w[0]"], ["--forbidden", "bio"]):
+        assert f"found {option[0]} with a folder" in fail("train", shards, "-m", path, *option)
+    assert "found no shards.json" in fail("train", tmp_path, "-m", path)
+    assert "not empty" in fail("shard", files / "train.txt", shards)
+
+
+def out_of_time(n):
+    """The budget is spent at the `n`-th look at the clock."""
+    return mock.patch.object(Monitor, "check", side_effect=[*[None] * n, *[BudgetExhausted] * 1000])
+
+
+def test_resume(files, tmp_path):
+    """Training that ran out of time goes on, and what is left of it goes when the model is saved."""
+    path, rest = tmp_path / "m.structune", tmp_path / "m.structune.checkpoint"
+    arguments = ["tune", files / "train.txt", "-m", path, *SMALL]
+    with out_of_time(20):
+        succeed(*arguments)
+    assert rest.exists()
+    with out_of_time(20):
+        aside = run(*arguments)
+    assert "m.structune.checkpoint will be written over: --resume goes on from there" in aside.stderr
+    assert "converged" in succeed(*arguments, "--resume")
+    assert not rest.exists()
+    one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())
+    reader, data = open_training(files / "train.txt", Features(templates=SMALL[1]))
+    other.fit(reader.attributes(data), reader.labels(data))
+    assert one.penalty_ == pytest.approx(other.penalty_, rel=0.05)
+    with out_of_time(20):
+        succeed(*arguments)
+    said = fail("tune", files / "test.txt", "-m", path, "--resume", *SMALL)
+    assert "found the state of other work" in said
+
+
+def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
+    """The model is saved elsewhere, and where is told."""
+    path, whole = tmp_path / "m.structune", SequenceTagger.save
+
+    def save(self, target, extra=None):
+        if target == path:
+            raise OSError(28, "No space left on device")
+        whole(self, target, extra)
+
+    monkeypatch.setattr(SequenceTagger, "save", save)
+    said = fail("train", files / "train.txt", "-m", path, *SMALL)
+    match = re.search(r"m.structune: No space left on device: the model is saved as (\S+) instead", said)
+    assert structune.load(match[1]).classes_ == structune.load(files / "m.structune").classes_
+
+
+def test_the_executor_reaches_the_tagger(files, tmp_path):
+    said = fail("train", files / "train.txt", "-m", tmp_path / "m", "--executor", "threads", *SMALL)
+    assert "executor='threads': expected None, 'dask', 'dask://host:port'" in said
+
+
+def test_default_templates():
+    assert set(parse_templates(default_templates(["w", "pos"]))) == set(conll2000_templates())
+    words = list(map(str, parse_templates(default_templates(["form"]))))
+    assert {"form[-2]", "form[-1]|form[0]", "form[0].suffix3", "form[0].shape", "__BOS__"} <= set(words)
+
+
+@pytest.mark.parametrize(("n", "names"), [(2, ["w", "y"]), (4, ["w", "pos", "c2", "y"])])
+def test_default_columns(tmp_path, n, names):
+    (tmp_path / "train.txt").write_text("a b c d\n"[2 * (4 - n) :] * 3)
+    succeed("train", tmp_path / "train.txt", "-m", tmp_path / "m.structune", "-q")
+    assert structune.load(tmp_path / "m.structune").extra_["columns"] == names
+
+
+def test_named_columns(files, tmp_path):
+    args = ["--columns", "form,tag", "--templates", "form[0]", "-q"]
+    succeed("train", files / "train.txt", "-m", tmp_path / "m.structune", *args)
+    assert set(structune.load(tmp_path / "m.structune").classes_) == set(TOKENS)
+
+
+# --- predict ------------------------------------------------------------------------------------------------
+
+
+def without_labels(text):
+    return "\n".join(" ".join(line.split()[:2]) for line in text.splitlines()) + "\n"
+
+
+def test_predict_adds_a_column(files, model, tmp_path):
+    succeed("predict", model, files / "test.txt", "--output", tmp_path / "out.txt")
+    labelled = read_conll(files / "test.txt", None)
+    written = read_conll(tmp_path / "out.txt", None)
+    assert list(written.columns) == ["c0", "c1", "c2", "c3"]
+    assert [written.columns[f"c{k}"] for k in range(3)] == list(labelled.columns.values())
+    assert np.mean([a == b for a, b in zip(written.columns["c2"], written.columns["c3"], strict=True)]) > 0.9
+
+
+def test_predict_from_stdin_without_labels(files, model):
+    text = (files / "test.txt").read_text()
+    out = succeed("predict", model, "-", stdin=without_labels(text))
+    with_labels = succeed("predict", model, files / "test.txt")
+    assert (
+        read_conll(BytesIO(out.encode()), None).columns["c2"]
+        == (read_conll(BytesIO(with_labels.encode()), None).columns["c3"])
+    )
+
+
+def test_predict_marginals(files, model):
+    out = succeed("predict", model, files / "test.txt", "--marginals")
+    probabilities = [float(value) for value in read_conll(BytesIO(out.encode()), None).columns["c4"]]
+    assert all(0.3 < p <= 1 for p in probabilities)
+
+
+def test_predict_nbest(model):
+    sentence = "the DT\ndog NN\n\nnow RB\n"
+    out = succeed("predict", model, "-", "--nbest", 3, "--marginals", stdin=sentence)
+    heads = [line.split() for line in out.splitlines() if line.startswith("# ")]
+    assert [(head[2], head[4]) for head in heads] == [(s, r) for s in "12" for r in "123"]
+    probabilities = [float(head[6]) for head in heads]
+    assert probabilities[:3] == sorted(probabilities[:3], reverse=True)
+    data = read_conll(BytesIO(out.encode()), None, comment="# sentence")
+    assert len(data) == 6
+    best = succeed("predict", model, "-", stdin=sentence)
+    assert data.columns["c2"][:2] == read_conll(BytesIO(best.encode()), None).columns["c2"][:2]
+
+
+def test_predict_compressed(files, model, tmp_path):
+    (tmp_path / "in.gz").write_bytes(gzip.compress((files / "test.txt").read_bytes()))
+    succeed("predict", model, tmp_path / "in.gz", "-o", tmp_path / "out.gz")
+    assert len(read_conll(tmp_path / "out.gz", None)) == 10
+
+
+# --- evaluate -----------------------------------------------------------------------------------------------
+
+
+def test_evaluate(files, model):
+    out = succeed("evaluate", model, files / "test.txt")
+    assert "Tokens" in out
+    assert "Segments (bio)" in out
+    scores = json.loads(succeed("evaluate", model, files / "test.txt", "--json"))
+    assert scores["accuracy"] > 0.9
+    assert scores["scheme"] == "bio"
+    assert set(scores["segments"]["by_name"]) == {"NP", "VP"}
+    assert f"{scores['segments']['overall']['f1']:.4f}" in out
+    assert set(scores["tokens"]["by_name"]["O"]) == {"precision", "recall", "f1", "support"}
+
+
+def test_evaluate_labels_without_segments(files, tmp_path):
+    path = tmp_path / "m.structune"
+    succeed("train", files / "train.txt", "-m", path, "--columns", "w,y", "--templates", "w[0]", "-q")
+    assert "Segments" not in succeed("evaluate", path, files / "test.txt")
+    scores = json.loads(succeed("evaluate", path, files / "test.txt", "--json"))
+    assert scores["segments"] is None
+    assert scores["scheme"] is None
+
+
+def test_evaluate_labels_that_the_model_does_not_know(model, tmp_path):
+    (tmp_path / "test.txt").write_text("the DT B-XX\ndog NN I-NP\n")
+    scores = json.loads(succeed("evaluate", model, tmp_path / "test.txt", "--json"))
+    assert scores["tokens"]["by_name"]["B-XX"]["recall"] == 0
+
+
+# --- wrong input --------------------------------------------------------------------------------------------
+
+
+def test_missing_files(files, model):
+    assert "nowhere.txt: No such file" in fail("train", "nowhere.txt", "-m", model)
+    assert "nowhere.txt: No such file" in fail("predict", model, "nowhere.txt")
+    assert "No such file" in fail("predict", "nowhere.structune", files / "test.txt")
+    assert "nowhere.txt: No such file" in fail(
+        "train", files / "train.txt", "-m", model, "--test", "nowhere.txt"
+    )
+
+
+def test_targets_are_checked_first(files, tmp_path):
+    message = fail("train", "nowhere.txt", "-m", tmp_path / "no" / "m.structune")
+    assert "expected a file in a folder that exists" in message
+    assert "expected a file" in fail("train", "nowhere.txt", "-m", tmp_path)
+    message = fail("tune", "nowhere.txt", "-m", tmp_path / "m", "--plot", tmp_path / "a.foo")
+    assert "png" in message
+
+
+def test_too_few_columns(model, tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("the DT B-NP\ndog NN\n")
+    for args in (["train", path, "-m", tmp_path / "m"], ["evaluate", model, path], ["predict", model, path]):
+        assert "bad.txt:2: found 2 columns" in fail(*args)
+    path.write_text("the\n")
+    assert "bad.txt: found 1 columns, expected at least 2 (w, pos)" in fail("predict", model, path)
+    assert "found 1 column, expected at least 2" in fail("train", path, "-m", tmp_path / "m")
+    assert "no tokens" in fail("predict", model, "-", stdin="\n")
+
+
+def test_foreign_models(files, model, tmp_path):
+    path = tmp_path / "bad.structune"
+    path.write_bytes(model.read_bytes()[:-100])
+    assert "bad.structune: not a model file, or damaged" in fail("predict", path, files / "test.txt")
+    save_file({"a": np.zeros(3)}, path)
+    assert "without a structune header" in fail("evaluate", path, files / "test.txt")
+    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
+    assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
+    structune.load(model).save(path, extra={"columns": ["w", "y"], "templates": "w[zero]"})
+    assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--templates", "w[0] nonsense"], "'nonsense'"),
+        (["--templates", "lemma[0]"], "reads the column 'lemma', found the columns w, pos"),
+        (["--templates", "y[0]"], "reads the column 'y'"),
+        (["--columns", "w,pos", "--forbidden", "bio"], "does not fit the scheme 'bio'"),
+        (["--columns", "w,w,y"], "distinct"),
+        (["--penalty", "0"], "finite numbers > 0"),
+    ],
+)
+def test_wrong_options(files, tmp_path, args, message):
+    assert message in fail("train", files / "train.txt", "-m", tmp_path / "m", *args)
+
+
+@pytest.mark.parametrize("args", [["--jobs", "0"], ["--method", "magic"], ["--folds", "1"]])
+def test_wrong_values(files, tmp_path, args):
+    result = run("tune", files / "train.txt", "-m", tmp_path / "m", *args)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{args[0]}'" in result.stderr
+
+
+# --- help ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["train", "tune", "predict", "evaluate"])
+def test_help(command):
+    assert command in succeed("--help")
+    out = succeed(command, "--help")
+    assert f"structune {command} " in re.split("Examples?:", out)[1]
+
+
+def test_version():
+    assert succeed("--version") == f"structune {structune.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import structune",
+        "sys.argv = ['structune', 'tune', '--help']\nfrom structune.cli import main\nmain()",
+    ],
+)
+def test_nothing_heavy_is_imported_to_start(code):
+    report = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
+    script = f"import sys\ntry:\n  exec({code!r})\nexcept SystemExit: pass\n{report}\nsys.exit(len(heavy))"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("code", [130, 2])
+def test_ctrl_c_and_errors_wait_for_no_thread(code):
+    script = f"""
+import sys, threading, types
+
+def app(prog_name):
+    threading.Thread(target=threading.Event().wait).start()
+    print("written")
+    raise SystemExit({code})
+
+sys.modules["structune.cli.app"] = types.SimpleNamespace(app=app)
+from structune.cli import main
+main()
+"""
+    # only a process that waits for the thread is there at the timeout
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
+    assert (result.returncode, result.stdout) == (code, "written\n")

@@ -1,0 +1,234 @@
+"""CoNLL column files: what is read, what is written back, and what is refused, with the line named."""
+
+import gzip
+import io
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.tagging.conll import ConllData, read_conll, read_conll_blocks, write_conll
+
+TEXT = "the DT B-NP\ndog NN I-NP\n\n\nbarks VB B-VP\n"
+COLUMNS = {"w": ["the", "dog", "barks"], "pos": ["DT", "NN", "VB"], "y": ["B-NP", "I-NP", "B-VP"]}
+
+
+def read(text, *args, **kwargs):
+    return read_conll(io.StringIO(text), *args, **kwargs)
+
+
+def test_read():
+    data = read(TEXT)
+    assert data.columns == COLUMNS
+    assert data.lengths.tolist() == [2, 1]
+    assert data.lengths.dtype == np.int64
+    assert (len(data), data.n_tokens) == (2, 3)
+    assert data.sentences("y") == [["B-NP", "I-NP"], ["B-VP"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.strip(),
+        "\n \n\t\n" + TEXT + "\n\n",
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace(" ", "  \t"),
+        " " + TEXT.replace("\n\n", " \n\n"),
+        "\ufeff" + TEXT,
+        "-DOCSTART- -X- O\n\n" + TEXT,
+        TEXT.replace("\n\n", "\n-DOCSTART- -X-\n"),
+        TEXT.replace("DT", "DT\x0b"),
+    ],
+)
+def test_read_tolerates(text):
+    data = read(text)
+    assert data.columns == COLUMNS
+    assert data.lengths.tolist() == [2, 1]
+
+
+def test_sources(tmp_path):
+    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+    plain.write_text(TEXT)
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    for source in (plain, str(plain), packed, io.BytesIO(TEXT.encode()), io.BytesIO(packed.read_bytes())):
+        assert read_conll(source).columns == COLUMNS
+    with plain.open() as file:
+        assert read_conll(file).columns == COLUMNS
+
+
+def test_further_columns_are_ignored_and_none_reads_all():
+    assert read(TEXT, ["w"]).columns == {"w": COLUMNS["w"]}
+    assert list(read(TEXT, None).columns.items()) == list(
+        zip(["c0", "c1", "c2"], COLUMNS.values(), strict=True)
+    )
+
+
+def test_tabs_keep_spaces_and_empty_fields():
+    data = read("New York\tNNP\t\nis\tVB\tO\n", separator="\t")
+    assert data.columns == {"w": ["New York", "is"], "pos": ["NNP", "VB"], "y": ["", "O"]}
+
+
+def test_only_ascii_whitespace_separates():
+    assert read("10\u00a0000\u2028 CD\u3000 O\u0085").columns == {
+        "w": ["10\u00a0000\u2028"],
+        "pos": ["CD\u3000"],
+        "y": ["O\u0085"],
+    }
+
+
+def test_comments_are_tokens_unless_asked():
+    text = "# # B-NP\n# text = a comment\na DT O\n"
+    assert read(text, ["w"]).columns == {"w": ["#", "#", "a"]}
+    data = read(text.replace("\na", "\n#b\na"), ["w"], comment="# ")
+    assert data.columns == {"w": ["#b", "a"]}
+    assert len(data) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        (
+            "a b c\n\n-DOCSTART-\nd e\n",
+            ("w", "pos", "y"),
+            ":4: found 2 columns, expected at least 3 (w, pos, y)",
+        ),
+        ("a b\na b c\n", None, ":2: found 3 columns, expected 2 (c0, c1)"),
+        ("a b\na\n", None, ":2: found 1 columns, expected 2 (c0, c1)"),
+        ("", ("w",), ": found no tokens"),
+        ("\n\n  \n", None, ": found no tokens"),
+        (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: found the bytes b'\xff\xfe', expected UTF-8 text"),
+        (b"\xff\xfea\x00 \x00b\x00", ("w",), r":1: found the bytes b'\xff\xfea\x00', expected UTF-8 text"),
+        (b"\x1f\x8b\x08damaged", ("w",), ": found a damaged gzip file"),
+        (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": found a damaged gzip file"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, columns, message):
+    path = tmp_path / "train.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"train.txt{message}")):
+        read_conll(path, columns)
+
+
+def test_lines_are_counted_with_comments():
+    with pytest.raises(DataError, match="<input>:3: found 1 columns"):
+        read("# a\na b\nc\n# d\n", None, comment="#")
+
+
+@pytest.mark.parametrize("columns", [[], ["w", "w"], "wy"])
+def test_column_names_are_checked(columns):
+    with pytest.raises(DataError, match="expected a list of distinct names"):
+        read(TEXT, columns)
+
+
+@given(st.binary(max_size=200), st.sampled_from([None, ("w",)]), st.sampled_from([None, "\t"]))
+def test_any_bytes_are_read_or_refused(content, columns, separator):
+    try:
+        data = read_conll(io.BytesIO(content), columns, separator)
+    except DataError:
+        return
+    assert data.n_tokens >= len(data) >= 1
+
+
+@st.composite
+def data_sets(draw, separator):
+    forbidden = " \t\r\n\v\f\ufeff" if separator == " " else "\t\r\n\v\f\ufeff"
+    value = st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters=forbidden), min_size=1, max_size=4
+    )
+    value = value.filter(lambda text: text.strip(" "))
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    size = sum(lengths)
+    columns = {
+        f"c{k}": draw(st.lists(value, min_size=size, max_size=size)) for k in range(draw(st.integers(1, 3)))
+    }
+    return ConllData(columns, np.array(lengths))
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+@given(data=st.data())
+def test_round_trip(separator, data):
+    original = data.draw(data_sets(separator))
+    file = io.BytesIO()
+    write_conll(file, original, separator)
+    file.seek(0)
+    again = read_conll(file, None, None if separator == " " else separator)
+    assert again.columns == original.columns
+    assert again.lengths.tolist() == original.lengths.tolist()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_write_to_a_path(tmp_path, name):
+    write_conll(tmp_path / name, read(TEXT))
+    assert read_conll(tmp_path / name).columns == COLUMNS
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
+
+
+def test_write_text_with_predictions():
+    file = io.StringIO()
+    write_conll(file, read(TEXT, ["w", "y"]).with_column("predicted", [["O", "B"], ["I"]]))
+    assert file.getvalue() == "the DT O\ndog NN B\n\nbarks VB I\n\n"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        ([["O", "O"]], "column 'p': found 1 sentences, expected 2"),
+        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: found 2 values, expected 1"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(sentences, message):
+    with pytest.raises(DataError, match=message):
+        read(TEXT).with_column("p", sentences)
+
+
+def test_column_names_that_do_not_fit_are_refused():
+    with pytest.raises(DataError, match="found a column 'w' already"):
+        read(TEXT).with_column("w", [["O", "O"], ["O"]])
+    with pytest.raises(DataError, match="found the columns w, pos, y, expected one named 'tag'"):
+        read(TEXT).sentences("tag")
+
+
+@pytest.mark.parametrize("value", ["", " ", "a b", "a\nb", "a\tb", "\u000b", "-DOCSTART-"])
+def test_values_that_could_not_be_read_back_are_refused(value):
+    data = ConllData({"w": ["ok", value]}, np.array([2]))
+    with pytest.raises(DataError, match=re.escape(f"column 'w', token 1: found {value!r}")):
+        write_conll(io.StringIO(), data)
+
+
+def test_sentences_without_tokens_are_refused():
+    with pytest.raises(DataError, match="sentence 1: found no tokens"):
+        ConllData({"w": ["a"]}, np.array([1, 0]))
+    with pytest.raises(DataError, match="column 'w': found 1 values, expected 2"):
+        ConllData({"w": ["a"]}, np.array([2]))
+
+
+# --- blocks -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_lines", [1, 2, 5, 100])
+@pytest.mark.parametrize("packed", [False, True])
+def test_blocks_are_the_file(tmp_path, n_lines, packed):
+    text = "\ufeffa B\nb B\n\n\nc I\r\nd I\n\ne O\n-DOCSTART- X\n\nf O"
+    path = tmp_path / "train"
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    whole = read_conll(path, ("w", "y"))
+    for source in (path, io.BytesIO(path.read_bytes()), *([] if packed else [io.StringIO(text)])):
+        blocks = list(read_conll_blocks(source, ("w", "y"), n_lines=n_lines))
+        assert [word for block in blocks for word in block.columns["w"]] == whole.columns["w"]
+        assert [n for block in blocks for n in block.lengths] == whole.lengths.tolist()
+        assert len(blocks) > 1 or n_lines > 5
+
+
+def test_blocks_name_lines_of_the_file():
+    text = b"a B\n\nb B\n\nc\n"
+    with pytest.raises(DataError, match=":5: found 1 columns"):
+        list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
+    with pytest.raises(DataError, match=":5: found 1 columns from here on, expected 2"):
+        list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
+    with pytest.raises(DataError, match="found no tokens"):
+        list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
+    with pytest.raises(DataError, match="damaged gzip"):
+        list(read_conll_blocks(io.BytesIO(gzip.compress(b"a B\n" * 1000)[:-20]), ("w", "y")))

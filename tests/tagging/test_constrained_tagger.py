@@ -1,0 +1,92 @@
+"""`constraints="validation"`: taggers held to parts of their training data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import structune
+from structune import SequenceTagger
+from structune.errors import DataError
+from structune.learning.constraints import validation_constraints
+from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.features.attributes import AttributeTable
+
+Y, X = simulate_hmm(20, 3, 6, length=6, agreement=0.75, random_state=0)
+TABLE, LABELS = hmm_attributes(X), [["ab"[k] for k in row] for row in Y]
+
+
+def fitted(**options):
+    return SequenceTagger(**{"n_jobs": 1, "constraints": "validation", **options}).fit(TABLE, LABELS)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"penalty": 0.01}, {"tuning": "implicit"}, {"tuning": "majorize"}, {"validation_sets": 2}]
+)
+def test_constraints_are_met(options):
+    """With a fixed penalty and with a tuned one, which is that of the fit without constraints."""
+    model, free = fitted(**options), fitted(constraints=None, **options)
+    shard = model.chain_.encode(TABLE, LABELS)
+    constraints = validation_constraints(model.chain_, shard, model.validation_sets)
+    assert model.status_ == "converged"
+    assert_allclose(model.constraint_values_, [h.value(model.coef_) for h in constraints], atol=1e-9)
+    assert model.constraint_values_.max() <= 1.01 * model.gamma
+    assert max(h.value(free.coef_) for h in constraints) > 1.0
+    assert model.multipliers_.shape == (model.validation_sets,)
+    assert model.multipliers_.max() > 0.0
+    assert_array_equal(model.penalty_, free.penalty_)
+    assert model.passes_ > free.passes_
+    assert sum(record["stage"] == "saddle point" for record in model.history_) <= 20
+    assert model.history_[-1]["stage"] == "constrained fit"
+
+
+def test_loose_constraints_change_nothing():
+    model, free = fitted(gamma=1e6), fitted(constraints=None)
+    assert_allclose(model.coef_, free.coef_, atol=1e-12)
+    assert_array_equal(model.multipliers_, np.zeros(3))
+
+
+def test_threads_and_seeds():
+    one, two, other = fitted(), fitted(n_jobs=2), fitted(random_state=1)
+    assert_array_equal(one.coef_, two.coef_)
+    assert not np.array_equal(one.coef_, other.coef_)
+
+
+def test_files(tmp_path):
+    model = fitted(gamma=0.5, validation_sets=2)
+    model.save(tmp_path / "model")
+    loaded = structune.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    assert_array_equal(loaded.constraint_values_, model.constraint_values_)
+    assert_array_equal(loaded.multipliers_, model.multipliers_)
+
+
+def test_without_constraints_there_are_no_multipliers():
+    assert not hasattr(fitted(constraints=None), "multipliers_")
+
+
+def test_out_of_time():
+    model = fitted(max_seconds=0.0)
+    assert model.status_ == "budget"
+    assert model.constraint_values_.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"constraints": "cv"}, "constraints='cv': expected None or 'validation'"),
+        ({"loss": "margin"}, "constraints='validation' with loss='margin': expected loss='log'"),
+        ({"gamma": 0.0}, "gamma=0.0: expected a finite number > 0"),
+        ({"gamma": "small"}, "gamma='small': expected a finite number > 0"),
+        ({"validation_sets": 21}, "found 20 examples and validation_sets=21"),
+        ({"validation_sets": 0}, "validation_sets=0, expected at least one set"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(DataError, match=message):
+        fitted(**options)
+
+
+def test_partial_labels_are_refused():
+    x = AttributeTable.from_items([[["a"], ["b"]]] * 3)
+    with pytest.raises(DataError, match="found outputs known in part"):
+        SequenceTagger(n_jobs=1, constraints="validation").fit(x, [["A", None], ["A", "B"], ["B", "A"]])

@@ -1,0 +1,687 @@
+"""The sequence tagger: what it accepts, scikit-learn's conventions, and CRFsuite's objective."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import structune
+from structune import SequenceTagger
+from structune.errors import DataError, StructuneError
+from structune.learning.losses import LogLoss
+from structune.learning.risk import Risk
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning.problem import TuningResult
+from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.chain import Chain
+from tiny import exact_fit
+
+X = [
+    [["w=the", "bias"], ["w=dog", "bias"], ["w=runs", "bias"]],
+    [["w=a", "bias"], ["w=cat", "bias"]],
+    [["w=the", "bias"], ["w=cat", "bias"], ["w=runs", "bias"], ["w=far", "bias"]],
+    [["w=dogs", "bias"]],
+]
+Y = [["D", "N", "V"], ["D", "N"], ["D", "N", "V", "A"], ["N"]]
+N_TRAIN = 30
+
+
+def hmm_data(n_sequences=N_TRAIN, seed=0):
+    y, x = simulate_hmm(n_sequences, 3, 6, length=6, agreement=0.75, random_state=seed)
+    sequences = [
+        [[f"x{j}={v}" for j, v in enumerate(token)] for token in sequence] for sequence in x.tolist()
+    ]
+    return sequences, [["ab"[k] for k in row] for row in y.tolist()]
+
+
+def tagger(**options):
+    return SequenceTagger(**{"n_jobs": 1, **options})
+
+
+def weights(model):
+    return dict(zip(model.chain_.weight_names(), model.coef_.tolist(), strict=True))
+
+
+def assert_same(a, b, **tolerances):
+    a, b = weights(a), weights(b)
+    assert a.keys() == b.keys()
+    assert_allclose([a[name] for name in b], list(b.values()), **{"rtol": 0, "atol": 1e-12, **tolerances})
+
+
+# --- input ------------------------------------------------------------------------------------------------
+
+
+def forms_of_input():
+    table = AttributeTable.from_items(X)
+    names = sorted(table.names)
+    columns = {name: j for j, name in enumerate(names)}
+    rows = np.zeros((table.n_tokens, len(names)))
+    for row, token in zip(rows, (token for sequence in X for token in sequence), strict=True):
+        row[[columns[name] for name in token]] = 1.0
+    lengths = [len(sequence) for sequence in X]
+    return {
+        "dicts": [[dict.fromkeys(token, 1.0) for token in sequence] for sequence in X],
+        "dicts of strings": [[{"w": t[0][2:], "bias": True} for t in sequence] for sequence in X],
+        "tuples": tuple(tuple(tuple(token) for token in sequence) for sequence in X),
+        "table": table,
+        "table of a matrix": AttributeTable.from_csr(sp.csr_array(rows), lengths, names),
+    }
+
+
+@pytest.mark.parametrize("form", forms_of_input())
+def test_forms_of_input_give_the_same_model(form):
+    data, model = forms_of_input()[form], tagger(tolerance=1e-8).fit(X, Y)
+    other = tagger(tolerance=1e-8).fit(data, Y)
+    assert_same(model, other, atol=1e-6)
+    assert model.predict(data) == other.predict(X) == Y
+    assert_allclose(model.score(data, Y), 1.0)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.coo_array])
+def test_a_matrix_and_lengths(kind):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(10, 3)) * (rng.random((10, 3)) < 0.7)
+    lengths, y = [4, 1, 5], [list("abab"), ["a"], list("bbaab")]
+    model = tagger(tolerance=1e-8, states="all").fit((kind(x), lengths), y)
+    tokens = iter([{f"x={j}": v for j, v in enumerate(row)} for row in x.tolist()])
+    other = tagger(tolerance=1e-8, states="all").fit([[next(tokens) for _ in range(n)] for n in lengths], y)
+    assert_same(model, other, atol=1e-6)
+    assert model.predict((kind(x), lengths)) == other.predict((kind(x), lengths))
+
+
+def test_labels_may_be_arrays():
+    x, y = hmm_data(5)
+    model = tagger().fit(x, np.array(y))
+    assert_same(model, tagger().fit(x, y))
+    assert model.predict(x) == tagger().fit(x, y).predict(x)
+
+
+def test_nothing_to_predict():
+    model = tagger().fit(X, Y)
+    assert model.predict([]) == model.predict_marginals([]) == model.predict_nbest([]) == []
+
+
+def test_unseen_attributes_count_for_nothing():
+    model = tagger().fit(X, Y)
+    (plain,), (more,) = (model.predict_marginals([[token]]) for token in (["bias"], ["bias", "w=unheard"]))
+    assert plain == more
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([], [], "the training set is empty"),
+        ([[["a"]], []], [["x"], []], "sequence 1 is empty"),
+        ([[["a"]]], [["x"], ["y"]], "found labels for 2 sequences, expected 1"),
+        ([[["a"]], [["a"], ["b"]]], [["x"], ["y"]], "sequence 1: found 1 labels for 2 tokens"),
+        ([[["a"]]], ["x"], "sequence 0: found the string 'x'"),
+        ([[["a"]], [["b"]]], [["x"], [set()]], "sequence 1, token 0: found an empty set of labels"),
+        ([[["a"]]], [[None]], "no token has a label"),
+        ([[["a"], "bc"]], [["x", "x"]], "sequence 0, token 1: found 'bc', expected a list"),
+        ([[["a"]], [[3]]], [["x"], ["x"]], "sequence 1, token 0: found the attribute 3"),
+        ([[{"a": None}]], [["x"]], "sequence 0, token 0: found None for the attribute 'a'"),
+        ([[{"a": 1.0}, {"a": np.nan}]], [["x", "x"]], "sequence 0, token 1: attribute 'a' has the value nan"),
+        ([[{"a": np.inf}]], [["x"]], "sequence 0, token 0: attribute 'a' has the value inf"),
+        (["ab"], [["x", "x"]], "sequence 0: found str, expected a list of tokens"),
+        ((sp.csr_array(np.eye(2)), [1]), [["x"]], "the lengths add up to 1 tokens, but .* has 2 rows"),
+        ((sp.csr_array(np.eye(2)), [3, -1]), [["x"]], "sequence 1: found the length -1"),
+    ],
+)
+def test_training_data_that_is_refused(x, y, message):
+    with pytest.raises(DataError, match=message):
+        tagger().fit(x, y)
+
+
+def test_data_that_is_refused_after_training():
+    model = tagger(forbidden=[("D", "D")]).fit(X, Y)
+    for method in (model.predict, model.predict_marginals, model.predict_nbest):
+        with pytest.raises(DataError, match="sequence 1 is empty"):
+            method([[["a"]], []])
+        with pytest.raises(DataError, match="sequence 0, token 0"):
+            method([[{"bias": np.nan}]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": -1.0}, "penalty=-1.0: expected finite numbers > 0"),
+        ({"penalty": 0.0}, "penalty=0.0"),
+        ({"penalty": np.inf}, "penalty=inf"),
+        ({"penalty": {"w": -1.0}}, "expected finite numbers > 0"),
+        ({"penalty": "large"}, "penalty='large': expected finite numbers > 0"),
+        ({"penalty": None}, "penalty=None"),
+        ({"penalty": [1.0, 2.0, 3.0]}, "expected finite numbers > 0"),
+        ({"penalty": {"w": None}}, "expected finite numbers > 0"),
+        ({"penalty": {"word": 1.0, 3: 1.0}}, re.escape("groups [3, 'word'], expected some of")),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"penalty": {"word": 1.0}}, re.escape("groups ['word'], expected some of ['bias', 'w', 'transi")),
+        ({"groups": "all"}, "groups='all': expected"),
+        ({"tuning": "bayes"}, "tuning='bayes': expected one of"),
+        ({"states": "some"}, "states='some': expected 'seen' or 'all'"),
+        ({"transitions": None}, "transitions=None"),
+        ({"forbidden": "iob"}, "forbidden='iob'"),
+        ({"forbidden": "bio"}, "the label 'A' does not fit"),
+        ({"forbidden": [("D", "X")]}, "the label 'X' is not among"),
+        ({"forbidden": [("D", "N")]}, "sequence 0, token 1: found the label 'N' after 'D'"),
+        ({"tuning": "implicit", "folds": 9}, "cannot split 4 examples"),
+        ({"tuning": "implicit", "holdout": 2.0}, "cannot split 4 examples"),
+    ],
+)
+def test_options_that_are_refused(options, message):
+    with pytest.raises(DataError, match=message):
+        tagger(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("bad", [[1.0], [1.0, 1.0, -1.0, 1.0], [1.0, np.nan, 1.0, 1.0]])
+def test_weights_that_are_refused(bad):
+    with pytest.raises(DataError, match="weight"):
+        tagger().fit(X, Y, sample_weight=bad)
+    with pytest.raises(StructuneError, match="weight"):
+        tagger().fit(X, Y).score(X, Y, sample_weight=bad)
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------
+
+
+def test_parameters_come_back_as_given():
+    given = {"penalty": {"w": 2.0}, "tuning": GridTuner((1.0,)), "groups": len, "folds": 3, "n_jobs": 2}
+    model = SequenceTagger(**given)
+    found = model.get_params()
+    assert all(found[name] is value for name, value in given.items())
+    copied = clone(model)
+    assert copied.get_params() == found
+    assert not hasattr(copied.fit(X, Y) and clone(copied), "coef_")
+    assert model.set_params(penalty=3.0, folds=None).penalty == 3.0
+    with pytest.raises(ValueError, match="Invalid parameter 'C'"):
+        model.set_params(C=1.0)
+
+
+def test_clones_of_nothing_else():
+    model = tagger(tuning="majorize")
+    assert repr(model) == "SequenceTagger(n_jobs=1, tuning='majorize')"
+    assert isinstance(model.fit(X, Y), SequenceTagger)
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_copies_predict_the_same(copy_of, n_jobs):
+    model = tagger(n_jobs=n_jobs).fit(X, Y)
+    again = copy_of(model)
+    assert_array_equal(again.coef_, model.coef_)
+    assert again.predict_marginals(X) == model.predict_marginals(X)
+    assert again.fit(X, Y).predict(X) == Y
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.predict(X),
+        lambda m: m.predict_marginals(X),
+        lambda m: m.predict_nbest(X),
+        lambda m: m.score(X, Y),
+        lambda m: m.segment_probability(X, 0, 0, ["D"]),
+        lambda m: m.save("nowhere"),
+    ],
+)
+def test_not_fitted(call):
+    with pytest.raises(NotFittedError, match="SequenceTagger instance is not fitted"):
+        call(tagger())
+
+
+def test_model_selection():
+    x, y = hmm_data()
+    scores = cross_val_score(tagger(), x, y, cv=3)
+    assert np.all((scores > 0.5) & (scores < 1.0))
+    search = GridSearchCV(tagger(), {"penalty": [1e3, 1.0]}, cv=3).fit(x, y)
+    assert search.best_params_ == {"penalty": 1.0}
+    assert search.best_estimator_.penalty_.max() == 1.0
+    assert np.mean([a == b for a, b in zip(search.predict(x), y, strict=True)]) > 0
+
+
+def test_the_example_in_the_documentation():
+    x = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
+    model = structune.SequenceTagger().fit(x, [["DET", "NOUN"], ["DET", "NOUN"]])
+    assert model.predict([[["w=the"], ["w=cat"]]]) == [["DET", "NOUN"]]
+
+
+# --- fitting ----------------------------------------------------------------------------------------------
+
+
+def risk_of(model, x=X, y=Y):
+    return Risk.over(model.chain_, LogLoss(), model.chain_.encode(AttributeTable.from_items(x), y))
+
+
+def test_attributes_of_a_fitted_model():
+    model = tagger().fit(X, Y)
+    assert model.classes_ == ["A", "D", "N", "V"]
+    assert model.coef_.shape == (len(model.chain_.weight_names()),)
+    assert set(model.group_names_) == {"w", "bias", "transitions"}
+    assert_array_equal(model.penalty_, [1.0, 1.0, 1.0])
+    assert model.group_sizes_.sum() == model.coef_.size
+    assert model.status_ == "converged"
+    assert model.history_[-1]["objective"] < risk_of(model).at_zero.value
+    assert model.passes_ == model.history_[-1]["passes"] > 0
+
+
+@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
+def test_one_penalty_for_all(penalty):
+    model = tagger(penalty=penalty, tolerance=1e-8).fit(X, Y)
+    assert_array_equal(model.penalty_, penalty)
+    assert_allclose(model.coef_, exact_fit(risk_of(model), np.full(model.coef_.size, penalty)), atol=1e-5)
+
+
+def test_a_penalty_by_group():
+    model = tagger(penalty={"w": 0.1, "transitions": 7}, tolerance=1e-8).fit(X, Y)
+    assert dict(zip(model.group_names_, model.penalty_, strict=True)) == {
+        "w": 0.1,
+        "bias": 1,
+        "transitions": 7,
+    }
+    names = model.chain_.weight_names()
+    precision = [0.1 if n.startswith("w=") else 1.0 if n.startswith("bias") else 7.0 for n in names]
+    assert_allclose(model.coef_, exact_fit(risk_of(model), np.array(precision)), atol=1e-6)
+
+
+def test_the_objective_is_the_definition():
+    x, y = hmm_data(10)
+    model = tagger(penalty=0.3).fit(x, y, sample_weight=np.arange(10.0))
+    shard = model.chain_.encode(AttributeTable.from_items(x), y, np.arange(10.0))
+    score = model.chain_.feature_rows(shard) @ model.coef_
+    loss = np.arange(10.0) @ (model.chain_.log_partition(model.coef_, shard) - score)
+    expected = loss + 0.15 * model.coef_ @ model.coef_
+    assert model.history_[-1]["objective"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_groups():
+    assert tagger(groups="single").fit(X, Y).group_names_ == ("all",)
+    separate = tagger(groups="separate").fit(X, Y)
+    assert list(separate.group_names_) == separate.chain_.weight_names()
+    mine = tagger(groups=lambda name: name.endswith("V"), penalty={"True": 9.0}).fit(X, Y)
+    assert dict(zip(mine.group_names_, mine.penalty_.tolist(), strict=True)) == {"True": 9.0, "False": 1.0}
+
+
+def test_which_weights_there_are():
+    seen = set(tagger(states="seen", transitions="seen", boundary=False).fit(X, Y).chain_.weight_names())
+    assert seen == {
+        *(f"{a} : {y}" for x, ys in zip(X, Y, strict=True) for t, y in zip(x, ys, strict=True) for a in t),
+        *("D -> N", "N -> V", "V -> A"),
+    }  # fmt: skip
+    n_names, n = 8, 4
+    assert tagger(states="all", transitions="all").fit(X, Y).coef_.size == n_names * n + 2 * n + n * n
+
+
+def test_weight_two_is_the_sequence_twice():
+    double = tagger(tolerance=1e-8).fit(X, Y, sample_weight=[1, 2, 1, 1])
+    twice = tagger(tolerance=1e-8).fit([*X, X[1]], [*Y, Y[1]])
+    assert_same(double, twice, atol=1e-6)
+
+
+def test_weight_zero_is_the_sequence_left_out():
+    x, y = hmm_data(8)
+    keep = np.arange(8) != 3
+    without = tagger(tolerance=1e-8).fit(x, y, sample_weight=keep.astype(float))
+    rest = [[data[i] for i in np.flatnonzero(keep)] for data in (x, y)]
+    left_out = tagger(tolerance=1e-8).fit(*rest)
+    test = hmm_data(5, seed=1)[0]
+    for a, b in zip(*(model.predict_marginals(test) for model in (without, left_out)), strict=True):
+        assert_allclose([list(p.values()) for p in a], [list(p.values()) for p in b], atol=1e-5)
+
+
+def test_partial_labels():
+    x, y = hmm_data(100)
+    rng = np.random.default_rng(9)  # not the seed of the states
+    masked = [[label if rng.random() < 0.5 else None for label in row] for row in y]
+    loose = [[label if rng.random() < 0.5 else {"a", "b"} for label in row] for row in y]
+    test_x, test_y = hmm_data(200, seed=1)
+    full = tagger().fit(x, y).score(test_x, test_y)
+    for partial in (masked, loose):
+        assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.02
+    complete = [[{label} for label in row] for row in y]
+    assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
+
+
+def test_a_set_of_labels_is_told_from_none():
+    x, y = X, [["D", {"N", "V"}, "V"], ["D", "N"], *Y[2:]]
+    assert tagger().fit(x, y).classes_ == ["A", "D", "N", "V"]
+    names = tagger(transitions="seen").fit(x, y).chain_.weight_names()
+    assert {"D -> V", "V -> V"} <= set(names)
+    assert "D -> A" not in names
+
+
+def test_warm_start():
+    x, y = hmm_data()
+    model = tagger(warm_start=True, tolerance=1e-6).fit(x, y)
+    cold, first = model.passes_, weights(model)
+    again = model.fit(x, y)
+    assert again.passes_ < 0.5 * cold
+    assert_allclose(list(weights(again).values()), list(first.values()), atol=1e-4)
+    more = model.fit([*x, [["new=1"]]], [*y, ["c"]])  # a label and an attribute that it did not have
+    assert more.classes_ == ["a", "b", "c"]
+    assert_same(more, tagger(tolerance=1e-6).fit([*x, [["new=1"]]], [*y, ["c"]]), atol=1e-3)
+    model.set_params(warm_start=False).fit(x, y)
+    assert model.passes_ == cold
+
+
+def test_a_warm_start_begins_at_the_weights_of_the_same_name():
+    model = tagger(warm_start=True).fit(X, Y)
+    before = weights(model)
+    other = [[["w=the", "bias"], ["w=new"]]], [["N", "Z"]]
+    begun = weights(model.set_params(tolerance=1e9).fit(*other))  # every start is good enough
+    assert begun == {name: before.get(name, 0.0) for name in begun}
+    assert np.count_nonzero(list(begun.values())) > 1
+    assert not tagger(tolerance=1e9).fit(*other).coef_.any()
+
+
+def test_no_weight_at_all_gives_no_model():
+    model = tagger().fit(X, Y, sample_weight=[0, 0, 0, 0])
+    assert_array_equal(model.coef_, 0.0)
+    assert model.status_ == "converged"
+
+
+@pytest.mark.parametrize("tuning", [None, "implicit", "majorize"])
+def test_threads_do_not_change_a_bit(tuning):
+    x, y = hmm_data(1000)
+    x, y = x * 4, y * 4
+    one, two, all_cores = (tagger(n_jobs=n, tuning=tuning).fit(x, y) for n in (1, 2, -1))
+    assert_array_equal(one.coef_, two.coef_)
+    assert_array_equal(one.coef_, all_cores.coef_)
+    assert_array_equal(one.penalty_, two.penalty_)
+
+
+def test_iterations_and_time_run_out():
+    x, y = hmm_data()
+    assert tagger(max_iterations=2).fit(x, y).status_ == "iterations"
+    for tuning in (None, "implicit", "majorize", "direct", "grid"):
+        model = tagger(max_seconds=0.0, tuning=tuning).fit(x, y)
+        assert model.status_ == "budget"
+        assert np.all(np.isfinite(model.coef_))
+        assert np.all(np.isfinite(model.penalty_))
+        assert len(model.predict(x)) == len(x)
+    assert tagger(max_seconds=1000.0).fit(x, y).status_ == "converged"
+
+
+def press_ctrl_c(monkeypatch, n):
+    """At every evaluation of a risk after the first `n`."""
+    whole, left = Risk.value_and_gradient, iter(range(n))
+
+    def value_and_gradient(self, w):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return whole(self, w)
+
+    monkeypatch.setattr(Risk, "value_and_gradient", value_and_gradient)
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
+    x, y = hmm_data()
+    end = tagger(tolerance=1e-8).fit(x, y).history_[-1]["objective"]
+    press_ctrl_c(monkeypatch, n)  # the first evaluation is of the zero that all is measured by
+    model = tagger(tolerance=1e-8).fit(x, y)
+    monkeypatch.undo()
+    at_zero = risk_of(model, x, y).value(np.zeros_like(model.coef_))
+    objective = risk_of(model, x, y).value(model.coef_) + 0.5 * model.coef_ @ model.coef_
+    assert model.status_ == "interrupted"
+    assert model.history_[-1]["objective"] == pytest.approx(objective, rel=1e-12)
+    assert end < objective < at_zero if n > 2 else objective == pytest.approx(at_zero)
+
+
+@pytest.mark.parametrize("n", [2, 4, 7, 12])
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+def test_ctrl_c_while_tuning(tuning, n, monkeypatch):
+    x, y = hmm_data()
+    press_ctrl_c(monkeypatch, n)
+    model = tagger(tuning=tuning).fit(x, y)
+    assert model.status_ == "interrupted"
+    assert np.all(np.isfinite(model.coef_))
+    assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
+    assert len(model.predict(x)) == len(x)
+
+
+def test_ctrl_c_before_there_is_anything(monkeypatch):
+    press_ctrl_c(monkeypatch, 1)
+    model = tagger()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*hmm_data())
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+@pytest.mark.parametrize("tuning", [None, "implicit", "majorize", "direct", "grid"])
+def test_progress_is_shown_if_asked_for(verbose, tuning, capfd):
+    tagger(verbose=verbose, tuning=tuning).fit(*hmm_data(10))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert bool(err) == (verbose == 2) or verbose == 1
+    if verbose == 2:
+        assert re.search(r"(fit|implicit|majorize|direct|grid): ", err)
+
+
+# --- tuning -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "tuner"),
+    [
+        ("implicit", ImplicitTuner()),
+        ("majorize", MajorizeTuner()),
+        ("direct", DirectTuner()),
+        ("grid", GridTuner()),
+    ],
+)
+def test_tuners(name, tuner):
+    x, y = hmm_data()
+    by_name, by_object = (tagger(tuning=t, penalty=1e9).fit(x, y) for t in (name, tuner))
+    assert_array_equal(by_name.coef_, by_object.coef_)
+    assert_array_equal(by_name.penalty_, by_object.penalty_)
+    assert by_name.penalty_.shape == (len(by_name.group_names_),)
+    assert by_name.penalty_.max() < 1e6  # `penalty` plays no part
+    assert by_name.status_ in ("converged", "iterations")
+    assert by_name.history_[0]["stage"] == name
+    assert by_name.score(x, y) > 0.6
+    copied = clone(by_object)
+    assert copied.tuning == tuner
+    assert copied.tuning is not tuner
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
+@pytest.mark.parametrize("options", [{"folds": 3}, {"holdout": 0.4}, {"groups": "single"}])
+def test_tuning_options(tuning, options):
+    x, y = hmm_data()
+    model = tagger(tuning=tuning, **options).fit(x, y)
+    assert np.all(np.isfinite(model.coef_))
+    assert model.score(x, y) > 0.6
+
+
+def test_the_seed_and_example_groups_decide_the_split():
+    x, y = hmm_data()
+    base = tagger(tuning="implicit").fit(x, y).history_[0]["heldout_loss"]
+    assert tagger(tuning="implicit", random_state=0).fit(x, y).history_[0]["heldout_loss"] == base
+    assert tagger(tuning="implicit", random_state=1).fit(x, y).history_[0]["heldout_loss"] != base
+    one_group_each = tagger(tuning="implicit").fit(x, y, groups=np.arange(len(x)))
+    pairs = tagger(tuning="implicit").fit(x * 2, y * 2, groups=[*range(len(x))] * 2)
+    expected = one_group_each.history_[0]
+    assert np.isfinite(expected["heldout_loss"])
+    assert pairs.history_[0]["heldout_loss"] > 1.2 * expected["heldout_loss"]  # twice the data, none leaks
+    with pytest.raises(DataError, match="cannot split 30 examples"):
+        tagger(tuning="implicit").fit(x, y, groups=[0] * len(x))
+
+
+class Recorder:
+    """A tuner that keeps its problem."""
+
+    needs_splits = True
+
+    def tune(self, problem, monitor=None):
+        self.problem = problem
+        return TuningResult(np.zeros(len(problem.groups)), np.zeros(problem.full.n_weights), "converged")
+
+
+def sequences_in(risk):
+    return {int(i) for shard in risk.shards for i in shard.weights}
+
+
+@pytest.mark.parametrize(("options", "n_splits"), [({"folds": 4}, 4), ({"holdout": 0.3}, 1)])
+def test_example_groups_stay_together(options, n_splits):
+    x, y = hmm_data()
+    group, everyone = np.arange(N_TRAIN) % 7, set(range(1, N_TRAIN + 1))
+    recorder = Recorder()
+    tagger(tuning=recorder, **options).fit(x, y, sample_weight=np.arange(N_TRAIN) + 1, groups=group)
+    assert sequences_in(recorder.problem.full) == everyone
+    assert len(recorder.problem.splits) == n_splits
+    for split in recorder.problem.splits:
+        train, heldout = sequences_in(split.train), sequences_in(split.heldout)
+        assert train | heldout == everyone
+        assert not {group[i - 1] for i in train} & {group[i - 1] for i in heldout}
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
+    x, y = hmm_data()
+    model = tagger(tuning=tuning).fit(x, y)
+    of_group = dict(zip(model.group_names_, model.penalty_, strict=True))
+    precision = [of_group.get(name.split("=")[0], of_group["transitions"]) for name in weights(model)]
+    risk = risk_of(model, x, y)
+    gradient = risk.value_and_gradient(model.coef_)[1] + np.array(precision) * model.coef_
+    assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
+
+
+def test_tuning_partial_labels():
+    x, y = hmm_data(60)
+    rng = np.random.default_rng(9)  # not the seed of the states
+    masked = [[label if rng.random() < 0.6 else None for label in row] for row in y]
+    model = tagger(tuning="implicit", folds=2).fit(x, masked)
+    losses = [r["heldout_loss"] for r in model.history_ if r["stage"] == "implicit"]
+    assert min(losses) <= losses[0]
+    assert model.score(x, y) > 0.65
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tagger(penalty=0.1).fit(X, Y)
+
+
+def test_marginals_sum_to_one(model):
+    for sequence, tokens in zip(model.predict_marginals(X), X, strict=True):
+        assert len(sequence) == len(tokens)
+        for p in sequence:
+            assert set(p) == set(model.classes_)
+            assert sum(p.values()) == pytest.approx(1.0)
+
+
+def test_nbest(model):
+    for labels, best in zip(model.predict(X), model.predict_nbest(X, 1000), strict=True):
+        probabilities = [p for _, p in best]
+        assert best[0][0] == labels
+        assert len(best) == min(1000, 4 ** len(labels))
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert sum(probabilities) == pytest.approx(1.0)
+    with pytest.raises(DataError, match="n=0: expected at least 1"):
+        model.predict_nbest(X, 0)
+
+
+def test_segments(model):
+    nbest = model.predict_nbest(X, 1000)[0]
+    expected = sum(p for labels, p in nbest if labels[1:3] == ["N", "V"])
+    assert model.segment_probability(X, 0, 1, ["N", "V"]) == pytest.approx(expected)
+    assert model.segment_probability(X, 3, 0, ["N"]) == pytest.approx(model.predict_marginals(X)[3][0]["N"])
+    for start, labels in ((1, ["N", "V", "A"]), (-1, ["N"]), (0, [])):
+        with pytest.raises(DataError, match="sequence 0 has 3 tokens"):
+            model.segment_probability(X, 0, start, labels)
+    with pytest.raises(DataError, match="the label 'X' is not among"):
+        model.segment_probability(X, 0, 0, ["X"])
+
+
+@pytest.mark.parametrize("sequence", [4, -5, 100])
+def test_segments_of_no_sequence(sequence, model):
+    with pytest.raises(DataError, match=f"sequence {sequence}"):
+        model.segment_probability(X, sequence, 0, ["N"])
+
+
+def test_score(model):
+    wrong = [["D", "N", "X"], ["N", "N"], *Y[2:]]  # one label the model does not know
+    assert model.score(X, Y) == 1.0
+    assert model.score(X, wrong) == pytest.approx(8 / 10)
+    assert model.score(X, wrong, sample_weight=[1, 0, 0, 0]) == pytest.approx(2 / 3)
+    with pytest.raises(DataError, match="found labels for 3 sequences, expected 4"):
+        model.score(X, Y[:3])
+    with pytest.raises(DataError, match="sequence 1: found 1 labels for 2 tokens"):
+        model.score(X, [Y[0], ["D"], *Y[2:]])
+    for nothing in (([], []), (X, Y, [0, 0, 0, 0])):
+        with pytest.raises(DataError, match="found no token of weight > 0"):
+            model.score(*nothing)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1e4])
+def test_forbidden_moves_never_come_out(penalty):
+    rng = np.random.default_rng(0)
+    labels = ["O", "B-x", "I-x", "B-y", "I-y"]
+
+    def sequence(n):
+        y = [labels[0]]
+        for _ in range(n):
+            kind = y[-1][2:]
+            y.append(rng.choice(["O", "B-x", "B-y"] + [f"I-{kind}"] * 2 * bool(kind)))
+        return y
+
+    y = [sequence(rng.integers(1, 8)) for _ in range(30)]
+    x = [[[f"a={rng.integers(9)}", f"b={rng.integers(3)}"] for _ in row] for row in y]
+    model = tagger(forbidden="bio", penalty=penalty).fit(x, y)
+    model.coef_ = model.coef_ + rng.normal(scale=3.0, size=model.coef_.size)  # whatever the weights
+    for row in [*model.predict(x), *(labels for best in model.predict_nbest(x, 3) for labels, _ in best)]:
+        for before, after in zip(["O", *row], row, strict=False):
+            assert after[0] != "I" or (before[0] in "BI" and before[2:] == after[2:])
+
+
+# --- CRFsuite ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("c2", [0.05, 1.0])
+def test_crfsuite_has_the_same_objective(c2, tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    x, y = hmm_data(20)
+    trainer = pycrfsuite.Trainer(verbose=False)
+    trainer.set_params({"c1": 0.0, "c2": c2, "epsilon": 1e-9, "delta": 1e-12, "max_iterations": 2000})
+    for tokens, labels in zip(x, y, strict=True):
+        trainer.append(tokens, labels)
+    path = str(tmp_path / "crfsuite")
+    trainer.train(path)
+    peer = pycrfsuite.Tagger()
+    peer.open(path)
+    info = peer.info()
+    named = {f"{name} : {label}": w for (name, label), w in info.state_features.items()}
+    named |= {f"{a} -> {b}": w for (a, b), w in info.transitions.items()}
+    chain = Chain.build(AttributeTable.from_items(x), y, states="seen", transitions="seen", boundary=False)
+    assert set(named) == set(chain.weight_names())
+    w = np.array([named[name] for name in chain.weight_names()])
+    risk = Risk.over(chain, LogLoss(), chain.encode(AttributeTable.from_items(x), y))
+    objective = risk.value(w) + c2 * float(w @ w)
+    assert objective == pytest.approx(trainer.logparser.last_iteration["loss"], rel=1e-6)
+    ours = tagger(penalty=2 * c2, transitions="seen", boundary=False, tolerance=1e-7).fit(x, y)
+    assert ours.history_[-1]["objective"] == pytest.approx(objective, rel=1e-6)
+    assert ours.predict(x) == [peer.tag(tokens) for tokens in x]
+    assert_allclose(ours.coef_, [named[name] for name in ours.chain_.weight_names()], atol=1e-3)
+
+
+def test_tuning_does_not_depend_on_how_hessian_products_are_made():
+    y, x = simulate_hmm(60, 5, random_state=0)
+    inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
+    exact, *others = (
+        SequenceTagger(tuning="implicit", hessian=hessian).fit(inputs, outputs).penalty_
+        for hessian in ("exact", "complex-step", "finite-difference")
+    )
+    for other in others:
+        assert_allclose(other, exact, rtol=1e-3)
+    with pytest.raises(DataError, match="hessian='newton'"):
+        SequenceTagger(tuning="implicit", hessian="newton").fit(inputs, outputs)

@@ -1,0 +1,93 @@
+"""The plan of the house, as docs/design.md has it: which room may know of which, and how large things are."""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import structune
+
+HOUSE = Path(structune.__file__).parent
+FILES = sorted(HOUSE.rglob("*.py"))
+GROUND = {  # each room with those that it may know of
+    "errors": set(),
+    "_old_paths": set(),
+    "kernels": set(),
+    "structure": {"errors"},
+    "kinds": {"errors"},
+    "files": {"kinds", "structure", "errors"},
+    "running": {"files", "errors"},
+    "learning": {"running", "files", "kinds", "structure", "errors"},
+    "plots": {"_old_paths", "errors"},
+    "html_reports": {"plots", "learning", "files", "structure", "errors"},
+    "cli": {"html_reports", "plots", "learning", "running", "files", "kinds", "kernels", "errors"},
+}
+KINDS = {  # all the ground, and of each other
+    "tagging": set(),
+    "rna": set(),
+    "alignment": set(),
+    "flat": set(),
+    "ranking": {"flat"},
+    "trees": set(),
+    "genes": {"trees"},
+    "stocks": {"tagging"},
+}
+KNOWS = GROUND | {kind: others | GROUND.keys() for kind, others in KINDS.items()}
+
+
+def room_of(module):
+    """The first word of a module's name within the package; that of the package itself is none."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def imported(path):
+    """Modules of the package that a file imports, wherever it does so."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: found a relative import"
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_a_room_knows_only_of_those_below_it():
+    for path in FILES:
+        room = path.relative_to(HOUSE).parts[0].removesuffix(".py")
+        found = {room_of(name) for name in imported(path) if name.partition(".")[0] == "structune"}
+        if room != "__init__":
+            assert found - {room, "", "__version__"} <= KNOWS[room], path
+
+
+def test_there_is_no_circle():
+    order = list(TopologicalSorter(KNOWS).static_order())
+    assert set(order) == {path.relative_to(HOUSE).parts[0].removesuffix(".py") for path in FILES} - {
+        "__init__"
+    }
+
+
+def test_rooms_say_what_is_in_them():
+    for room in (*KINDS, "learning", "running", "files", "plots"):
+        doc = ast.get_docstring(ast.parse((HOUSE / room / "__init__.py").read_text(encoding="utf-8")))
+        assert 3 <= len(doc.splitlines()) <= 16
+        for path in (HOUSE / room).iterdir():  # each file and folder is told of
+            assert path.stem.startswith("_") or path.suffix not in ("", ".py") or f"{path.stem}" in doc, path
+
+
+def outside_kernels():
+    return [path for path in FILES if "kernels" not in path.parts]
+
+
+def test_files_are_short():
+    long = {
+        str(path.relative_to(HOUSE)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in outside_kernels()
+    }
+    assert {name: n for name, n in long.items() if n > 400} == {}
+
+
+def test_functions_are_short():
+    for path in outside_kernels():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                has_doc = ast.get_docstring(node) is not None and len(node.body) > 1
+                first = node.body[1].lineno if has_doc else node.lineno
+                assert node.end_lineno - first < 60, f"{path}:{node.lineno} {node.name}"

@@ -1,0 +1,192 @@
+"""The table of kinds, ours and those of other packages."""
+
+import importlib.metadata
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import structune
+from commands import run, succeed
+from structune import Ranker, RNAFolder, load
+from structune.errors import DataError, ModelFileError
+from structune.files.models import save_model
+from structune.kinds import _OURS, ENTRY_POINTS, Kind, _installed, find_kind, kind_of, kinds
+from structune.learning import StructuredEstimator
+from structune.structure import Shard
+
+OTHER = Kind(word="other", estimator="nowhere:Other", also=("others",))
+
+
+class Point:
+    """An entry point, as `importlib.metadata` has them."""
+
+    def __init__(self, name, found):
+        self.name, self.value, self._found = name, f"package:{name}", found
+
+    def load(self):
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Lets packages be there that have these entry points."""
+
+    def declare(**found):
+        points = [Point(name, one) for name, one in found.items()]
+        monkeypatch.setattr(
+            importlib.metadata, "entry_points", lambda group: points if group == ENTRY_POINTS else []
+        )
+        _installed.cache_clear()
+
+    yield declare
+    _installed.cache_clear()
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Makes modules that can be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name, text):
+        path = tmp_path.joinpath(*name.split("."), "__init__.py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    yield write
+    for path in tmp_path.iterdir():
+        for name in [name for name in sys.modules if name.partition(".")[0] == path.name]:
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("kind", _OURS, ids=lambda kind: kind.word)
+def test_what_ours_name_is_there(kind):
+    assert kind.estimator_class.__name__ in structune.__all__
+    assert kind_of(kind.estimator_class.__new__(kind.estimator_class)) is kind
+    assert kind.shard is None or issubclass(kind.shard_class, Shard)
+    assert all(kind.command(name) for name in kind.own)
+    assert bool(kind.about) == bool(kind.commands)
+
+
+def test_every_word_is_of_one_kind():
+    words = [word for kind in _OURS for word in (kind.word, *kind.also)]
+    assert len(words) == len(set(words))
+
+
+def test_words_find_kinds():
+    assert find_kind("rna") is find_kind("rna-folder")
+    assert find_kind("rna").estimator_class is RNAFolder
+    assert find_kind("nothing") is None
+
+
+def test_an_estimator_is_of_the_kind_that_it_derives_from():
+    assert kind_of(type("Own", (Ranker,), {})()).word == "ranking"
+    alone = type("Alone", (StructuredEstimator,), {"_structure": None, "_pack": None})
+    with pytest.raises(DataError, match="Alone is the estimator of no kind: expected one that an installed"):
+        kind_of(alone())
+
+
+def test_packages_may_name_classes_by_where_they_can_be_imported_from(installed, package):
+    package("stranger.deep", "class Mine: pass\nclass Yours(Mine): pass\n")
+    package("stranger", "from stranger.deep import Mine, Yours\n")
+    mine, yours = (Kind(word=w, estimator=f"stranger:{w}", about=w) for w in ("Mine", "Yours"))
+    installed(mine=mine, yours=yours)
+    assert kind_of(mine.estimator_class()) is mine
+    assert kind_of(yours.estimator_class()) is yours
+
+
+def test_shards_of_a_kind_without_any():
+    with pytest.raises(ModelFileError, match="the kind 'ranking' has no folders of shards"):
+        _ = find_kind("ranking").shard_class
+
+
+def test_those_of_packages_come_last(installed):
+    installed(other=OTHER)
+    assert list(kinds()) == [*(kind.word for kind in _OURS), "other"]
+    assert find_kind("other") is find_kind("others") is OTHER
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (ImportError("no module"), "ImportError: no module"),
+        (RNAFolder, "found ABCMeta, expected a Kind"),
+        (replace(OTHER, word="rna"), "rna is another kind already"),
+        (replace(OTHER, word="new", also=("tagger", "chain")), "chain, tagger is another kind already"),
+    ],
+)
+def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
+    installed(bad=found, other=OTHER)
+    with pytest.warns(UserWarning, match=f"the kind 'bad' of package:bad is left out: {why}"):
+        assert list(kinds()) == [*(kind.word for kind in _OURS), "other"]
+    assert find_kind("rna").estimator_class is RNAFolder
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"own": "run", "commands": "x"}, "found 'run', expected a tuple of words"),
+        ({"also": ["a"]}, r"found \['a'\], expected a tuple of words"),
+        ({"shard": "package.Shard"}, "found 'package.Shard', expected 'package.module:Class'"),
+        ({"own": ("run",)}, r"found the commands \('run',\), expected their module, too"),
+    ],
+)
+def test_wrong_kinds_are_refused(given, why):
+    with pytest.raises(DataError, match=f"kind 'other': {why}"):
+        replace(OTHER, **given)
+
+
+def test_commands_that_there_are_already(installed):
+    installed(bad=replace(OTHER, commands="x", own=("fold", "new", "train")))
+    with pytest.warns(UserWarning, match="fold, train is another command already"):
+        assert find_kind("other") is None
+
+
+def test_models_of_a_kind_whose_package_is_broken(installed, tmp_path):
+    installed(other=OTHER)
+    save_model(tmp_path / "m", "other", {}, {"a": np.zeros(1)})
+    expected = f"{tmp_path / 'm'}: found no nowhere:Other, which is named by the kind 'other'"
+    with pytest.raises(ModelFileError, match=re.escape(expected)):
+        load(tmp_path / "m")
+
+
+def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, package):
+    package("strange_commands", "import nowhere")
+    installed(bad=replace(OTHER, commands="strange_commands", own=("run",)))
+    with pytest.warns(UserWarning, match="the commands of strange_commands are left out: ModuleNotFound"):
+        assert "fold " in succeed("--help")
+    assert "train rna" in succeed("train", "--help")
+    assert "No such command 'run'" in run("run").stderr
+    assert "There is no train for 'other': expected one of tagging, rna" in run("train", "other").stderr
+
+
+def test_of_two_packages_with_one_word_the_first_counts(installed):
+    installed(first=OTHER, second=replace(OTHER, estimator="nowhere:Second"))
+    with pytest.warns(UserWarning, match="the kind 'second' of package:second is left out"):
+        assert find_kind("others") is OTHER
+
+
+@pytest.mark.filterwarnings("error")
+def test_others_are_not_asked_for_what_is_ours(installed):
+    installed(bad=ImportError())
+    assert find_kind("genes").word == "genes"
+
+
+@pytest.mark.parametrize(
+    ("word", "was"),
+    [
+        ("tagging", "tagger sequence-tagger chain"),
+        ("rna", "rna-folder"),
+        ("ranking", "rank ranker"),
+        ("alignment", "align sequence-aligner"),
+        ("genes", "gene-finder state-machine"),
+        ("prokaryotic-genes", "prokaryotic-gene-finder orf-graph"),
+        ("tree", "multitask"),
+    ],
+)
+def test_words_of_files_that_are_there(word, was):
+    assert {find_kind(each).word for each in was.split()} == {word}

@@ -1,0 +1,154 @@
+"""A kind of another package, from its installation to models that load in new processes."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from structune import kinds
+from structune.errors import DataError
+
+ROOT = Path(__file__).parents[1]
+PLUGIN = ROOT / "examples" / "plugin"
+LABELS = ["never", "sometimes", "often"]
+LEARNED = ["--label", "answer", "--order", ",".join(LABELS), "--quiet", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder that the package is installed into."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", folder, PLUGIN], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
+    names = [*(f"useful={j}" for j in range(3)), *(f"noise={j}" for j in range(8))]
+    for name, n in (("train.csv", 90), ("test.csv", 40)):
+        rows = rng.normal(size=(n, len(names)))
+        codes = np.digitize(rows[:, :3].sum(axis=1) + rng.normal(size=n) / 2, [-1.0, 1.0])
+        lines = [",".join([*map(str, row), LABELS[code]]) for row, code in zip(rows, codes, strict=True)]
+        (folder / name).write_text("\n".join([",".join([*names, "answer"]), *lines, ""]))
+    return folder
+
+
+@pytest.fixture
+def structune(installed, files):
+    """Runs a command line in a new process, and gives what it printed."""
+
+    def run(*args, code=0, found=installed):
+        command = [sys.executable, "-c", "from structune.cli import main; main()", *map(str, args)]
+        path = os.pathsep.join([str(found), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            command, cwd=files, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+        )
+        assert done.returncode == code, (done.stdout, done.stderr)
+        return done.stderr if code else done.stdout
+
+    return run
+
+
+def test_from_training_to_predictions(structune, files, tmp_path):
+    model, page = tmp_path / "a.structune", tmp_path / "a.html"
+    told = structune("tune", "ordinal", "train.csv", *LEARNED, "-m", model, "--report", page)
+    precision = {name: float(found) for name, found in re.findall(r"(useful|noise) +\d+ +([\d.]+)", told)}
+    assert precision["noise"] > 10 * precision["useful"]
+    assert "useful" in page.read_text(encoding="utf-8")
+    scores = json.loads(structune("evaluate", "ordinal", model, "test.csv", "--json"))
+    assert scores["right"] > 0.7
+    assert np.sum(scores["counts"]) == 40
+    known = [line.rpartition(",")[2] for line in (files / "test.csv").read_text().splitlines()[1:]]
+    graded = structune("grade", model, "test.csv").split()
+    assert np.mean([a == b for a, b in zip(graded, known, strict=True)]) == scores["right"]
+
+    refused = structune("grade", model, "test.csv", code=2, found=tmp_path)  # without the package
+    assert "No such command 'grade'" in refused
+    refused = structune("rank", model, "test.csv", code=2, found=tmp_path)
+    assert "unknown kind of model 'ordinal'" in refused
+
+
+def test_folders_of_shards_and_checkpoints(structune, tmp_path):
+    structune("shard", "ordinal", "train.csv", tmp_path / "shards", *LEARNED[:4])
+    learn = ["tune", "ordinal", tmp_path / "shards", "-m", tmp_path / "b.structune", "--quiet", "--jobs", 1]
+    assert "stopped before" in structune(*learn, "--max-seconds", 0, code=2)
+    assert (tmp_path / "b.structune.checkpoint").exists()
+    assert "converged" in structune(*learn, "--resume")
+    assert not (tmp_path / "b.structune.checkpoint").exists()
+    scores = json.loads(structune("evaluate", "ordinal", tmp_path / "b.structune", "test.csv", "--json"))
+    assert scores["right"] > 0.7
+
+
+def test_help_tells_of_it(structune):
+    shown = structune("--help")
+    assert "grade " in shown.partition("Commands:")[2]
+    assert "ordinal            labels in an order, from CSV files" in shown
+    assert "structune train ordinal answers.csv" in structune("train", "--help")
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """The package, in this process."""
+    monkeypatch.syspath_prepend(PLUGIN / "src")
+    return import_module("structune_ordinal")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"a,answer\n1,never\nx,often\n", ", line 3: found a='x', expected a number"),
+        (b"a,answer\n1\n", ", line 2: found a row of another length than the heading"),
+        (b"a,a\n1,2\n", ": found columns of the same name among a, a"),
+        (b"b,answer\n1,never\n", ": found no column 'a', expected a"),
+        (b"\xff,answer\n", ": found no table of text"),
+        (b"a,answer\n", ": found no rows, expected at least one"),
+    ],
+)
+def test_wrong_files(package, tmp_path, text, told):
+    from structune_ordinal.data import read_tables
+
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=re.escape(f"{path}{told}")):
+        read_tables([path], "answer", ["a"])
+    path.write_bytes(b"\xef\xbb\xbfa,answer\n1,never\n")
+    assert read_tables([path], "answer").names == ["a"]
+
+
+def test_the_estimator(package, tmp_path, monkeypatch):
+    from structune_ordinal.estimator import OrdinalClassifier
+
+    rows = np.arange(12.0).reshape(6, 2)
+    model = OrdinalClassifier().fit(rows, [0, 0, 1, 1, 2, 2])
+    assert clone(model).fit(rows, list("aabbcc")).labels_ == ["a", "b", "c"]
+    assert model.score(rows, model.predict(rows)) == 0.0
+    for wrong in (rows[0], [[np.nan, 0.0]] * 6):
+        with pytest.raises(DataError):
+            OrdinalClassifier().fit(wrong, [0, 0, 1, 1, 2, 2])
+    with pytest.raises(DataError, match="example 1: found the label '9', expected one of"):
+        model.score(rows[:1], [9])
+    with pytest.raises(DataError, match="expected at least two different ones"):
+        OrdinalClassifier(order=["a", "a"]).fit(rows, ["a"] * 6)
+    monkeypatch.setattr(kinds, "_installed", tuple)
+    with pytest.raises(DataError, match="is the estimator of no kind"):
+        model.save(tmp_path / "m")
+
+
+def test_the_page_shows_its_code():
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    shown = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    source = (PLUGIN / "src" / "structune_ordinal" / "structure.py").read_text(encoding="utf-8")
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    assert len(classes) == 2
+    for node in classes:
+        assert ast.get_source_segment(source, node) in shown

@@ -1,0 +1,297 @@
+"""The multitask estimator: what tasks share, fallbacks, what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from structune import (
+    Classifier,
+    GeneFinder,
+    MultitaskEstimator,
+    RNAFolder,
+    SequenceTagger,
+    TaskTree,
+    load,
+)
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.structure import Groups
+from structune.trees import learner
+from structune.trees.selection import choose_priors
+
+TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
+ONE = {"gammas": [0.5], "factors": [1.0]}
+TIGHT = {"tolerance": 1e-8, "states": "all"}  # and not the pairs that tasks happen to have
+
+
+def drawn(n, seed, twist=0.0):
+    """Sequences whose labels follow two words, and a third in one task more than in another."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        words = rng.integers(0, 6, rng.integers(1, 7))
+        wrong = rng.random(words.size) < np.where(words >= 4, twist, 0.1)
+        X.append([[f"w{word}"] for word in words])
+        y.append(["01"[int((word % 2 == 1) != bad)] for word, bad in zip(words, wrong, strict=True)])
+    return X, y
+
+
+def three(n=12):
+    return {"a": drawn(n, 0), "b": drawn(n, 1, 0.2), "c": drawn(n, 2, 0.9)}
+
+
+def test_the_root_is_the_union():
+    data = three()
+    model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, **ONE).fit(data)
+    X, y = ([row for task in data for row in data[task][k]] for k in (0, 1))
+    union = SequenceTagger(**TIGHT).fit(X, y)
+    assert_allclose(model.model("root").coef_, union.coef_, atol=1e-5)
+    assert model.nodes_["root"]["n_examples"] == 36
+    assert model.nodes_["inner"]["n_examples"] == 24
+
+
+@pytest.mark.parametrize("n", [1, 3, 12])
+def test_folds_hold_out_every_example_once(n, monkeypatch):
+    held = []
+
+    def spy(tree, splits, *args, **options):
+        held.extend(sum(map(len, heldout["root"].shards)) for _, heldout in splits)
+        for train, heldout in splits:
+            assert (
+                sum(len(shard) for risks in (train, heldout) for shard in risks["root"].shards) == 2 * n + 1
+            )
+        return choose_priors(tree, splits, *args, **options)
+
+    monkeypatch.setattr(learner, "choose_priors", spy)
+    data = {"a": drawn(n, 0), "b": drawn(n, 1), "c": drawn(1, 2)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], folds=4).fit(data)
+    assert len(held) == (min(n, 4) if n > 1 else 0)
+    assert sum(held) == (2 * n if n > 1 else 0)
+    assert model.nodes_["c"]["gamma"] == 1.0  # nothing of it is held out: the strongest
+
+
+def test_tuning_learns_gamma_and_precisions():
+    """A task like the others is drawn to them, one that is their opposite is not."""
+    data = {"a": drawn(40, 0), "b": drawn(40, 1), "c": drawn(40, 2, 0.9)}
+    model = MultitaskEstimator(SequenceTagger(states="all"), TREE, tuning="implicit", n_jobs=1).fit(data)
+    told = model.nodes_
+    assert told["root"]["gamma"] == 0.0
+    assert told["inner"]["gamma"] > told["c"]["gamma"]
+    assert len({tuple(told[node]["penalty"]) for node in told}) > 1
+    X, y = drawn(100, 7, 0.9)
+    alone = SequenceTagger(states="all", tuning="implicit").fit(*data["c"])
+    assert model.score("c", X, y) > alone.score(X, y) - 0.02
+
+
+def test_wrong_tuning():
+    with pytest.raises(DataError, match="tuning='grid': expected None, 'implicit' or an ImplicitTuner"):
+        MultitaskEstimator(SequenceTagger(), TREE, tuning="grid").fit(three())
+
+
+def test_of_two_examples_one_is_left_to_learn_from():
+    data = three() | {"a": drawn(2, 0)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], holdout=0.9).fit(
+        data
+    )
+    assert set(model.nodes_) == set(TREE.nodes)
+
+
+def test_without_gamma_a_task_is_on_its_own():
+    data = three()
+    model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, gammas=[0.0], factors=[1.0]).fit(data)
+    alone = SequenceTagger(**TIGHT).fit(*data["c"])
+    X, _ = drawn(50, 5)
+    assert model.predict("c", X) == alone.predict(X)
+    for one, other in zip(model.model("c").predict_marginals(X), alone.predict_marginals(X), strict=True):
+        assert_allclose([p["0"] for p in one], [p["0"] for p in other], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["log", "margin"])
+def test_tasks_share_and_differ(loss):
+    """Better than on its own and than the union, on the task that is alike and the one that is not."""
+    few = {"a": drawn(3, 10), "b": drawn(40, 11), "c": drawn(40, 12, 0.95)}
+    tests = {"a": drawn(300, 20), "c": drawn(300, 21, 0.95)}
+    finder = MultitaskEstimator(SequenceTagger(loss=loss), TREE).fit(few)
+    root = finder.model("root")
+    for task, (X, y) in tests.items():
+        assert finder.score(task, X, y) >= root.score(X, y)
+    assert finder.score("c", *tests["c"]) > root.score(*tests["c"])
+    assert finder.score("a", *tests["a"]) > SequenceTagger(loss=loss).fit(*few["a"]).score(*tests["a"])
+    assert set(finder.nodes_) == set(TREE.nodes)
+    assert [r["node"] for r in finder.history_ if r["stage"] == "selection"] == [
+        "root",
+        "inner",
+        "c",
+        "a",
+        "b",
+    ]
+
+
+def test_words_of_other_tasks_are_known():
+    data = {"a": ([[["x"]]], [["0"]]), "b": ([[["y"]]], [["1"]])}
+    tagger = SequenceTagger(boundary=False)
+    model = MultitaskEstimator(tagger, ["a", "b"], gammas=[1.0], factors=[1.0]).fit(data)
+    assert model.predict("a", [[["y"]]]) == [["1"]]
+
+
+def test_tasks_without_data_fall_back():
+    data = {"a": three()["a"], "b": ([], [])}
+    model = MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(data)
+    assert_array_equal(model.model("b").coef_, model.model("inner").coef_)
+    assert_array_equal(model.model("c").coef_, model.model("root").coef_)
+    assert set(model.nodes_) == {"root", "inner", "a"}
+
+
+def test_models_do_not_share_weights():
+    model = MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three())
+    a, c = model.model("a"), model.model("c")
+    assert np.abs(a.coef_ - c.coef_).max() > 0.1
+    assert model.score("a", *three()["a"]) == a.score(*three()["a"])
+
+
+def test_the_penalty_by_group():
+    penalty = {"transitions": 100.0}
+    model = MultitaskEstimator(SequenceTagger(penalty=penalty), TREE, gammas=[0.0], factors=[2.0]).fit(
+        three()
+    )
+    root = model.model("root")
+    assert dict(zip(root.group_names_, root.penalty_, strict=True))["transitions"] == pytest.approx(200.0)
+    assert isinstance(root.chain_.groups(), Groups)
+
+
+def test_the_estimator_is_left_as_it_was():
+    tagger = SequenceTagger()
+    model = MultitaskEstimator(tagger, TREE, **ONE).fit(three())
+    assert not hasattr(tagger, "coef_")
+    X, y = three()["a"]
+    alone = model.model("a").fit(X, y)  # an ordinary estimator
+    assert_allclose(alone.coef_.shape, SequenceTagger().fit(X, y).coef_.shape)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"d": three()["a"]}), "task 'd'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"inner": three()["a"]}), "task 'inner'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({}), "empty|no "),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ([[["x"]]], [])}), "task 'a': found 1"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ("ab", "ab")}), "'a': found str"),
+        (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
+        *(
+            (
+                lambda name=name, v=value: MultitaskEstimator(SequenceTagger(), TREE, **{name: v}).fit(
+                    three()
+                ),
+                said,
+            )
+            for name, values, said in (
+                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number > 1"),
+                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a share between 0 and 1"),
+            )
+            for value in values
+        ),
+        (lambda: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", []), "task 'd'"),
+    ],
+)
+def test_refused(make, said):
+    with pytest.raises(DataError, match=said):
+        make()
+
+
+def test_other_estimators_are_refused():
+    with pytest.raises(CapabilityError, match="Classifier does not learn several tasks"):
+        MultitaskEstimator(Classifier(), TREE).fit({"a": ([[1.0]], [0])})
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def test_files(tmp_path):
+    data = three() | {"b": ([], [])}
+    model = MultitaskEstimator(SequenceTagger(penalty=2.0), TREE, gammas=(0.0, 0.5)).fit(data)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    X, _ = drawn(20, 7)
+    for task in TREE.nodes:
+        assert again.predict(task, X) == model.predict(task, X)
+        assert_array_equal(again.model(task).coef_, model.model(task).coef_)
+    assert again.nodes_ == model.nodes_
+    assert (again.tree_, again.estimator.penalty) == (TREE, 2.0)
+    assert list(again.gammas) == [0.0, 0.5]
+    again.fit(data)
+
+
+def test_files_of_settings_from_numpy(tmp_path):
+    settings = {"gammas": np.array([0, 1]), "factors": np.array([1]), "folds": np.int64(2)}
+    model = MultitaskEstimator(SequenceTagger(), TREE, **settings).fit(three())
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (list(again.gammas), list(again.factors), again.folds) == ([0, 1], [1], 2)
+    assert again.nodes_ == model.nodes_
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda header, arrays: header["estimator"].update(kind="ranker"), "damaged|Ranker"),
+        (lambda header, arrays: header["estimator"].update(kind="multitask"), "damaged"),
+        (lambda header, arrays: header.update(tree="(a,b);"), "nodes with weights"),
+        (lambda header, arrays: header.update(tree="(a,b"), "damaged|Newick|parenthes"),
+        (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
+        (lambda header, arrays: header["nodes"].pop("a"), "nodes with weights"),
+        (lambda header, arrays: header["parameters"].pop("folds"), "damaged.*'folds'"),
+    ],
+)
+def test_damaged_files(tmp_path, change, said):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    header, arrays = read_model(tmp_path / "model")
+    change(header, arrays)
+    kind = header.pop("kind")
+    save_model(tmp_path / "model", kind, header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        load(tmp_path / "model")
+
+
+# --- other estimators -------------------------------------------------------------------------------------
+
+
+def test_genes():
+    """Their examples are cut out of sequences, and know from which."""
+    gene = Transcript("c", "+", ((5, 12), (21, 26)), "t", "g")
+    sequences = [AnnotatedSequence(f"s{k}", "CCTATATGGCAGGTAAGTCAGGCTAACCT", (gene,)) for k in range(4)]
+    y = [[gene]] * 4
+    model = MultitaskEstimator(GeneFinder(penalty=0.01), ["a", "b"], gammas=[0.5], factors=[1.0])
+    model.fit({"a": (sequences[:3], y[:3]), "b": (sequences[3:], y[3:])})
+    for task in ("a", "b"):
+        assert model.predict(task, [sequences[0].sequence])[0][0].exons == gene.exons
+
+
+def test_rna():
+    X, y = ["GGGAAACCC", "GGGGAAACCCC", "CCCAAAGGG"], ["(((...)))", "((((...))))", "(((...)))"]
+    model = MultitaskEstimator(RNAFolder(), ["a", "b"], gammas=[1.0], factors=[1.0])
+    model.fit({"a": (X[:2], y[:2]), "b": (X[2:], y[2:])})
+    assert len(model.predict("b", X)[0]) == 9
+
+
+@pytest.mark.parametrize("tree", ["(" * 5000 + "a" + ")" * 5000 + ";", "('" + "\\a" * 50, "[" * 5000])
+def test_files_of_trees_without_end(tree, tmp_path):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    header, arrays = read_model(tmp_path / "model")
+    save_model(tmp_path / "model", header.pop("kind"), {**header, "tree": tree}, arrays)
+    with pytest.raises(ModelFileError, match="Newick"):
+        load(tmp_path / "model")
+
+
+def test_files_of_models_within_models(tmp_path):
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
+    whole, arrays = read_model(tmp_path / "model")
+    header = whole
+    for _ in range(300):
+        header = {**whole, "estimator": header}
+    prefixed = {"estimator." * 300 + name: array for name, array in arrays.items()}
+    save_model(tmp_path / "model", "multitask", header, prefixed)
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "model")

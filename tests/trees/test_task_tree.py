@@ -1,0 +1,110 @@
+"""Trees of tasks: forms that they come in, relations, what is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.trees.task_tree import TaskTree
+
+BACTERIA = {"bacteria": {"proteobacteria": ["E. coli", "H. influenzae"], "B. subtilis": None}}
+
+
+@st.composite
+def trees(draw):
+    """A random parent for each node but the first, among those before it."""
+    nodes = draw(
+        st.lists(st.from_regex(r"[A-Za-z][\w. '+:,()-]{0,8}", fullmatch=True), min_size=1, unique=True)
+    )
+    return TaskTree({n: None if k == 0 else nodes[draw(st.integers(0, k - 1))] for k, n in enumerate(nodes)})
+
+
+def test_forms():
+    """Nested dicts, a table of parents, pairs and Newick say the same."""
+    parents = {"proteobacteria": "bacteria", "E. coli": "proteobacteria", "H. influenzae": "proteobacteria"}
+    parents["B. subtilis"] = "bacteria"
+    nested = TaskTree.from_nested(BACTERIA)
+    newick = "(('E. coli':1,'H. influenzae':2)proteobacteria:3,'B. subtilis')bacteria;"
+    assert nested == TaskTree(parents) == TaskTree(parents.items()) == TaskTree.from_newick(newick)
+    assert nested.nodes == ("bacteria", "proteobacteria", "E. coli", "H. influenzae", "B. subtilis")
+    assert eval(repr(nested)) == nested
+
+
+def test_relations():
+    tree = TaskTree.from_nested(BACTERIA)
+    assert tree.root == "bacteria"
+    assert tree.leaves == ("E. coli", "H. influenzae", "B. subtilis")
+    assert tree.parent("bacteria") is None
+    assert tree.parent("B. subtilis") == "bacteria"
+    assert tree.children("proteobacteria") == ("E. coli", "H. influenzae")
+    assert tree.children("E. coli") == ()
+    assert tree.path("E. coli") == ("bacteria", "proteobacteria", "E. coli")
+    assert tree.leaves_below("proteobacteria") == ("E. coli", "H. influenzae")
+    assert tree.leaves_below("E. coli") == ("E. coli",)
+    assert tree.levels == (("bacteria",), ("proteobacteria", "B. subtilis"), ("E. coli", "H. influenzae"))
+    assert "E. coli" in tree
+    assert "Y. pestis" not in tree
+
+
+@given(trees())
+def test_newick_round_trip(tree):
+    again = TaskTree.from_newick(tree.to_newick())
+    assert again == tree
+    assert again.nodes == tree.nodes
+
+
+@given(trees())
+def test_laws(tree):
+    assert tree.leaves_below(tree.root) == tree.leaves
+    assert [node for level in tree.levels for node in level if node in tree.leaves]
+    assert sorted(node for level in tree.levels for node in level) == sorted(tree.nodes)
+    for node in tree.nodes:
+        path = tree.path(node)
+        assert path[0] == tree.root
+        assert [tree.parent(n) for n in path] == [None, *path[:-1]]
+        assert all(node in tree.path(child) for child in tree.children(node))
+        assert {leaf for leaf in tree.leaves if node in tree.path(leaf)} == set(tree.leaves_below(node))
+
+
+def test_one_node():
+    for tree in (TaskTree({"a": None}), TaskTree.from_nested(["a"]), TaskTree.from_newick("a;")):
+        assert (tree.root, tree.leaves, len(tree)) == ("a", ("a",), 1)
+
+
+def test_several_at_the_top_get_a_root():
+    tree = TaskTree.from_nested({"a": ["b", "c"], "d": None})
+    assert tree.root == "root"
+    assert tree.children("root") == ("a", "d")
+
+
+def test_unnamed_inner_nodes_of_newick():
+    tree = TaskTree.from_newick("((a,b)95,c);")
+    assert tree.root == "a+b+c"
+    assert tree.leaves_below("a+b") == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: TaskTree({}), "without nodes"),
+        (lambda: TaskTree({"a": None, "b": None}), "roots 'a', 'b'"),
+        (lambda: TaskTree({"a": "b", "b": "a"}), "cycle.*a -> b -> a"),
+        (lambda: TaskTree({"r": None, "a": "b", "b": "a"}), "cycle.*a -> b -> a"),
+        (lambda: TaskTree([("a", "r"), ("a", "s"), ("s", "r")]), "2 nodes of the name 'a'"),
+        (lambda: TaskTree({"": None}), "node ''"),
+        (lambda: TaskTree({1: None}), "node 1"),
+        (lambda: TaskTree.from_nested({"r": ["a", "a"]}), "2 nodes of the name 'a'"),
+        (lambda: TaskTree.from_nested({"r": "ab"}), "below 'r': found 'ab'"),
+        (lambda: TaskTree.from_nested({"r": {"a": 3}}), "below 'a': found 3"),
+        (lambda: TaskTree.from_newick(""), "0 trees"),
+        (lambda: TaskTree.from_newick("(a,b"), "parenthes"),
+        (lambda: TaskTree.from_newick("(a,b);(c,d);"), "semicolon|2 trees"),
+        (lambda: TaskTree.from_newick("(a,a);"), "2 nodes of the name 'a'"),
+        (lambda: TaskTree.from_newick("(E coli,b);"), "'E coli'"),
+        (lambda: TaskTree.from_newick("(a,,b);"), "leaf without a name"),
+        (lambda: TaskTree.from_nested(BACTERIA).path("E coli"), "'E coli', expected one of"),
+    ],
+)
+def test_refused(make, said):
+    with pytest.raises(DataError, match=said):
+        make()
