@@ -44,7 +44,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template of classes lists them
 
 sphinx_gallery_conf: dict[str, Any] = {
-    "examples_dirs": str(ROOT / "examples"),
+    "examples_dirs": str(ROOT / "examples"),  # folders with a README are sections: that of plugin is a Readme
     "gallery_dirs": "generated/gallery",
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"(^|/)(demo|folding)\.py$",  # what `make demo` runs
