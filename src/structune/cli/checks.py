@@ -7,13 +7,15 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import typer
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 
 INTERRUPTED = 130  # exit code after Ctrl-C
 _PAGES = (".html", ".htm")
+M = TypeVar("M")
 
 
 def check_targets(
@@ -45,6 +47,13 @@ def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> 
     for path in filter(None, files):
         if path.exists() and any(path.samefile(source) for source in read):
             raise DataError(f"{path}: expected another file than the one that is read")
+
+
+def check_class(model: Any, cls: type[M] | tuple[type[M], ...], path: str | Path, expected: str) -> M:
+    """The model of a file, if it is one that a command can use."""
+    if not isinstance(model, cls):
+        raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected {expected}")
+    return model
 
 
 @contextmanager

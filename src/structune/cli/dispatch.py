@@ -94,9 +94,9 @@ class OfKinds(TyperGroup):
 
     def _check_word(self, ctx: Any, word: str) -> None:
         """Refuse what looks like a kind, and is none that has this command, if there is no such file."""
-        words = self.list_commands(ctx)
         if os.path.exists(word) or not word.replace("-", "").isalpha():
             return
+        words = self.list_commands(ctx)  # imports the commands of all kinds
         if find_kind(word) is not None:
             ctx.fail(f"There is no {self.name} for {word!r}: expected one of {', '.join(words)}")
         if near := difflib.get_close_matches(word, words, 1):

@@ -22,7 +22,7 @@ from structune.structure import FloatArray, Groups, IntArray, Structure
 from structune.trees.node_tuning import tune_priors
 from structune.trees.selection import NodeGrid, choose_priors
 from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import fit_tree, node_risks
+from structune.trees.tree_fit import NodePrior, fit_tree, node_risks
 
 if TYPE_CHECKING:
     from structune.trees.multitask import MultitaskEstimator
@@ -77,6 +77,11 @@ class TreeLearner:
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
             if checkpoint is not None:
                 checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
+        self.history = monitor.history
+        return self._result(full, priors, groups)
+
+    def _result(self, full: dict[str, Risk], priors: dict[str, NodePrior], groups: Groups) -> TuningResult:
+        """That of the root; keeps what is told of each node."""
         penalties = {
             node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
         }
@@ -88,11 +93,10 @@ class TreeLearner:
                 "n_examples": sum(map(len, full[node].shards)),
                 "status": fit.status,
             }
-        self.history, root = monitor.history, self.tree.root
+        root = self.tree.root
         passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
-        return TuningResult(
-            np.log(penalties[root]), self.fits[root].w, self.fits[root].status, None, passes, self.history
-        )
+        fit = self.fits[root]
+        return TuningResult(np.log(penalties[root]), fit.w, fit.status, None, passes, self.history)
 
     def _tuner(self, precisions: FloatArray) -> ImplicitTuner | None:
         """What tunes, from given precisions on, if anything does."""

@@ -11,8 +11,9 @@ import numpy as np
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats import read_protein_alignments
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein, residues_of
+from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
-from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.errors import CapabilityError, DataError
 from structune.files.models import load
 
 
@@ -76,9 +77,7 @@ def open_aligner(model: str, n_jobs: int) -> SequenceAligner:
     elif not Path(model).exists() and "." not in model:
         aligner = SequenceAligner.from_matrix(model)
     else:
-        aligner = load(model)
-    if not isinstance(aligner, SequenceAligner):
-        raise ModelFileError(f"{model}: found a model of class {type(aligner).__name__}, expected an aligner")
+        aligner = check_class(load(model), SequenceAligner, model, "an aligner")
     aligner.set_params(n_jobs=n_jobs)
     return aligner
 

@@ -11,8 +11,9 @@ from typing import Any
 import typer
 
 from structune.cli.batches import batches
+from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
-from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.errors import CapabilityError, DataError
 from structune.files.models import load, load_shipped
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
@@ -72,15 +73,13 @@ def open_finder(
 
     Of a model of several tasks, that of the node `task`, or the nearest.
     """
-    finder = load_shipped("structune.genes.prokaryotes") if path == PRETRAINED else load(path)
-    if isinstance(finder, MultitaskEstimator):
-        finder = _of_task(finder, path, nearest(finder) if task is None and nearest else task)
+    found = load_shipped("structune.genes.prokaryotes") if path == PRETRAINED else load(path)
+    if isinstance(found, MultitaskEstimator):
+        found = _of_task(found, path, nearest(found) if task is None and nearest else task)
     elif task is not None:
         raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
-    if not isinstance(finder, Finder):
-        raise ModelFileError(
-            f"{path}: found a model of class {type(finder).__name__}, expected a gene finder"
-        )
+    check_class(found, (GeneFinder, ProkaryoticGeneFinder), path, "a gene finder")
+    finder: Finder = found
     if isinstance(finder, GeneFinder) and finder.machine_.weights.n_tracks:
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
     finder.set_params(n_jobs=n_jobs)

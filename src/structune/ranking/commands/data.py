@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
 from structune.ranking.letor import LetorData, read_letor
@@ -60,9 +61,7 @@ def _with_columns(data: LetorData, features: NDArray[np.int64]) -> LetorData:
 
 def open_ranker(path: Path) -> tuple[Ranker, Reader]:
     """A model that train or tune saved, and the reader of its files."""
-    model = load(path)
-    if not isinstance(model, Ranker):
-        raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected a ranker")
+    model = check_class(load(path), Ranker, path, "a ranker")
     features: Any = model.extra_.get("features")
     missing = model.extra_.get("missing")
     is_read = isinstance(features, list) and all(type(number) is int for number in features)

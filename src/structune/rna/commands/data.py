@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
 from structune.files.models import load
 from structune.files.text import Lines, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
@@ -56,9 +57,7 @@ def open_folder(model: str, contrafold: Path | None = None) -> RNAFolder:
             raise DataError("found --model and --contrafold, expected at most one of them")
         return RNAFolder.from_contrafold(contrafold, n_jobs=1)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
-    if not isinstance(folder, RNAFolder):
-        raise ModelFileError(f"{model}: found a model of class {type(folder).__name__}, expected one for RNA")
-    return folder.set_params(n_jobs=1)
+    return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1)
 
 
 def read_with_structures(paths: Iterable[Path]) -> list[Example]:

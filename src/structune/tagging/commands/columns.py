@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
 from structune.tagging.commands.options import Features
@@ -101,12 +102,9 @@ def _make_reader(path: Path, names: list[str], templates: str | None) -> Reader:
 
 def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     """A model that train or tune saved, and the reader of its files."""
-    model = load(path)
-    if not isinstance(model, SequenceTagger):
-        raise ModelFileError(
-            f"{path}: found a model of class {type(model).__name__}, expected a sequence tagger "
-            "(for others see structune --help)"
-        )
+    model = check_class(
+        load(path), SequenceTagger, path, "a sequence tagger (for others see structune --help)"
+    )
     wanted = "expected a model that structune train or tune saved"
     return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")
 

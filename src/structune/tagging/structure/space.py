@@ -42,21 +42,8 @@ _MOST_LABELS = 4096
 class ChainSpace(Structure):
     """Label sequences over a fixed vocabulary of attributes and labels, their weights and their features.
 
-    The weights are, in this order: attribute-label pairs, starts, ends, transitions. Build one with `build`.
-
-    Parameters
-    ----------
-    labels : sequence of str
-    attributes : sequence of str
-        Names; the text before the first ``=`` is the group.
-    pair_keys : ndarray of int64
-        Sorted ``attribute * n_labels + label`` of the pairs that have a weight.
-    transitions : ndarray of int64
-        Sorted ``from * n_labels + to`` of the transitions that have a weight; the others score 0.
-    boundary : bool
-        Whether starts and ends have weights.
-    forbidden : rules of `allowed_moves`
-        Transitions of probability 0, in training and decoding.
+    The weights are, in this order: attribute-label pairs, starts, ends, transitions. `Chain`, which answers
+    questions about them, tells of the parameters.
     """
 
     name = "chain"
