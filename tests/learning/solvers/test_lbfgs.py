@@ -220,7 +220,7 @@ def test_ctrl_c_on_the_data(n):
     assert fit.objective <= risk.at_zero.value
 
 
-def test_a_fit_that_was_cut_short_need_not_learn_the_curvature_again(tmp_path):
+def test_a_fit_that_goes_on_takes_the_way_of_one_that_was_never_cut_short(tmp_path):
     rng = np.random.default_rng(0)
     n = 60
     basis, _ = np.linalg.qr(rng.normal(size=(n, n)))

@@ -8,6 +8,7 @@ from scipy.linalg.lapack import dtrtri
 
 from structune.learning.risk import Risk
 from structune.learning.solvers.linear import HessianSystem, LinearSolution
+from structune.learning.solvers.pairs import Pairs
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
@@ -17,12 +18,18 @@ _JITTER = 1e-13
 
 
 class FactoredSystem:
-    """(C + H) x = b at one w, by a Cholesky factor."""
+    """(C + H) x = b at one w, by a Cholesky factor.
+
+    Attributes
+    ----------
+    diagonal : ndarray, shape (n_weights,)
+        Of the matrix.
+    """
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
-        diagonal = np.diag(hessian) + precision
-        self._scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5  # a unit diagonal
+        self.diagonal = np.diag(hessian) + precision
+        self._scale = np.where(self.diagonal > 0, self.diagonal, 1.0) ** -0.5  # a unit diagonal
         with one_thread():
             self._factor = _factor(hessian, precision, self._scale)
 
@@ -42,12 +49,16 @@ class FactoredSystem:
 
 
 def system_at(
-    risk: Risk, precision: FloatArray, w: FloatArray, monitor: Monitor | None = None
+    risk: Risk,
+    precision: FloatArray,
+    w: FloatArray,
+    monitor: Monitor | None = None,
+    pairs: Pairs | None = None,
 ) -> FactoredSystem | HessianSystem:
     """The system at `w`, factored where the risk gives its Hessian as a matrix."""
     if risk.dense:
         return FactoredSystem(risk, precision, w)
-    return HessianSystem(risk, precision, w, monitor=monitor)
+    return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
 
 
 def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> tuple[FloatArray, bool]:

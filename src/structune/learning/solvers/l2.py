@@ -13,6 +13,7 @@ from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.solvers.newton import minimize_newton
+from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
@@ -29,6 +30,7 @@ def fit_l2(
     center: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 1000,
+    pairs: Pairs | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
@@ -48,6 +50,8 @@ def fit_l2(
     tolerance : float
         L-BFGS ends when the norm of the gradient is at most this times that at the center, Newton's method as
         `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective.
+    pairs : Pairs, optional
+        What L-BFGS knows of the curvature, prior included.
 
     Notes
     -----
@@ -63,7 +67,7 @@ def fit_l2(
         return _fit_kinks(risk, precision, start, center, tolerance=_GAP * tolerance, **ends)
     if center is not None:
         start = None if start is None else start - center
-        fit = fit_l2(risk.around(center), precision, start, tolerance=tolerance, **ends)
+        fit = fit_l2(risk.around(center), precision, start, tolerance=tolerance, pairs=pairs, **ends)
         return replace(fit, w=fit.w + center)
 
     objective = penalised(risk, precision)
@@ -76,7 +80,8 @@ def fit_l2(
         start = w = fit.w  # where curvatures vanish, gradients still lead on
     variance = risk.at_zero.variance if start is None else risk.variance(start)
     scale = curvature_scale(precision, variance)
-    return minimize_smooth(objective, w, scale=scale, gradient_tolerance=gradient_tolerance, **ends)
+    ends |= {"gradient_tolerance": gradient_tolerance, "pairs": pairs}
+    return minimize_smooth(objective, w, scale=scale, **ends)
 
 
 def penalised(risk: Risk, precision: FloatArray) -> Objective:

@@ -1,119 +1,22 @@
-"""L-BFGS on smooth objectives, in variables scaled by the curvature."""
+"""L-BFGS on smooth objectives, from what is known of their curvature."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
-from structune.learning.solvers.curvature import Curvature, is_curved
+from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.monitor import STOPS, Monitor, stop_status
+from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
-_HISTORY_CELLS = 1 << 22  # doubles in the L-BFGS history: for large models more costs what it saves
-
-
-class _Converged(Exception):  # noqa: N818
-    pass
-
-
-class _Variables:
-    """Weights as L-BFGS has them: scaled steps from a start."""
-
-    def __init__(self, start: FloatArray, scale: FloatArray) -> None:
-        self.start, self.scale = start, scale
-        self._curvature, self._unit = Curvature([], []), 1.0
-
-    def go_on(self, path: _Path) -> None:
-        """Begin where a path ends, with what it tells of the Hessian."""
-        self.start, gradient = path.end
-        steps, changes = (s / self.scale for s in path.steps), (y * self.scale for y in path.changes)
-        self._curvature = Curvature(steps, changes)
-        if path.steps:  # SciPy's first step has length 1, which may be far beyond the minimum
-            self._unit = min(1.0, float(np.linalg.norm(self.gradient(gradient)))) or 1.0
-
-    def weights(self, v: FloatArray) -> FloatArray:
-        return np.asarray(self.start + self.scale * self._curvature.times(self._unit * v))
-
-    def gradient(self, of_weights: FloatArray) -> FloatArray:
-        return self._unit * self._curvature.transposed_times(of_weights * self.scale)
-
-
-class _Path:
-    """The last steps, and how the gradient changed along them."""
-
-    def __init__(self, n_steps: int) -> None:
-        self.steps, self.changes = deque[FloatArray](maxlen=n_steps), deque[FloatArray](maxlen=n_steps)
-        self.end: tuple[FloatArray, FloatArray] = np.empty(0), np.empty(0)  # point, and gradient
-
-    def add(self, w: FloatArray, gradient: FloatArray) -> None:
-        if self.end[0].size:
-            step, change = w - self.end[0], gradient - self.end[1]
-            if is_curved(step, change):
-                self.steps.append(step)
-                self.changes.append(change)
-        self.end = w, gradient
-
-    def state(self) -> State:
-        w, gradient = self.end
-        shape = len(self.steps), w.size
-        steps, changes = (np.reshape(rows, shape) for rows in (self.steps, self.changes))
-        return {"w": w, "gradient": gradient, "steps": steps, "changes": changes}
-
-    def restore(self, state: Restored, n: int) -> None:
-        self.end = state.array("w", n), state.array("gradient", n)
-        self.steps.extend(state.array("steps", None, n))
-        self.changes.extend(state.array("changes", len(state["steps"]), n))
-
-
-class _Track:
-    """The objective of variables; remembers the best iterate, and raises where the work ends."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        variables: _Variables,
-        gradient_tolerance: float,
-        monitor: Monitor,
-        follow: Callable[[FloatArray, FloatArray], None],
-    ) -> None:
-        self.objective, self.variables, self.monitor = objective, variables, monitor
-        self.gradient_tolerance, self.follow = gradient_tolerance, follow
-        self.n = 0
-        self.first_norm, self.least_norm = 0.0, np.inf
-        self.best: tuple[FloatArray, float, FloatArray] | None = None
-        self.last: tuple[FloatArray, FloatArray]
-
-    def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
-        w = self.variables.weights(v)
-        value, gradient = self.objective(w)
-        self.n += 1
-        self.last = w, gradient
-        if self.n == 1:
-            self.follow(*self.last)
-        if self.best is None or value <= self.best[1]:
-            self.best = w, value, gradient
-            norm = float(np.linalg.norm(gradient))
-            self.monitor.show("fit", done=self._done(norm), evaluation=self.n, objective=value, gradient=norm)
-            if norm <= self.gradient_tolerance:
-                raise _Converged
-        self.monitor.check()
-        return value, self.variables.gradient(gradient)
-
-    def _done(self, norm: float) -> float | None:
-        """Share of the way that the gradient norm has come, on a log scale."""
-        self.first_norm = self.first_norm or norm
-        self.least_norm = min(self.least_norm, norm)
-        if not 0 < self.gradient_tolerance < self.first_norm:
-            return None
-        way = np.log(self.first_norm / self.gradient_tolerance)
-        return float(min(1.0, np.log(self.first_norm / max(self.least_norm, 1e-300)) / way))
+_DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe
+_MOST_TRIALS = 30  # of one step
+_ROUNDING = 8 * np.finfo(float).eps
+_INSIDE = 0.1  # of a bracket: what an interpolated step keeps from its ends
 
 
 def minimize_smooth(
@@ -125,9 +28,10 @@ def minimize_smooth(
     least_gain: float = 0.0,
     max_iterations: int = 1000,
     until: Callable[[FloatArray], bool] | None = None,
+    pairs: Pairs | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a smooth function by SciPy's L-BFGS in the variables w / scale.
+    """Minimise a smooth function by L-BFGS in the variables w / scale (Nocedal & Wright 2006, chapter 7).
 
     Parameters
     ----------
@@ -142,52 +46,159 @@ def minimize_smooth(
     max_iterations : int
     until : callable, optional
         Gets w after every step; ends, as "converged", where it says true.
+    pairs : Pairs, optional
+        What is known of the curvature, from a function nearby; the solution has what is known at the end.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
-
-    def follow(w: FloatArray, gradient: FloatArray) -> None:
-        if keeps:
-            path.add(w, gradient)
-            kept.keep(path.state)
-
-    def after_step(xk: FloatArray) -> None:  # SciPy goes by the name, and has just evaluated there
-        follow(*track.last)
-        if until is not None and until(track.last[0]):
-            raise _Converged
-
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, scale, gradient_tolerance)
-    memory = int(np.clip(_HISTORY_CELLS // (2 * max(start.size, 1)), 5, 20))
-    variables, path, keeps = _Variables(start, scale), _Path(memory), monitor.checkpoint is not None
-    if kept.state is not None:
-        path.restore(kept.state, start.size)
-        variables.go_on(path)
-    track = _Track(objective, variables, gradient_tolerance, monitor, follow)
-    options: Any = {
-        "maxcor": memory,
-        "maxiter": max_iterations,
-        "maxfun": 10**9,
-        "ftol": least_gain,
-        "gtol": 0.0,
-        "maxls": 30,
-    }
-    try:
-        with one_thread():
-            end = minimize(
-                track,
-                np.zeros(start.size),
-                jac=True,
-                method="L-BFGS-B",
-                callback=after_step,
-                options=options,
-            )
-        status = "iterations" if end.nit >= max_iterations else "stalled"
-    except _Converged:
-        status = "converged"
-    except STOPS as stop:
-        if track.best is None:
-            raise
-        status = stop_status(stop)
-    assert track.best is not None
-    return Solution(*track.best, track.n, status)
+    path = _Path(objective, scale * scale, pairs or Pairs(start.size), monitor, gradient_tolerance)
+    with one_thread():
+        try:
+            path.begin(start, kept.state)
+        except STOPS as stop:
+            if path.best is None:
+                raise
+            return path.solution(stop_status(stop))
+        try:
+            status = _descend(path, kept, least_gain, max_iterations, until)
+        except STOPS as stop:
+            status = stop_status(stop)
+    return path.solution(status)
+
+
+def _descend(
+    path: _Path,
+    kept: Kept,
+    least_gain: float,
+    max_iterations: int,
+    until: Callable[[FloatArray], bool] | None,
+) -> str:
+    kept.keep(path.state)
+    while path.norm > path.gradient_tolerance:
+        if path.n_steps >= max_iterations:
+            return "iterations"
+        before = path.value
+        if not path.step():
+            return "stalled"
+        kept.keep(path.state)
+        if until is not None and until(path.w):
+            return "converged"
+        least = least_gain * max(abs(before), abs(path.value), 1.0)
+        if path.norm > path.gradient_tolerance and least_gain and before - path.value <= least:
+            return "stalled"
+    return "converged"
+
+
+class _Path:
+    """The iterate, its gradient, and the steps that led there."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        metric: FloatArray,
+        pairs: Pairs,
+        monitor: Monitor,
+        gradient_tolerance: float,
+    ) -> None:
+        self.objective, self.metric, self.pairs, self.monitor = objective, metric, pairs, monitor
+        self.gradient_tolerance = gradient_tolerance
+        self.n_evaluations = self.n_steps = 0
+        self.first_norm = 0.0
+        self.best: tuple[FloatArray, float, FloatArray] | None = None
+
+    def begin(self, start: FloatArray, state: Restored | None) -> None:
+        if state is None:
+            self.w = np.array(start)
+            self.value, self.gradient = self._evaluate(self.w)
+            return
+        n, pairs = start.size, Pairs(start.size)
+        self.w, self.gradient = state.array("w", n), state.array("gradient", n)
+        self.value, self.first_norm = state.entry("value", float), state.entry("first_norm", float)
+        self.n_evaluations, self.n_steps = state.entry("n_evaluations", int), state.entry("n_steps", int)
+        for step, change in zip(state.array("steps", None, n), state.array("changes", None, n), strict=True):
+            pairs.add(step, change)
+        self.pairs, self.best = pairs, (self.w, self.value, self.gradient)
+
+    def state(self) -> State:
+        shape = len(self.pairs.steps), self.w.size
+        numbers = {name: getattr(self, name) for name in ("value", "first_norm", "n_evaluations", "n_steps")}
+        rows = {name: np.reshape(list(getattr(self.pairs, name)), shape) for name in ("steps", "changes")}
+        return {"w": self.w, "gradient": self.gradient, **rows, **numbers}
+
+    @property
+    def norm(self) -> float:
+        return float(np.linalg.norm(self.gradient))
+
+    def _evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = self.objective(w)
+        self.n_evaluations += 1
+        if self.best is None or value <= self.best[1]:
+            self.best = w, value, gradient
+            norm = float(np.linalg.norm(gradient))
+            self.first_norm = self.first_norm or norm
+            shown = {"evaluation": self.n_evaluations, "objective": value, "gradient": norm}
+            self.monitor.show("fit", done=self._done(norm), **shown)
+        self.monitor.check()
+        return value, gradient
+
+    def _done(self, norm: float) -> float | None:
+        """Share of the way that the gradient norm has come, on a log scale."""
+        if not 0 < self.gradient_tolerance < self.first_norm:
+            return None
+        way = np.log(self.first_norm / self.gradient_tolerance)
+        return float(np.clip(np.log(self.first_norm / max(norm, 1e-300)) / way, 0.0, 1.0))
+
+    def step(self) -> bool:
+        """Go along the quasi-Newton direction as far as Wolfe's conditions ask; whether that led lower."""
+        direction = -self.pairs.times(self.gradient, self.metric)
+        slope = float(direction @ self.gradient)
+        # where nothing tells how far: a unit in the scaled variables at most
+        most = np.inf if self.pairs.steps else 1.0 / np.sqrt(max(-slope, 1e-300))
+        found = self._search(direction, slope, min(1.0, most))
+        if found is None:
+            return False
+        w, value, gradient = found
+        self.pairs.add(w - self.w, gradient - self.gradient)
+        self.w, self.value, self.gradient = w, value, gradient
+        self.n_steps += 1
+        return True
+
+    def _search(
+        self, direction: FloatArray, slope: float, length: float
+    ) -> tuple[FloatArray, float, FloatArray] | None:
+        """A point along `direction` that is lower, and less steep; or just lower, at last."""
+        low, high = (0.0, self.value, slope), None
+        slack, found = _ROUNDING * abs(self.value), None
+        for _ in range(_MOST_TRIALS):
+            w = self.w + length * direction
+            value, gradient = self._evaluate(w)
+            steep = float(direction @ gradient)
+            if not value <= self.value + _DECREASE * length * slope + slack * (abs(steep) <= abs(slope)):
+                high = length, value, steep
+            elif steep < _CURVATURE * slope:
+                low, found = (length, value, steep), (w, value, gradient)
+            else:
+                moves = value < self.value or np.linalg.norm(gradient) < self.norm
+                return (w, value, gradient) if moves else found
+            length = 2.0 * length if high is None else _between(low, high)
+        return found
+
+    def solution(self, status: str) -> Solution:
+        assert self.best is not None
+        w, value, gradient = self.best
+        if status == "converged":  # among equal values, the end of the path
+            w, value, gradient = self.w, self.value, self.gradient
+        return Solution(w, value, gradient, self.n_evaluations, status, pairs=self.pairs)
+
+
+def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
+    """The minimum of the cubic through two points and slopes, kept off the ends."""
+    (a, of_a, slope_a), (b, of_b, slope_b) = low, high
+    first = slope_a + slope_b - 3.0 * (of_a - of_b) / (a - b)
+    with np.errstate(all="ignore"):
+        second = np.sign(b - a) * np.sqrt(first * first - slope_a * slope_b)
+        found = b - (b - a) * (slope_b + second - first) / (slope_b - slope_a + 2.0 * second)
+    least, most = min(a, b) + _INSIDE * abs(b - a), max(a, b) - _INSIDE * abs(b - a)
+    return float(np.clip(found, least, most)) if np.isfinite(found) else 0.5 * (a + b)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from structune.learning.risk import Risk
+from structune.learning.solvers.pairs import Pairs
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 
@@ -41,7 +42,8 @@ class HessianSystem:
     Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
     negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
     function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
-    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights.
+    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
+    L-BFGS has learned of C + H on its way to `w` makes it better.
     """
 
     def __init__(
@@ -51,11 +53,13 @@ class HessianSystem:
         w: FloatArray,
         power: float = 0.5,
         monitor: Monitor | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
         self.precision, self.monitor = precision, monitor or Monitor()
+        self.pairs = pairs or Pairs(precision.size)
         self.hessian_product = risk.linearize(w)
         self.diagonal = precision + np.maximum(risk.variance(w), 0.0)
-        self._scale = self.diagonal**power
+        self._metric = self.diagonal**-power
 
     def solve(
         self,
@@ -70,7 +74,7 @@ class HessianSystem:
             return LinearSolution(np.zeros_like(b), 0, "cg", True)
         self._n = 0
         start = np.zeros_like(b) if start is None else start
-        preconditioner = _operator(b.size, lambda v: v / self._scale)
+        preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
         try:
             operator = _operator(b.size, self._positive)
             x, failure = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structune.learning.solvers.pairs import Pairs
 from structune.running.monitor import STOPPED, FitStopped
 from structune.structure import FloatArray
 
@@ -29,6 +30,8 @@ class Solution:
         "stalled": the line search found nothing lower, as it does where rounding hides the rest.
     lower_bound : float
         Of the minimum, from solvers that know one.
+    pairs : Pairs, optional
+        What the solver has learned of the curvature.
     """
 
     w: FloatArray
@@ -37,6 +40,7 @@ class Solution:
     n_evaluations: int
     status: str
     lower_bound: float = -np.inf
+    pairs: Pairs | None = None
 
     @property
     def gradient_norm(self) -> float:

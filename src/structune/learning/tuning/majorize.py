@@ -28,6 +28,8 @@ _MOST_EXACT = 1000  # weights, to count them by a matrix
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
+_NO_MOVE = 1e-9  # of a log precision
+_LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
 COUNTS = ("auto", "all", "effective")
 _KEPT: dict[str, type] = {
     **dict.fromkeys(("noise", "loss", "first_loss"), float),
@@ -62,7 +64,9 @@ class MajorizeTuner:
         features may have any unit, the mean square of the group's features.
     max_iterations : int
     tolerance : float
-        Ends when no log precision moves by more than this.
+        Ends when no log precision is further than this from where the updates lead, by the rate at which
+        their moves become smaller. With the effective number of weights, which no update has to lower
+        anything, each move goes there at once, or up to four times as far as the update says.
     fit_tolerance : float
         Of the last fit. Those before are ten times looser: with a convex loss any progress on the majorising
         objective lowers the integrated one. The convex-concave procedure starts every fit anew, and may not.
@@ -116,6 +120,7 @@ class _Steps:
         self.first_loss: float | None = None
         self.collapsed = False
         self.n_updates = 0
+        self.moves = np.zeros((2, len(self.groups) + 1))  # the last update, and what was made of it
         self.kept = monitor.kept_search("majorize")
         if self.kept.state is not None:
             self._restore(self.kept.state)
@@ -151,7 +156,7 @@ class _Steps:
 
     def _state(self) -> State:
         solved = {f"solved {p}": x for p, x in self.solved.items()}
-        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w")} | solved
+        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")} | solved
         numbers = {name: getattr(self, name) for name in _KEPT}
         return {**arrays, **numbers, "passes": self.passes.spent}
 
@@ -159,6 +164,7 @@ class _Steps:
         n = self.risk.n_weights
         self.log_precision = state.array("log_precision", len(self.groups))
         self.w, self.first_w = state.array("w", n), state.array("first_w", n)
+        self.moves = state.array("moves", 2, len(self.groups) + 1)
         for name, kind in _KEPT.items():
             setattr(self, name, state.entry(name, kind))
         solved = [name for name in state if re.fullmatch("solved [0-9]{1,9}", name)]
@@ -218,15 +224,27 @@ class _Steps:
         if self.effective:
             self.log_precision, self.w = self._first_log_precision(), self.first_w
             self.loss, self.noise = self.first_loss, self.integrated.variance(self.first_loss)
+            self.moves = np.zeros_like(self.moves)
 
     def _update(self) -> float:
-        """New precisions and noise; the largest move of their logarithms."""
+        """New precisions and noise; how far the fixed point of their logarithms seems to be, at most."""
         before = np.append(self.log_precision, np.log(self.noise))
         counts = self._effective_counts() if self.effective else None
-        self.log_precision = np.log(self.penalty.precision(self.w, counts))
+        log_precision = np.log(self.penalty.precision(self.w, counts))
         taken = 0.0 if counts is None else float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
-        self.noise = self.integrated.variance(self.loss, taken)
-        return float(np.max(np.abs(np.append(self.log_precision, np.log(self.noise)) - before)))
+        noise = self.integrated.variance(self.loss, taken)
+        move = np.append(log_precision, np.log(noise)) - before
+        way = move * self._stretch(move)
+        step = way if self.effective else move
+        is_first, self.moves = not np.any(self.moves), np.array([move, step])
+        self.log_precision, self.noise = (before + step)[:-1], float(np.exp((before + step)[-1]))
+        return np.inf if is_first and np.any(move) else float(np.max(np.abs(way)))
+
+    def _stretch(self, move: FloatArray) -> FloatArray:
+        """How many times each of the moves leads to its fixed point, by the secant through the last two."""
+        last, step = self.moves
+        change = np.divide(last - move, step, out=np.ones_like(move), where=np.abs(step) > _NO_MOVE)
+        return 1.0 / np.clip(change, 1.0 / _MOST_STRETCHED, 1.0 / _LEAST_STRETCHED)
 
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""

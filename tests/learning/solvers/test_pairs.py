@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-
 from structune.learning.solvers.curvature import Curvature, is_curved
 
 

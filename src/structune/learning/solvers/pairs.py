@@ -1,0 +1,59 @@
+"""What a quasi-Newton method has learned of the curvature: its last steps, and how the gradient changed."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from structune.structure import FloatArray
+
+_CELLS = 1 << 22  # doubles: for large models more costs what it saves
+_FEWEST, _MOST = 5, 20
+_LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
+
+
+class Pairs:
+    """The inverse Hessian that BFGS makes of the last steps and changes of the gradient.
+
+    Parameters
+    ----------
+    n_weights : int
+        Of long weights fewer pairs are kept.
+    """
+
+    def __init__(self, n_weights: int) -> None:
+        n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, _MOST))
+        self.steps, self.changes = deque[FloatArray](maxlen=n), deque[FloatArray](maxlen=n)
+
+    def add(self, step: FloatArray, change: FloatArray) -> None:
+        """Keep a pair, unless the function does not curve upward along the step."""
+        least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
+        if float(step @ change) > least:
+            self.steps.append(step)
+            self.changes.append(change)
+
+    def under(self, extra: FloatArray) -> Pairs:
+        """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
+        pairs = Pairs(extra.size)
+        for step, change in zip(self.steps, self.changes, strict=True):
+            pairs.add(step, change + extra * step)
+        return pairs
+
+    def times(self, v: FloatArray, metric: FloatArray) -> FloatArray:
+        """The inverse Hessian times `v`, by two loops (Nocedal 1980).
+
+        It begins with a multiple of the diagonal matrix `metric` that fits the last pair.
+        """
+        if not self.steps:
+            return metric * v
+        left, shares = v.copy(), []
+        for step, change in zip(reversed(self.steps), reversed(self.changes), strict=True):
+            shares.append(float(step @ left) / float(step @ change))
+            left -= shares[-1] * change
+        step, change = self.steps[-1], self.changes[-1]
+        left *= metric
+        left *= float(step @ change) / float(np.einsum("i,i,i", change, metric, change))
+        for step, change in zip(self.steps, self.changes, strict=True):
+            left += (shares.pop() - float(change @ left) / float(step @ change)) * step
+        return left

@@ -1,0 +1,182 @@
+"""A held-out loss and its slope in the hyperparameters, through the optimum (Do, Foo & Ng 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from structune.learning.defaults import TOLERANCE
+from structune.learning.penalties import GroupedL2
+from structune.learning.solvers.cholesky import FactoredSystem, system_at
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.linear import HessianSystem
+from structune.learning.solvers.pairs import Pairs
+from structune.learning.solvers.solution import Solution
+from structune.learning.tuning.problem import Split
+from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
+from structune.structure import FloatArray, Groups
+
+ACCURACY = 3e-4
+_TIGHTER = 0.25  # tolerance of the fit that a value is checked by
+_TIGHTEST = 1e-10  # of all tolerances
+
+
+@dataclass(frozen=True)
+class HyperGradient:
+    """A held-out loss as a function of the hyperparameters, at one point.
+
+    Attributes
+    ----------
+    value : float
+        Held-out loss, corrected to first order for what the fit on the training part left undone.
+    gradient : ndarray, shape (n_hyperparameters,)
+        In the log precisions and, where the prior has its mean at gamma times the weights of a parent, in
+        gamma, which is the last.
+    curvature : ndarray, shape (n_hyperparameters,)
+        The diagonal of the Gauss-Newton Hessian, of the diagonals of all Hessians in the weights.
+    log_precision : ndarray, shape (n_groups,)
+    fit : Solution
+        On the training part.
+    x : ndarray, shape (n_weights,)
+        (C + H)^-1 times the gradient of the held-out loss.
+    n_products : int
+        Hessian products that it took.
+    tolerance : float
+        Of the fit whose value a tighter fit confirmed.
+    """
+
+    value: float
+    gradient: FloatArray
+    curvature: FloatArray
+    log_precision: FloatArray
+    fit: Solution
+    x: FloatArray
+    n_products: int
+    tolerance: float
+
+
+def hypergradient(
+    split: Split,
+    groups: Groups,
+    log_precision: FloatArray,
+    gamma: float = 0.0,
+    *,
+    start: HyperGradient | None = None,
+    tolerance: float = TOLERANCE,
+    cg_tolerance: float = 0.01,
+    accuracy: float = ACCURACY,
+    monitor: Monitor | None = None,
+) -> HyperGradient:
+    """Held-out loss of the weights fitted with exp(`log_precision`), its gradient and curvature in that.
+
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
+    the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
+    gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
+    first iterates, and L-BFGS what it knew of the curvature.
+
+    Parameters
+    ----------
+    tolerance : float
+        Of the first fit: norm of its gradient, relative to w = 0.
+    cg_tolerance : float
+        Residual of the linear system, relative to its right-hand side.
+    accuracy : float
+        Of the value, relative to it: where the fit goes on to a quarter of its tolerance and the corrected
+        value moves by more, it goes on further. Newton's fits are exact enough.
+    """
+    fits = _Fits(split, groups, log_precision, gamma, start, monitor)
+    while True:
+        fits.go_on(tolerance)
+        value = fits.corrected(fits.solve(cg_tolerance))
+        if split.train.dense or fits.fit.status != "converged":
+            break
+        tolerance = min(tolerance, fits.fit.gradient_norm / split.train.at_zero.gradient_norm)
+        fits.go_on(_TIGHTER * tolerance)
+        first, value = value, fits.corrected(split.heldout.value(fits.fit.w))
+        if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
+            break
+        tolerance *= _TIGHTER
+    gradient, curvature = fits.slopes()
+    assert fits.x is not None
+    fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
+    return HyperGradient(value, gradient, curvature, log_precision, fit, fits.x, fits.n_products, tolerance)
+
+
+class _Fits:
+    """Fits on the training part, each from where the one before ended, and what their end tells."""
+
+    def __init__(
+        self,
+        split: Split,
+        groups: Groups,
+        log_precision: FloatArray,
+        gamma: float,
+        start: HyperGradient | None,
+        monitor: Monitor | None,
+    ) -> None:
+        self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
+        self.precision = GroupedL2(groups, log_precision).precision
+        self.w = None if start is None else start.fit.w
+        self.x = None if start is None else start.x
+        self.pairs: Pairs | None = None
+        if start is not None and start.fit.pairs is not None:
+            before = GroupedL2(groups, start.log_precision).precision
+            self.pairs = start.fit.pairs.under(self.precision - before)
+        self.n_evaluations = self.n_products = 0
+        self.fit: Solution
+        self.system: FactoredSystem | HessianSystem
+
+    @property
+    def _center(self) -> FloatArray | None:
+        return None if self.split.parent is None else self.gamma * self.split.parent
+
+    def go_on(self, tolerance: float) -> None:
+        """Fit to a tolerance."""
+        fit = fit_l2(
+            self.split.train,
+            self.precision,
+            self.w,
+            center=self._center,
+            tolerance=tolerance,
+            pairs=self.pairs,
+            monitor=self.monitor,
+        )
+        fit.check()
+        self.fit, self.w, self.pairs = fit, fit.w, fit.pairs
+        self.n_evaluations += fit.n_evaluations
+
+    def solve(self, tolerance: float) -> float:
+        """The held-out loss; and the system that tells how it moves with the fit is solved."""
+        w, pairs = self.fit.w, self.pairs
+        try:
+            loss, gradient = self.split.heldout.value_and_gradient(w)
+            self.system = system_at(self.split.train, self.precision, w, self.monitor, pairs)
+            solved = self.system.solve(gradient, self.x, tolerance=tolerance)
+        except STOPS as stop:
+            raise FitStopped(stop_status(stop), w) from None
+        self.x, self.n_products = solved.x, self.n_products + solved.n_products
+        return loss
+
+    def corrected(self, loss: float) -> float:
+        """The held-out loss at the optimum, which lies (C + H)^-1 r away, r the gradient that is left."""
+        assert self.x is not None
+        return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
+
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Of the held-out loss in the hyperparameters, and how fast they change.
+
+        A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, and by c w_p / (c + h) with
+        gamma, if h is all that the Hessian has.
+        """
+        assert self.x is not None
+        center, parent = self._center, self.split.parent
+        away = self.fit.w if center is None else self.fit.w - center
+        share = self.precision / self.system.diagonal
+        weight = self.split.heldout.variance(self.fit.w) * share * share
+        gradient = -self.groups.sum(self.x * self.precision * away)
+        curvature = self.groups.sum(weight * away * away)
+        if parent is not None:
+            gradient = np.append(gradient, np.sum(self.x * self.precision * parent))
+            curvature = np.append(curvature, np.sum(weight * parent * parent))
+        return gradient, curvature
