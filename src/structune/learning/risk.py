@@ -289,8 +289,17 @@ class Risk:
         n = self.structure.n_weights
         if "dense_hessian" not in self.structure.capabilities or n > _MOST_DENSE:
             return False
-        newton = self._flops("hessian_flops") / _MATRIX_SPEED + n**3 / 3 / _MATRIX_SPEED
-        return newton <= _GRADIENTS_PER_HESSIAN * (self._flops("gradient_flops") / _VECTOR_SPEED + _OVERHEAD)
+        return self.seconds_of_factor <= _GRADIENTS_PER_HESSIAN * self.seconds_of_gradient
+
+    @property
+    def seconds_of_factor(self) -> float:
+        """About what a Hessian as a matrix and its Cholesky factor take, of structures that give one."""
+        return (self._flops("hessian_flops") + self.structure.n_weights**3 / 3) / _MATRIX_SPEED
+
+    @property
+    def seconds_of_gradient(self) -> float:
+        """About what a gradient takes, or a product with the Hessian; of the same structures."""
+        return self._flops("gradient_flops") / _VECTOR_SPEED + _OVERHEAD
 
     def _central_difference(self, w: FloatArray, v: FloatArray) -> FloatArray:
         norm = float(np.linalg.norm(v))

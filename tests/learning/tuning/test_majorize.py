@@ -5,7 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import BayesianRidge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from structune import Classifier, Regressor
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
@@ -338,3 +342,43 @@ def test_ctrl_c_with_kinks_leaves_the_last_fit(loss, n, monkeypatch):
     result = MajorizeTuner(tolerance=1e-3).tune(problem)
     assert result.status == "interrupted"
     assert problem.full.value(result.w) <= problem.full.at_zero.value
+
+
+# --- where it ends ----------------------------------------------------------------------------------------
+
+
+def curve(n=300):
+    rng = np.random.default_rng(0)
+    x = np.linspace(-1.0, 1.0, n)[:, None]
+    return x, np.sin(6.0 * x[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def test_a_first_small_move_is_not_the_end():
+    """The noise is thought to be large at first, and precisions fall faster and faster from there."""
+    x, y = curve()
+    model = make_pipeline(PolynomialFeatures(15), StandardScaler(), Regressor()).fit(x, y)
+    peer = make_pipeline(PolynomialFeatures(15), StandardScaler(), BayesianRidge()).fit(x, y)
+    assert model[-1].status_ == "converged"
+    assert model.score(x, y) == pytest.approx(peer.score(x, y), abs=0.002)
+
+
+@pytest.mark.parametrize("which", ["single", "grouped"])
+def test_it_ends_near_the_fixed_point(which):
+    problem = tuning_problem("classes", which)
+    found = MajorizeTuner(count="effective").tune(problem)
+    far = MajorizeTuner(count="effective", tolerance=1e-4, max_iterations=200, fit_tolerance=1e-7).tune(
+        problem
+    )
+    assert found.status == far.status == "converged"
+    assert_allclose(found.log_precision, far.log_precision, atol=0.3)
+
+
+def test_stretched_moves_save_updates():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, size=(600, 2))
+    y = (np.floor(2 * x).sum(axis=1) % 2).astype(int)
+    model = make_pipeline(PolynomialFeatures(10), StandardScaler(), Classifier()).fit(x, y)
+    updates = [record for record in model[-1].history_ if record["stage"] == "majorize"]
+    assert model[-1].status_ == "converged"
+    assert model.score(x, y) > 0.97
+    assert len(updates) < 10  # twenty of plain updates were too few

@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.structure import FloatArray
 
-_CELLS = 1 << 22  # doubles: for large models more costs what it saves
+_CELLS = 1 << 23  # doubles: for large models more costs what it saves
 _FEWEST, _MOST = 5, 20
 _LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
 

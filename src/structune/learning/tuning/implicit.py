@@ -32,10 +32,12 @@ _GOOD, _BAD, _SHRINK = (
     0.4,
 )  # shares of the fall that was expected, and of the radius after a bad one
 _FALL = 0.2  # of the possible gain, from its peak: where precisions are too low to matter, it is small too
+_MOVES = 2  # that are made even where every slope is small, if there are any
+_NOTHING = 1e-4  # of a gain that is enough
 _SHARE = 0.1  # of what the next move should gain: what the values may be off
-_ACCURACY = 0.25  # of the search's tolerance: that of the last values
+_ACCURACY = 0.2  # of the search's tolerance: that of the last values
 _LEAST_ACCURATE = 5e-3
-_TIGHTER = 0.25  # accuracy of a value that is doubted
+_DOUBT, _TIGHTER = 2.0, 0.25  # accuracies that the lowest value may be off, and how much better the next is
 _LOOSE = 10.0  # tolerance of the first fit, relative to the last
 _LOOSER = 2.0  # of each, relative to what was tight enough before
 # nearly free, and switched off: the papers' values lie between
@@ -88,7 +90,7 @@ class ImplicitTuner:
 
     start: Any = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.002
+    tolerance: float = 0.004
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
@@ -169,16 +171,18 @@ class _Search:
         self.peak_gain = max(self.peak_gain, gain)
         self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.value)
-        if gain <= min(enough, _FALL * self.peak_gain) or gain <= _SHARE * enough:
+        little = _SHARE * enough if len(self.moves) >= _MOVES else _NOTHING * enough
+        if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
             raise _End("converged")
         step, expected = self._within(model, self.radius)
-        if expected <= _SHARE * enough:
+        if expected <= little:
             raise _End("stalled")
         finest = _ACCURACY * self.tuner.tolerance
         share = _SHARE * expected / max(abs(best.value), 1e-300)
         found, points = self.evaluate(best.d + step, max(finest, min(share, _LEAST_ACCURATE)))
         self.moves.append((step, found.gradient - best.gradient))
-        if found.value > best.value and best.accuracy > finest:  # is the best as low as it seems?
+        doubt = _DOUBT * best.accuracy * abs(best.value)
+        if 0 <= found.value - best.value <= doubt and best.accuracy > finest:  # is it as low as it seems?
             self._take(self.evaluate(best.d, max(finest, _TIGHTER * best.accuracy)))
         assert self.best is not None
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
@@ -209,8 +213,9 @@ class _Search:
             return self.journal[k], []
         points = self._hypergradients(d, accuracy)
         value = sum(p.value for p in points)
-        slopes = [np.sum([getattr(p, name) for p in points], axis=0) for name in ("gradient", "curvature")]
-        found = _Outcome(d.copy(), value, *slopes, accuracy)
+        gradient = np.sum([p.gradient for p in points], axis=0)
+        curvature = np.sum([p.curvature for p in points], axis=0)
+        found = _Outcome(d.copy(), value, gradient, curvature, accuracy)
         self.journal[k:] = [found]
         self._record(found, points)
         return found, points
@@ -246,7 +251,7 @@ class _Search:
         gradients, curvatures = (state.array(name, *d.shape) for name in ("gradient", "curvature"))
         values, accuracies = (state.array(name, len(d)).tolist() for name in ("value", "accuracy"))
         rows = zip(d, values, gradients, curvatures, accuracies, strict=True)
-        self.journal = [_Outcome(*row) for row in rows]
+        self.journal = [_Outcome(at, value, g, h, accuracy) for at, value, g, h, accuracy in rows]
         best = self._parts(min(self.journal, key=lambda found: found.value).d)[0]
         w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
         tolerances = state.array("tolerances", n_splits).tolist()

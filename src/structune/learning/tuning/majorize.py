@@ -24,7 +24,7 @@ from structune.structure import FloatArray
 _LOOSE = 10.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
-_MOST_EXACT = 1000  # weights, to count them by a matrix
+_PRODUCTS_PER_PROBE = 10
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
@@ -55,10 +55,10 @@ class MajorizeTuner:
         weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact for up to 1000 weights of flat models, else by random
-        probes. "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight,
-        but not for random probes of fewer than ten weights a group; and where "all" collapses: when the fit
-        has lost half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where a matrix gives them sooner than random probes.
+        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight, but not
+        for random probes of fewer than ten weights a group; and where "all" collapses: when the fit has lost
+        half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
     start : float, optional
         Precision of every group to begin with: by default 1, as in the paper, or in regression, where
         features may have any unit, the mean square of the group's features.
@@ -84,7 +84,7 @@ class MajorizeTuner:
     count: str = "auto"
     start: float | None = None
     max_iterations: int = 20
-    tolerance: float = 0.5
+    tolerance: float = 0.1
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.02
     random_state: int = 0
@@ -109,8 +109,7 @@ class _Steps:
         n = int(self.groups.sizes.sum())
         if tuner.count == "effective":
             problem.require_smooth("count='effective'")
-        can = "dense_hessian" in self.risk.structure.capabilities
-        self.exact = self.risk.n_weights <= _MOST_EXACT and can
+        self.exact = "dense_hessian" in self.risk.structure.capabilities and self._factor_pays()
         many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
@@ -124,6 +123,11 @@ class _Steps:
         self.kept = monitor.kept_search("majorize")
         if self.kept.state is not None:
             self._restore(self.kept.state)
+
+    def _factor_pays(self) -> bool:
+        """Whether weights are counted faster by the inverse of a matrix than by probes."""
+        inverse = 2.0 * self.risk.seconds_of_factor
+        return inverse <= len(self._probes) * _PRODUCTS_PER_PROBE * self.risk.seconds_of_gradient
 
     def _first_log_precision(self) -> FloatArray:
         """Of C at t = 0."""
@@ -237,7 +241,9 @@ class _Steps:
         way = move * self._stretch(move)
         step = way if self.effective else move
         is_first, self.moves = not np.any(self.moves), np.array([move, step])
-        self.log_precision, self.noise = (before + step)[:-1], float(np.exp((before + step)[-1]))
+        *log_precision, log_noise = before + step
+        self.log_precision = np.array(log_precision)
+        self.noise = max(float(np.exp(log_noise)), self.integrated.variance(0.0))
         return np.inf if is_first and np.any(move) else float(np.max(np.abs(way)))
 
     def _stretch(self, move: FloatArray) -> FloatArray:

@@ -1,0 +1,199 @@
+"""The hypergradient against differences of the fully re-solved held-out loss."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from structune.flat.structure.classes import Classes
+from structune.learning.losses import LogLoss
+from structune.learning.penalties import GroupedL2
+from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning.hypergradient import hypergradient
+from structune.learning.tuning.problem import TuningProblem
+from structune.structure import Groups
+from tiny import (
+    KINDS,
+    PRODUCTS,
+    exact_fit,
+    tuning_problem,
+)
+
+TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
+STEP = 1e-3
+
+
+def weight_precision(problem, d):
+    return np.exp(d)[problem.groups.index]
+
+
+def optima(problem, d, starts=None):
+    """The weights fitted on each training part, to rounding."""
+    starts = starts or [None] * len(problem.splits)
+    precision = weight_precision(problem, d)
+    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
+
+
+def heldout_loss(problem, fits):
+    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
+
+
+def slope(problem, d, direction):
+    """Of the held-out loss: central differences with Richardson's extrapolation, all fits solved again."""
+    at = optima(problem, d)
+
+    def difference(step):
+        ahead, behind = (heldout_loss(problem, optima(problem, d + s * direction, at)) for s in (step, -step))
+        return (ahead - behind) / (2 * step)
+
+    return (4 * difference(STEP / 2) - difference(STEP)) / 3
+
+
+def value_and_gradient(problem, d, **options):
+    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
+    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
+
+
+# --- the law ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
+@pytest.mark.parametrize("which", ["single", "grouped", "separate"])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits, seed):
+    rng = np.random.default_rng(seed)
+    problem = tuning_problem(kind, which, seed=seed, random_state=seed % 1000, **splits)
+    d = rng.uniform(-1.5, 2.5, len(problem.groups))
+    value, gradient = value_and_gradient(problem, d, **TIGHT)
+    assert value == pytest.approx(heldout_loss(problem, optima(problem, d)), rel=1e-10)
+    for direction in (np.eye(d.size)[seed % d.size], rng.normal(size=d.size)):
+        expected = slope(problem, d, direction)
+        # rounding of the objective leaves fits, and so all slopes, an error of the whole gradient's size
+        scale = max(np.abs(gradient) @ np.abs(direction), 0.1 * np.linalg.norm(gradient))
+        assert gradient @ direction == pytest.approx(expected, rel=1e-5, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_slope_in_gamma(kind, gamma):
+    """Around gamma times given weights, the fits solved again; and the slopes in the precisions there."""
+    problem, rng = tuning_problem(kind, "grouped"), np.random.default_rng(0)
+    d = rng.uniform(-1.0, 1.0, len(problem.groups))
+    split = replace(problem.splits[0], parent=rng.normal(size=problem.full.n_weights))
+
+    def refitted(d, gamma):
+        center = gamma * split.parent
+        moved = exact_fit(split.train.around(center), weight_precision(problem, d))
+        return split.heldout.value(center + moved)
+
+    def difference(step_d, step_gamma):
+        ahead, behind = (refitted(d + s * step_d, gamma + s * step_gamma) for s in (STEP, -STEP))
+        return (ahead - behind) / (2 * STEP)
+
+    point = hypergradient(split, problem.groups, d, gamma, **TIGHT)
+    assert point.value == pytest.approx(refitted(d, gamma), rel=1e-9)
+    scale = np.linalg.norm(point.gradient)
+    assert point.gradient[-1] == pytest.approx(difference(0.0, 1.0), rel=1e-4, abs=1e-4 * scale)
+    v = rng.normal(size=d.size)
+    assert point.gradient[:-1] @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_the_hessian_methods_agree(kind):
+    found = []
+    for hessian in PRODUCTS:
+        problem = tuning_problem(kind, "separate", hessian=hessian)
+        found.append(
+            value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9)
+        )
+    for value, gradient in found[1:]:
+        assert value == pytest.approx(found[0][0], rel=1e-9)
+        assert_allclose(gradient, found[0][1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_loose_fit_left_undone_is_corrected(kind):
+    """The error of the value is of second order in what the fit left undone."""
+    problem = tuning_problem(kind, "grouped")
+    d, split = np.zeros(len(problem.groups)), problem.splits[0]
+    exact = heldout_loss(problem, optima(problem, d))
+    corrected, plain = [], []
+    for tolerance in (0.1, 0.03, 0.01, 0.003, 0.001):
+        point = hypergradient(
+            split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10, accuracy=np.inf
+        )
+        corrected.append(abs(point.value - exact))
+        plain.append(abs(split.heldout.value(point.fit.w) - exact))
+    assert np.all(np.array(corrected) < np.array(plain))
+    assert np.all(np.array(corrected[2:]) < 0.05 * np.array(plain[2:]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_warm_starts_change_the_cost_and_not_the_result(kind):
+    problem = tuning_problem(kind, "separate")
+    split, d = problem.splits[0], np.full(len(problem.groups), 0.3)
+    options = {"tolerance": 1e-8, "cg_tolerance": 1e-8}
+    nearby = hypergradient(split, problem.groups, d - 0.01, **options)
+    warm = hypergradient(split, problem.groups, d, start=nearby, **options)
+    cold = hypergradient(split, problem.groups, d, **options)
+    assert warm.value == pytest.approx(cold.value, rel=1e-9)
+    assert_allclose(warm.gradient, cold.gradient, rtol=1e-5, atol=1e-6)
+    options = {"tolerance": 1e-3, "cg_tolerance": 1e-2}
+    warm = hypergradient(split, problem.groups, d, start=nearby, **options)
+    cold = hypergradient(split, problem.groups, d, **options)
+    assert warm.fit.n_evaluations < cold.fit.n_evaluations
+    assert warm.n_products < cold.n_products
+
+
+def test_a_fit_that_leaves_much_undone_goes_on():
+    """One feature makes most of the gradient at w = 0, and a loose fit tells little of the held-out loss."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 8))
+    x[:, 0] += 1e3 * (x[:, 1] > 0)  # frequent, and of no use beside the others
+    structure = Classes([0, 1], [f"x{k}" for k in range(8)], bias=False)
+    shard = structure.encode(x, (x[:, 1:] @ np.ones(7) > 0).astype(int).tolist())
+    problem = TuningProblem.build(structure, LogLoss(), shard, Groups.single(structure.n_weights))
+    d = np.log([0.1])
+    exact = heldout_loss(problem, optima(problem, d))
+    loose = hypergradient(
+        problem.splits[0], problem.groups, d, tolerance=0.3, cg_tolerance=1e-6, accuracy=0.01
+    )
+    assert loose.value == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "d"),
+    [(200, 20_000, 1.0), (200, 3000, -3.0), (2000, 500, 0.0), (2000, 500, -3.0), (20_000, 50, 0.0)],
+)
+def test_values_are_those_of_the_fit_solved_again(n, p, d):
+    """However many features: loose fits of separable classes leave much undone that no first order tells."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, p))
+    y = (x[:, :10].sum(1) + rng.normal(size=n) > 0).astype(int)
+    structure = Classes([0, 1], [f"x{k}" for k in range(p)], bias=True)
+    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), structure.groups())
+    split, at = problem.splits[0], np.full(len(problem.groups), d)
+    point = hypergradient(split, problem.groups, at, tolerance=1e-2, cg_tolerance=0.1, accuracy=5e-3)
+    again = fit_l2(split.train, GroupedL2(problem.groups, at).precision, tolerance=1e-8)
+    assert point.value == pytest.approx(split.heldout.value(again.w), rel=0.01)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_curvature_is_about_that_of_gauss_and_newton(kind):
+    """Of a group a weight each: the outer products of how the weights move, under the held-out Hessian."""
+    problem = tuning_problem(kind, "separate")
+    split, d = problem.splits[0], np.zeros(len(problem.groups))
+    point = hypergradient(split, problem.groups, d, **TIGHT)
+    w, n = point.fit.w, d.size
+    products = [split.train.linearize(w), split.heldout.linearize(w)]
+    inner, outer = (np.array([product(v) for v in np.eye(n)]) for product in products)
+    moves = np.linalg.solve(inner + np.eye(n), np.diag(w))
+    expected = np.diag(moves.T @ outer @ moves)
+    assert np.all(point.curvature >= 0)
+    assert 0.25 < np.sum(point.curvature) / np.sum(expected) < 4.0
+    assert np.corrcoef(point.curvature, expected)[0, 1] > 0.5
