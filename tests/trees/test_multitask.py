@@ -188,8 +188,8 @@ def test_the_estimator_is_left_as_it_was():
                 said,
             )
             for name, values, said in (
-                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number > 1"),
-                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a share between 0 and 1"),
+                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number >= 2"),
+                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a number between 0 and 1"),
             )
             for value in values
         ),

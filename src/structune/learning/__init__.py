@@ -6,8 +6,9 @@ structure of your own.
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
 - ``risk``: a loss summed over shards; ``penalties``: grouped L2
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
-- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``fitting``:
-  one fit; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``
+- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``ranges``:
+  of numbers; ``fitting``: one fit; ``constrained``: held to constraints; ``estimator_file``: model files;
+  ``defaults``
 - ``side_by_side``: independent fits
 - ``bootstrap``: whether one set of predictions is better than another
 """

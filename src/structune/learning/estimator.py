@@ -21,6 +21,7 @@ from structune.learning.defaults import TOLERANCE
 from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import FitsOnExecutor, parameters
+from structune.learning.ranges import Range
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
@@ -133,6 +134,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _learner: Learner | None = field(default=None, init=False)  # in place of the estimator, as for a tree
     _learns_tasks: ClassVar[bool] = False  # whether a learner may: its weights are all that a fit changes
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
+    _ranges: ClassVar = {
+        "holdout": Range(0, 1, open=True),
+        "folds": Range(2, whole=True, optional=True),
+        "tolerance": Range(0),
+        "max_iterations": Range(1, whole=True),
+        "max_seconds": Range(0, optional=True),
+    }
 
     @property
     @abstractmethod
@@ -216,6 +224,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         `start` is where a fit without tuning starts; `example_groups` and `strata` say what held-out splits
         keep together, and what they share out.
         """
+        self._check_ranges()
         groups = self._weight_groups(structure)
         if self._learner is not None:
             result = self._learner(structure, loss, shard, groups, example_groups)

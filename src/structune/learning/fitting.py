@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,6 +23,10 @@ from structune.running.checkpoints import Checkpoint, digest
 from structune.running.monitor import STOPPED, Monitor
 from structune.structure import FloatArray, Groups, Shard, Structure
 
+_UNFINISHED = {  # statuses of which a warning tells
+    "iterations": "ended at its limit of iterations; raise that, or the tolerance",
+    "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
+}
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
 _ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
@@ -59,6 +64,8 @@ def fit_weights(
                 "random_state": model.random_state,
             }
             problem = TuningProblem.build(structure, loss, shard, groups, **options)
+        if not problem.full.weight:
+            raise DataError("found a weight of zero for every example, expected a positive one")
         problem = model._prepared(problem, start if tuner is None else None)
         checkpoint = begin_checkpoint(model, monitor, problem.full, groups)
         result = _fit(model, problem, start, monitor) if tuner is None else tuner.tune(problem, monitor)
@@ -68,7 +75,16 @@ def fit_weights(
             checkpoint.end(result.status not in STOPPED)
     if origin is not None:
         result.w = result.w + origin
+    if result.status in _UNFINISHED:
+        _warn_unfinished(model, result.status)
     return result
+
+
+def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    work = "the fit" if model.tuning is None else "tuning"
+    warnings.warn(f"{work} has not converged: it {_UNFINISHED[status]}", ConvergenceWarning, stacklevel=5)
 
 
 def _fit(

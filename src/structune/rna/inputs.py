@@ -12,14 +12,12 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.structure.space import dot_bracket
-from structune.structure import IntArray
+from structune.structure import IntArray, as_list
 
 
 def checked_strings(X: Any, what: str) -> list[str]:
     """What was given, as a list of strings."""
-    if isinstance(X, str):
-        raise DataError(f"found one string, expected a list of {what}s")
-    found = list(X)
+    found = as_list(X, f"{what}s")
     for s, string in enumerate(found):
         if not isinstance(string, str):
             raise DataError(f"{what} {s}: found {string!r}, expected a string")

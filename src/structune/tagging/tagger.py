@@ -15,7 +15,7 @@ from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
-from structune.structure import check_weights
+from structune.structure import as_list, check_weights
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
@@ -250,4 +250,4 @@ def as_table(X: Any) -> AttributeTable:
         return X
     if isinstance(X, tuple) and len(X) == 2 and hasattr(X[0], "tocsr"):
         return AttributeTable.from_csr(X[0], X[1])
-    return AttributeTable.from_items(X)
+    return AttributeTable.from_items(as_list(X, "sequences"))

@@ -16,6 +16,7 @@ from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
+_ROUNDING = 1e-12  # of the objective: what no line search can gain
 _HISTORY_CELLS = 1 << 22  # doubles in the L-BFGS history: for large models more costs what it saves
 
 
@@ -86,7 +87,7 @@ class _Track:
         self.objective, self.variables, self.monitor = objective, variables, monitor
         self.gradient_tolerance, self.follow = gradient_tolerance, follow
         self.n = 0
-        self.first_norm, self.least_norm = 0.0, np.inf
+        self.first_value, self.first_norm, self.least_norm = 0.0, 0.0, np.inf
         self.best: tuple[FloatArray, float, FloatArray] | None = None
         self.last: tuple[FloatArray, FloatArray]
 
@@ -96,6 +97,7 @@ class _Track:
         self.n += 1
         self.last = w, gradient
         if self.n == 1:
+            self.first_value = value
             self.follow(*self.last)
         if self.best is None or value <= self.best[1]:
             self.best = w, value, gradient
@@ -105,6 +107,14 @@ class _Track:
                 raise _Converged
         self.monitor.check()
         return value, self.variables.gradient(gradient)
+
+    def is_at_rounding(self, inverse_hessian: Any) -> bool:
+        """Whether a Newton step from the best iterate would gain less than sums of floats can tell."""
+        assert self.best is not None
+        _, value, gradient = self.best
+        slope = self.variables.gradient(gradient)
+        gain = float(slope @ inverse_hessian.matvec(slope))
+        return gain <= _ROUNDING * max(abs(value), abs(self.first_value))
 
     def _done(self, norm: float) -> float | None:
         """Share of the way that the gradient norm has come, on a log scale."""
@@ -135,7 +145,7 @@ def minimize_smooth(
         w -> value and gradient.
     start, scale : ndarray, shape (n_weights,)
     gradient_tolerance : float
-        Ends when the Euclidean norm of the gradient is at most this.
+        Ends when the Euclidean norm of the gradient is at most this, or where rounding hides what is left.
     least_gain : float
         Ends, as "stalled", when a step gains no more than this, relative to the objective: for functions with
         kinks, whose gradients do not vanish at the minimum.
@@ -182,7 +192,8 @@ def minimize_smooth(
                 callback=after_step,
                 options=options,
             )
-        status = "iterations" if end.nit >= max_iterations else "stalled"
+        status = "converged" if track.is_at_rounding(end.hess_inv) else "stalled"
+        status = "iterations" if end.nit >= max_iterations else status
     except _Converged:
         status = "converged"
     except STOPS as stop:
