@@ -43,12 +43,13 @@ class Range:
         return self.least < number < self.most if self.open else self.least <= number <= self.most
 
     def __str__(self) -> str:
+        kind = "whole " if self.whole else "finite " if self.open and self.most == math.inf else ""
         if self.most < math.inf:
             before, amid = ("between", "and") if self.open else ("from", "to")
             where = f"{before} {self.least} {amid} {self.most}"
         else:
             where = f"{'>' if self.open else '>='} {self.least}"
-        return f"{'None or ' if self.optional else ''}a {'whole ' if self.whole else ''}number {where}"
+        return f"{'None or ' if self.optional else ''}a {kind}number {where}"
 
 
 def check_ranges(owner: Any, ranges: Mapping[str, Range]) -> None:

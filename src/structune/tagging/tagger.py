@@ -72,6 +72,9 @@ class SequenceTagger(ConstrainedEstimator):
     coef_ : ndarray, shape (n_weights,)
         Named by ``chain_.weight_names()``.
     chain_ : Chain
+    state_features_ : dict of (attribute, label) to float
+    transition_features_ : dict of (label, label) to float
+        None stands for the start or end of a sequence.
 
     Examples
     --------
@@ -120,6 +123,12 @@ class SequenceTagger(ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
+        return self._fit_chain(chain, table, y, sample_weight, groups)
+
+    def _fit_chain(
+        self, chain: Chain, table: AttributeTable, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
@@ -143,6 +152,18 @@ class SequenceTagger(ConstrainedEstimator):
     def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float]:
+        """Weights by attribute and label."""
+        self._check_fitted()
+        return self.chain_.pair_weights(self.coef_)
+
+    @property
+    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
+        """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
+        self._check_fitted()
+        return self.chain_.transition_weights(self.coef_)
 
     # --- prediction ---------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from structune.tagging.structure.attribute_weights import (
     find_keys,
     order_attributes,
 )
-from structune.tagging.structure.labels import Labelling, encode_labels, single_labels
+from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels, single_labels
 from structune.tagging.structure.posterior import MoveScores
 from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.tagging.structure.shard import ChainShard
@@ -172,6 +172,21 @@ class ChainSpace(Structure):
             edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
         return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
 
+    def keep(self, which: BoolArray) -> Self:
+        """The chain with some of its weights, and with the attributes that have any of them.
+
+        Parameters
+        ----------
+        which : ndarray of bool, shape (n_weights,)
+            Of attribute-label pairs and transitions; starts and ends stay.
+        """
+        attributes, labels = np.divmod(self.pairs.keys[which[self._pairs]], self.n_labels)
+        used, rows = np.unique(attributes, return_inverse=True)
+        names = [self.attributes[a] for a in used.tolist()]
+        edges = self.transitions[which[self._transitions]]
+        keys = rows * self.n_labels + labels
+        return self._ordered(self.labels, names, keys, edges, self.boundary, self.forbidden)
+
     # --- vocabulary ---------------------------------------------------------------------------------------
 
     @property
@@ -193,6 +208,22 @@ class ChainSpace(Structure):
             *ends,
             *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
         ]
+
+    def pair_weights(self, w: FloatArray) -> dict[tuple[str, str], float]:
+        """The weights of attribute-label pairs by these."""
+        pairs = (index.tolist() for index in np.divmod(self.pairs.keys, self.n_labels))
+        names = ((self.attributes[a], self.labels[y]) for a, y in zip(*pairs, strict=True))
+        return dict(zip(names, w[self._pairs].tolist(), strict=True))
+
+    def transition_weights(self, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
+        """The weights of transitions by their labels; None stands for the start or end."""
+        edges = (index.tolist() for index in np.divmod(self.transitions, self.n_labels))
+        names: list[tuple[str | None, str | None]] = [
+            *((None, y) for y in self.labels if self.boundary),
+            *((y, None) for y in self.labels if self.boundary),
+            *((self.labels[x], self.labels[y]) for x, y in zip(*edges, strict=True)),
+        ]
+        return dict(zip(names, w[self._pairs.stop :].tolist(), strict=True))
 
     def groups(self) -> Groups:
         """One group per template (see `template_of`), and the transitions.
