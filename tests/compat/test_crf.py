@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 import structune
 from structune import SequenceTagger
 from structune.compat import CRF, CompatibilityWarning
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 
 RNG = np.random.default_rng(0)
 X = [[{"w": str(RNG.integers(6)), "n": float(RNG.integers(1, 4)) / 2} for _ in range(5)] for _ in range(30)]
@@ -217,6 +217,15 @@ def test_held_out_sequences(capsys):
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows][-5:] == ["label", "P", "Q", "R", "all"]
     assert rows[-1][-1] == "50"
+
+
+def test_c1():
+    if hasattr(SequenceTagger, "l1"):
+        tagger = CRF(c1=0.5, c2=0.25)._tagger()
+        assert (tagger.l1, tagger.penalty) == (0.5, 0.5)
+    else:
+        with pytest.raises(CapabilityError, match=r"c1=0\.5: found no L1 penalty"):
+            CRF(c1=0.5).fit(X, Y)
 
 
 # --- files, copies and searches ---------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_every_fit_refuses_what_is_out_of_range(word, name, values, expected):
     estimator, data = EVERY[word]
     for value in values if name in estimator.get_params() else ():
         model = clone(estimator).set_params(**{name: value})
-        with pytest.raises(DataError, match=f"^{name}={value!r}: expected {expected}$"):
+        with pytest.raises(DataError, match=f"^{name}={value!r}: expected {expected}"):
             model.fit(*data)
 
 

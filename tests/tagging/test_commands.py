@@ -145,6 +145,43 @@ def test_warnings_are_one_line(files, tmp_path):
     assert all(line.startswith("structune: ") for line in result.stderr.splitlines())
 
 
+def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeypatch):
+    monkeypatch.setitem(SequenceTagger.__init__.__kwdefaults__, "max_iterations", 1)
+    result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", *SMALL)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("structune: the fit has not converged: it ended at its limit of iterations")
+
+
+# --- weights ----------------------------------------------------------------------------------------------
+
+
+def test_weights(model):
+    out = succeed("weights", model, "--top", 2)
+    tagger = structune.load(model)
+    transitions, states = out.split("state features")
+    rows = [line.split() for line in states.splitlines() if line.strip()][2:]
+    falling = sorted(tagger.state_features_.values(), reverse=True)
+    assert [row[-1] for row in rows] == [
+        *(f"{weight:.4f}" for weight in falling[:2]), "...", *(f"{weight:.4f}" for weight in falling[-2:])
+    ]  # fmt: skip
+    assert "(none)" in succeed("weights", model, "--top", 100)
+    assert f"{len(tagger.transition_features_)} transitions" in transitions
+
+
+def test_weights_of_crfsuite(tmp_path):
+    trainer = pytest.importorskip("pycrfsuite").Trainer(verbose=False)
+    trainer.append([["a=1"], ["b=2"]], ["P", "Q"])
+    trainer.train(str(tmp_path / "m"))
+    assert re.search(r"P +Q +0\.\d{4}", succeed("weights", tmp_path / "m"))
+    assert "a=1" in succeed("weights", tmp_path / "m")
+
+
+def test_weights_of_what_is_no_tagger(tmp_path):
+    (tmp_path / "m").write_text("nothing")
+    assert "not a model file" in fail("weights", tmp_path / "m")
+
+
 # --- folders of shards ------------------------------------------------------------------------------------
 
 

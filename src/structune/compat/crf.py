@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError
 from structune.files.models import load
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
@@ -179,7 +179,7 @@ class CRF(Parameters):
         self._warn(algorithm)
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
         penalty = 1.0 / c if algorithm in _ONLINE else max(2.0 * c2, _LEAST_PENALTY)
-        return SequenceTagger(
+        tagger = SequenceTagger(
             loss="margin" if algorithm in _ONLINE else "log",
             penalty=penalty,
             states="all" if self.all_possible_states else "seen",
@@ -188,6 +188,9 @@ class CRF(Parameters):
             verbose=2 if self.verbose else 0,
             max_iterations=1000 if self.max_iterations is None else self.max_iterations,
         )
+        if self.c1 and not hasattr(tagger, "l1"):
+            raise CapabilityError(f"c1={self.c1!r}: found no L1 penalty in this version, expected 0")
+        return tagger.set_params(l1=self.c1) if self.c1 else tagger
 
     def _warn(self, algorithm: str) -> None:
         if algorithm in _ONLINE:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from structune.compat.items import Token, as_labels, tokens_of
 from structune.errors import DataError
-from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.shard import ChainShard
 from structune.tagging.tagger import SequenceTagger
 
@@ -95,4 +94,4 @@ class Tagger:
         return [named[a:b] for a, b in pairwise(shard.offsets.tolist())]
 
     def _shard(self, X: list[list[Token]]) -> ChainShard:
-        return self.model.chain_.encode(AttributeTable.from_items(X))
+        return self.model._encode(X)

@@ -130,6 +130,26 @@ def predict(
     run(model, file, output, marginals, nbest)
 
 
+def weights(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A tagger's model, or one that CRFsuite saved.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Weights to show of each end.")] = 20,
+) -> None:
+    """Show the largest and smallest weights of a tagger.
+
+    One table is of transitions between labels, the other of state features: attributes with labels. MODEL may
+    also be a model of CRFsuite.
+
+    \b
+    Example:
+      structune weights chunker.structune --top 10
+    """
+    from structune.tagging.commands.weight_tables import run
+
+    run(model, top)
+
+
 @spread
 def evaluate(
     model: opt.ModelArgument,
