@@ -75,9 +75,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     hessian : {"exact", "complex-step", "finite-difference"}
         How tuning makes the products with a Hessian that it needs.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
-        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
-        when a round gains less. A tuner object has its own.
+        A fit ends when the norm of its gradient is at most this times that at w = 0, or where rounding hides
+        what is left. With margin and ramp losses it ends at a gap of ten times this, relative to the
+        objective, and the convex-concave procedure when a round gains less. A tuner object has its own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional
