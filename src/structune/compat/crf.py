@@ -162,7 +162,10 @@ class CRF(Parameters):
         )
         if self.min_freq:
             chain = _without_rare(chain, table, labels, self.min_freq)
-        tagger._fit_chain(chain, table, labels)
+        shard, loss = chain.encode(table, labels), tagger._make_loss()
+        tagger._check_known([shard], loss)
+        tagger._learn(chain, loss, shard, None, None)
+        tagger._keep_chain(chain)
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)

@@ -123,12 +123,6 @@ class SequenceTagger(ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
-        return self._fit_chain(chain, table, y, sample_weight, groups)
-
-    def _fit_chain(
-        self, chain: Chain, table: AttributeTable, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> Self:
-        """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
