@@ -1,9 +1,11 @@
 """Names are those that python-crfsuite makes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from structune.compat.items import as_labels, as_tokens, tokens_of
+from structune.errors import DataError
 
 ITEMS = [
     {"word": "the", "length": 3, "share": 0.5, "title": True, "off": False},
@@ -34,6 +36,13 @@ def test_those_of_python_crfsuite():
     as_dicts = [dict.fromkeys(token, 1.0) if isinstance(token, list) else token for token in tokens_of(ITEMS)]
     assert as_dicts == theirs.items() == tokens_of(theirs)
     assert as_tokens([theirs, ITEMS])[0] == theirs.items()
+
+
+def test_sequences_of_other_types():
+    assert tokens_of(pd.Series(ITEMS)) == tokens_of(tuple(ITEMS)) == tokens_of(ITEMS)
+    for wrong in (None, "abc"):
+        with pytest.raises(DataError, match="expected a list of tokens"):
+            as_tokens([wrong])
 
 
 def test_labels():

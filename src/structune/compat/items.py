@@ -26,7 +26,8 @@ def as_tokens(X: Any) -> list[list[Token]]:
 
 def tokens_of(xseq: Any) -> list[Token]:
     """Those of one sequence."""
-    items = xseq.items() if hasattr(xseq, "items") else xseq
+    is_packed = hasattr(xseq, "items") and not isinstance(xseq, Iterable)  # a pycrfsuite.ItemSequence
+    items = xseq.items() if is_packed else xseq
     return [_token(item) for item in as_list(items, "tokens")]
 
 
