@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -365,13 +365,6 @@ def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np
         )
     if not (np.isfinite(array) & (np.abs(array) <= most)).all():
         raise DataError(f"found {what} that are not finite, or beyond +-{most}")
-
-
-def as_list(values: Any, what: str) -> list[Any]:
-    """The examples that were given, as a list; `DataError` for what is not several."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DataError(f"found one {type(values).__name__}, expected a list of {what}")
-    return list(values)
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:

@@ -25,13 +25,14 @@ from structune.alignment.structure.proteins import Protein, ProteinPair, as_prot
 from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
+from structune.files.inputs import as_list
 from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
-from structune.structure import FloatArray, IntArray, as_list
+from structune.structure import FloatArray, IntArray
 
 Pairs = Sequence[ProteinPair]
 Rows = Sequence[tuple[str, str]]

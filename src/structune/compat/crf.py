@@ -162,10 +162,7 @@ class CRF(Parameters):
         )
         if self.min_freq:
             chain = _without_rare(chain, table, labels, self.min_freq)
-        shard, loss = chain.encode(table, labels), tagger._make_loss()
-        tagger._check_known([shard], loss)
-        tagger._learn(chain, loss, shard, None, None)
-        tagger._keep_chain(chain)
+        tagger._fit_chain(chain, table, labels)
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)

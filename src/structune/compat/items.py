@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from structune.structure import as_list
+from structune.files.inputs import as_list
 
 Token = list[str] | dict[str, Any]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from contextlib import nullcontext
 from typing import Any
@@ -84,7 +85,16 @@ def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     work = "the fit" if model.tuning is None else "tuning"
-    warnings.warn(f"{work} has not converged: it {_UNFINISHED[status]}", ConvergenceWarning, stacklevel=5)
+    told = f"{work} has not converged: it {_UNFINISHED[status]}"
+    warnings.warn(told, ConvergenceWarning, stacklevel=_level_outside())
+
+
+def _level_outside() -> int:
+    """How far up the stack, from the caller of this, the code lies that called structune."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("structune."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _fit(

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.rna.structure.space import dot_bracket
-from structune.structure import IntArray, as_list
+from structune.structure import IntArray
 
 
 def checked_strings(X: Any, what: str) -> list[str]:

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
-from structune.structure import as_list, check_weights
+from structune.structure import check_weights
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
@@ -123,6 +124,12 @@ class SequenceTagger(ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
+        return self._fit_chain(chain, table, y, sample_weight, groups)
+
+    def _fit_chain(
+        self, chain: Chain, table: AttributeTable, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
