@@ -172,6 +172,31 @@ class ChainSpace(Structure):
             edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
         return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
 
+    def of_pairs(self, kept: IntArray) -> tuple[Self, IntArray]:
+        """The chain with some of its attribute-label pairs, and attributes that are in one.
+
+        Parameters
+        ----------
+        kept : ndarray of int64
+            Numbers of pairs, rising.
+
+        Returns
+        -------
+        chain : Chain
+        before : ndarray of int64, shape (n_weights,)
+            Numbers that its weights have here.
+        """
+        n, keys = self.n_labels, self.pairs.keys[kept]
+        used, attribute = np.unique(keys // n, return_inverse=True)
+        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
+        names = [self.attributes[a] for a in used[order].tolist()]
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        keys = rank[attribute] * n + keys % n
+        rising = np.argsort(keys)
+        chain = type(self)(self.labels, names, keys[rising], self.transitions, self.boundary, self.forbidden)
+        return chain, np.concatenate((kept[rising], np.arange(self.pairs.size, self.n_weights)))
+
     # --- vocabulary ---------------------------------------------------------------------------------------
 
     @property
