@@ -68,9 +68,11 @@ def fit_weights(
             result = _fit(model, problem, start, monitor)
         else:
             warn_of_many_groups(tuner, problem)
-            result = switch_off(tuner, problem, tuner.tune(problem, monitor), monitor)
+            result = tuner.tune(problem, monitor)
         if constraints:
             result = model._fit_constrained(problem, constraints, result, monitor)
+        elif tuner is not None:
+            result = switch_off(tuner, problem, result, monitor)
         if checkpoint is not None:
             checkpoint.end(result.status not in STOPPED)
     if origin is not None:

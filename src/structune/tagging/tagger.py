@@ -133,7 +133,7 @@ class SequenceTagger(ConstrainedEstimator):
 
     def _drop_unused(self) -> None:
         """Forget what has no weight, if weights were to become zero."""
-        if self._learner is None and (self.l1_.any() or self.groups == "separate"):
+        if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
             from structune.tagging.unused import drop_unused
 
             drop_unused(self)

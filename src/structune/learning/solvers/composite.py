@@ -56,6 +56,7 @@ def minimize_composite(
     try:
         with one_thread():
             for _ in range(max_iterations):
+                path.show(gradient_tolerance)
                 monitor.check()
                 near = path.slope <= gradient_tolerance
                 if near and gain <= least_gain:
@@ -65,7 +66,6 @@ def minimize_composite(
                     return path.solution("converged" if near else "stalled")
                 gain = before - path.value
                 kept.keep(lambda: {"w": path.w, **curvatures.state()})
-                path.show(gradient_tolerance)
     except STOPS as stop:
         status = stop_status(stop)
     return path.solution(status)
