@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 import structune
 from structune import SequenceTagger
 from structune.compat import CRF, CompatibilityWarning
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 
 RNG = np.random.default_rng(0)
 X = [[{"w": str(RNG.integers(6)), "n": float(RNG.integers(1, 4)) / 2} for _ in range(5)] for _ in range(30)]
@@ -219,13 +219,14 @@ def test_held_out_sequences(capsys):
     assert rows[-1][-1] == "50"
 
 
-def test_c1():
-    if hasattr(SequenceTagger, "l1"):
-        tagger = CRF(c1=0.5, c2=0.25)._tagger()
-        assert (tagger.l1, tagger.penalty) == (0.5, 0.5)
-    else:
-        with pytest.raises(CapabilityError, match=r"c1=0\.5: found no L1 penalty"):
-            CRF(c1=0.5).fit(X, Y)
+@pytest.mark.parametrize(("c1", "c2"), [(0.5, 0.1), (2.0, 0.0)])
+def test_sparse_weights_are_those_of_crfsuite(tmp_path, c1, c2):
+    crf = CRF(c1=c1, c2=c2)
+    assert (crf._tagger().l1, crf._tagger().penalty) == (c1, max(2 * c2, 1e-8))
+    weights = crf.fit(X, Y).state_features_
+    info = theirs(tmp_path / "m", X, Y, c1=c1, c2=c2).info()  # OWL-QN ends earlier than it should
+    for name in weights.keys() | info.state_features.keys():
+        assert weights.get(name, 0.0) == pytest.approx(info.state_features.get(name, 0.0), abs=0.02)
 
 
 # --- files, copies and searches ---------------------------------------------------------------------------

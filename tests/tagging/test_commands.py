@@ -115,6 +115,16 @@ def test_settings_reach_the_tagger(files, tmp_path):
     assert loaded.chain_.pairs.keys.size == n_attributes * n_labels
 
 
+def test_an_l1_penalty(files, tmp_path):
+    paths = [tmp_path / f"{l1}.structune" for l1 in (0, 1)]
+    for path, l1 in zip(paths, ("0", "1"), strict=True):
+        succeed("train", files / "train.txt", "-m", path, "--l1", l1, "--penalty", "0.1", *SMALL)
+    dense, sparse = (structune.load(path) for path in paths)
+    assert set(sparse.chain_.attributes) < set(dense.chain_.attributes)
+    message = fail("train", files / "train.txt", "-m", paths[0], "--l1", "1", "--loss", "margin", *SMALL)
+    assert "l1=1.0 with loss='margin': expected a smooth loss" in message
+
+
 @pytest.mark.parametrize("args", [["train"], ["tune", "--method", "implicit"], ["tune", "--method", "grid"]])
 def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args):
     calls = count()

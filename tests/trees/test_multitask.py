@@ -178,6 +178,7 @@ def test_the_estimator_is_left_as_it_was():
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ([[["x"]]], [])}), "task 'a': found 1"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ("ab", "ab")}), "'a': found str"),
         (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
+        (lambda: MultitaskEstimator(SequenceTagger(l1=1.0), TREE).fit(three()), "l1=1.0: expected 0.0"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
         *(

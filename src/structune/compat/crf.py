@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +12,7 @@ import numpy as np
 
 from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError, warn
 from structune.files.models import load
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
@@ -56,7 +55,7 @@ class CRF(Parameters):
     all_possible_states, all_possible_transitions : bool, optional
         Whether pairs and transitions that the training data do not have get weights, too.
     c1 : float, optional
-        Of the L1 penalty ``c1 * |w|``; 0 by default. Of "lbfgs" only.
+        Of the L1 penalty ``c1 * |w|``; 0 by default. What learns online has none.
     c2 : float, optional
         Of the L2 penalty; 1 by default.
     max_iterations : int, optional
@@ -179,27 +178,24 @@ class CRF(Parameters):
         self._warn(algorithm)
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
         penalty = 1.0 / c if algorithm in _ONLINE else max(2.0 * c2, _LEAST_PENALTY)
-        tagger = SequenceTagger(
+        return SequenceTagger(
             loss="margin" if algorithm in _ONLINE else "log",
             penalty=penalty,
+            l1=0.0 if algorithm in _ONLINE else self.c1 or 0.0,
             states="all" if self.all_possible_states else "seen",
             transitions="all" if self.all_possible_transitions else "seen",
             boundary=False,
             verbose=2 if self.verbose else 0,
             max_iterations=1000 if self.max_iterations is None else self.max_iterations,
         )
-        if self.c1 and not hasattr(tagger, "l1"):
-            raise CapabilityError(f"c1={self.c1!r}: found no L1 penalty in this version, expected 0")
-        return tagger.set_params(l1=self.c1) if self.c1 else tagger
 
     def _warn(self, algorithm: str) -> None:
         if algorithm in _ONLINE:
             told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
-            warnings.warn(told, CompatibilityWarning, stacklevel=4)
+            warn(told, CompatibilityWarning)
         idle = [name for name in _IDLE if getattr(self, name) is not None]
         if idle:
-            told = f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite"
-            warnings.warn(told, CompatibilityWarning, stacklevel=4)
+            warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -287,7 +283,7 @@ def _not_empty(X: list[list[Token]], y: list[list[Any]]) -> tuple[list[list[Toke
 def _without_rare(chain: Chain, table: AttributeTable, labels: list[list[Any]], least: float) -> Chain:
     counts = np.zeros(chain.n_weights)
     chain.features(chain.encode(table, labels), counts)
-    return chain.keep(counts >= least)
+    return chain.keep(counts >= least)[0]
 
 
 def _print_scores(y_true: list[list[Any]], y_pred: list[list[str]]) -> None:

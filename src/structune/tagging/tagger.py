@@ -134,7 +134,19 @@ class SequenceTagger(ConstrainedEstimator):
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
+        self._drop_unused()
         return self
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Forget what has no weight, if weights were to become zero."""
+        if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
+            from structune.tagging.unused import drop_unused
+
+            drop_unused(self)
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
         for shard in shards if isinstance(loss, MaximumLoss) else ():

@@ -132,9 +132,9 @@ class MultitaskEstimator(FitsOnExecutor):
         model = clone(self.estimator)
         if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
-        for name in ("tuning", "constraints"):
-            if getattr(model, name, None) is not None:
-                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected None")
+        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0)):
+            if getattr(model, name, expected) != expected:
+                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
         return model
 
     # --- prediction ---------------------------------------------------------------------------------------

@@ -63,6 +63,8 @@ class TuningProblem:
         For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
+    l1 : ndarray, shape (n_groups,), optional
+        Weights of an l1 penalty beside the precisions, for the grid.
     """
 
     full: Risk
@@ -70,6 +72,7 @@ class TuningProblem:
     splits: tuple[Split, ...] = ()
     parent: FloatArray | None = None
     name: str = ""
+    l1: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
@@ -237,6 +240,8 @@ class TuningResult:
         Variance that divides the loss beside the precisions, where it was integrated out.
     gamma : float, optional
         Times the weights of the parent it is the mean of the prior, where a problem has one.
+    l1 : ndarray, shape (n_groups,), optional
+        Weights of the l1 penalty, where there was one.
     """
 
     log_precision: FloatArray
@@ -247,6 +252,7 @@ class TuningResult:
     history: list[dict[str, Any]] = field(default_factory=list)
     noise: float | None = None
     gamma: float | None = None
+    l1: FloatArray | None = None
 
     @property
     def precision(self) -> FloatArray:

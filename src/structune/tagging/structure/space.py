@@ -172,20 +172,31 @@ class ChainSpace(Structure):
             edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
         return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
 
-    def keep(self, which: BoolArray) -> Self:
-        """The chain with some of its weights, and with the attributes that have any of them.
+    def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
+        """The chain with some of its weights, and attributes that are in one.
 
         Parameters
         ----------
         which : ndarray of bool, shape (n_weights,)
             Of attribute-label pairs and transitions; starts and ends stay.
+
+        Returns
+        -------
+        chain : Chain
+        before : ndarray of int64, shape (n_weights,)
+            Numbers that its weights have here.
         """
-        attributes, labels = np.divmod(self.pairs.keys[which[self._pairs]], self.n_labels)
-        used, rows = np.unique(attributes, return_inverse=True)
-        names = [self.attributes[a] for a in used.tolist()]
-        edges = self.transitions[which[self._transitions]]
-        keys = rows * self.n_labels + labels
-        return self._ordered(self.labels, names, keys, edges, self.boundary, self.forbidden)
+        kept, edges = (np.flatnonzero(which[part]) for part in (self._pairs, self._transitions))
+        n, keys = self.n_labels, self.pairs.keys[kept]
+        used, attribute = np.unique(keys // n, return_inverse=True)
+        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
+        names = [self.attributes[a] for a in used[order].tolist()]
+        keys = np.argsort(order)[attribute] * n + keys % n
+        rising = np.argsort(keys)
+        moves = self.transitions[edges]
+        chain = type(self)(self.labels, names, keys[rising], moves, self.boundary, self.forbidden)
+        ends = np.arange(self._starts.start, self._ends.stop)
+        return chain, np.concatenate((kept[rising], ends, self._transitions.start + edges))
 
     # --- vocabulary ---------------------------------------------------------------------------------------
 
@@ -211,17 +222,16 @@ class ChainSpace(Structure):
 
     def pair_weights(self, w: FloatArray) -> dict[tuple[str, str], float]:
         """The weights of attribute-label pairs by these."""
-        pairs = (index.tolist() for index in np.divmod(self.pairs.keys, self.n_labels))
-        names = ((self.attributes[a], self.labels[y]) for a, y in zip(*pairs, strict=True))
-        return dict(zip(names, w[self._pairs].tolist(), strict=True))
+        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), w[self._pairs].tolist(), strict=True)
+        return {(self.attributes[a], self.labels[y]): weight for a, y, weight in pairs}
 
     def transition_weights(self, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
         """The weights of transitions by their labels; None stands for the start or end."""
-        edges = (index.tolist() for index in np.divmod(self.transitions, self.n_labels))
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
         names: list[tuple[str | None, str | None]] = [
             *((None, y) for y in self.labels if self.boundary),
             *((y, None) for y in self.labels if self.boundary),
-            *((self.labels[x], self.labels[y]) for x, y in zip(*edges, strict=True)),
+            *((self.labels[x], self.labels[y]) for x, y in edges),
         ]
         return dict(zip(names, w[self._pairs.stop :].tolist(), strict=True))
 
