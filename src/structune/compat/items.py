@@ -38,23 +38,36 @@ def as_labels(y: Any) -> list[list[Any]]:
 
 def _token(item: Any) -> Any:
     if isinstance(item, Mapping):
-        return dict(_named(item, ""))
+        names: list[str] = []
+        values: list[Any] = []
+        _collect(item, "", names, values)
+        # names alone are read faster, and most have the value 1
+        return names if values.count(1) == len(values) else dict(zip(names, values, strict=True))
     if isinstance(item, Iterable) and not isinstance(item, str | bytes):
         return [_text(name) for name in item]
     return item  # which is refused with its place
 
 
-def _named(item: Mapping[Any, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+def _collect(item: Mapping[Any, Any], prefix: str, names: list[str], values: list[Any]) -> None:
     for key, value in item.items():
-        name = f"{prefix}{_text(key)}"
-        if isinstance(value, str | bytes):
-            yield f"{name}:{_text(value)}", 1.0
+        name = f"{prefix}{_text(key)}" if prefix or type(key) is not str else key
+        if type(value) is str:  # the common case first: this runs once an attribute
+            names.append(f"{name}:{value}")
+            values.append(1)
+        elif type(value) is bool or type(value) is float or type(value) is int:
+            names.append(name)
+            values.append(value)
+        elif isinstance(value, str | bytes):
+            names.append(f"{name}:{_text(value)}")
+            values.append(1)
         elif isinstance(value, Mapping):
-            yield from _named(value, f"{name}:")
+            _collect(value, f"{name}:", names, values)
         elif isinstance(value, list | tuple | set | frozenset):
-            yield from ((f"{name}:{_text(each)}", 1.0) for each in value)
+            names.extend(f"{name}:{_text(each)}" for each in value)
+            values.extend([1] * len(value))
         else:
-            yield name, value
+            names.append(name)
+            values.append(value)
 
 
 def _text(value: Any) -> Any:
