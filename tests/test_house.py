@@ -30,6 +30,7 @@ KINDS = {  # all the ground, and of each other
     "trees": set(),
     "genes": {"trees"},
     "stocks": {"tagging"},
+    "compat": {"tagging"},
 }
 KNOWS = GROUND | {kind: others | GROUND.keys() for kind, others in KINDS.items()}
 

@@ -1,6 +1,7 @@
 __version__: str
 
 from . import alignment as alignment
+from . import compat as compat
 from . import files as files
 from . import flat as flat
 from . import genes as genes

@@ -1,4 +1,9 @@
-"""Errors that users meet: each names the place, what was found, and what was expected."""
+"""Errors and warnings that users meet: each names the place, what was found, and what was expected."""
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class StructuneError(ValueError):
@@ -15,3 +20,11 @@ class ModelFileError(StructuneError):
 
 class CapabilityError(StructuneError):
     """A structure was asked a question that it cannot answer exactly."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn with the line that called structune, however deep below it the reason lies."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("structune."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -100,7 +100,7 @@ _OURS = (
         estimator="structune.tagging.tagger:SequenceTagger",
         about="labels of sequences, from column files",
         commands="structune.tagging.commands",
-        own=("predict",),
+        own=("predict", "weights"),
         shard="structune.tagging.structure.shard:ChainShard",
         also=("tagger", "sequence-tagger", "chain"),
     ),

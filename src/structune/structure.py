@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -50,6 +50,22 @@ class Groups:
     def spread(self, per_group: FloatArray) -> FloatArray:
         """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
         return np.append(per_group, 0.0)[self.index]
+
+    def numbers(self, what: str, given: Any, default: float) -> FloatArray:
+        """A number for each group: the same one, or by name; `default` for groups that are not named.
+
+        Those that are no numbers are nan.
+        """
+        found = [given] * len(self)
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - set(self.names), key=str)
+            if unknown:
+                raise DataError(f"{what} names the groups {unknown}, expected some of {list(self.names)}")
+            found = [given.get(name, default) for name in self.names]
+        try:
+            return np.array([float(number) for number in found])
+        except (TypeError, ValueError):
+            return np.full(len(self), np.nan)
 
     @classmethod
     def single(cls, n_weights: int) -> Groups:

@@ -255,7 +255,7 @@ def test_other_features_are_refused_in_prediction():
         ({"class_weight": "even"}, "class_weight"),
         ({"class_weight": {0: -1.0}}, "has the weight -1.0"),
         ({"tuning": "implicit", "folds": 91}, "cannot split 90 examples"),
-        ({"tuning": "grid", "folds": None, "holdout": 1.5}, "cannot split 90 examples"),
+        ({"tuning": "grid", "folds": None, "holdout": 1.5}, "holdout=1.5: expected a number between 0 and 1"),
     ],
 )
 def test_options_that_are_refused(options, message):

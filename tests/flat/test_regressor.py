@@ -196,7 +196,7 @@ def test_data_that_are_refused(x, y, weights, message):
         ({"groups": ["a"] * 3}, "found groups for 3 features, expected 4"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"tuning": "implicit", "folds": 81}, "cannot split 80 examples"),
-        ({"tuning": "grid", "folds": None, "holdout": 1.5}, "cannot split 80 examples"),
+        ({"tuning": "grid", "folds": None, "holdout": 1.5}, "holdout=1.5: expected a number between 0 and 1"),
     ],
 )
 def test_options_that_are_refused(options, message):

@@ -70,6 +70,12 @@ def test_bars_begin_at_one():
     assert table.bars[-1] == (0.0, 25.0)
 
 
+def test_no_precision_is_no_bar():
+    tagger = SequenceTagger(penalty=0.0, l1=0.1, verbose=0).fit(X, Y)
+    (table,) = of(training_sections(tagger), Table)
+    assert {bar[1] for bar in table.bars} == {0.0}
+
+
 def test_many_groups_are_cut():
     tagger = SequenceTagger(verbose=0).fit(X, Y)
     tagger.group_names_ = tuple(f"g{k}" for k in range(1000))

@@ -84,8 +84,8 @@ def test_nothing_to_predict(model):
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ("ACGU", "....", "found one string, expected a list of sequences"),
-        (["ACGU"], "....", "found one string, expected a list of structures"),
+        ("ACGU", "....", "found one str, expected a list of sequences"),
+        (["ACGU"], "....", "found one str, expected a list of structures"),
         ([], [], "the training set is empty"),
         (["ACGU", 3], ["....", "."], "sequence 1: found 3, expected a string"),
         (["ACGU", "A"], ["....", None], "structure 1: found None, expected a string"),
@@ -134,7 +134,7 @@ def test_weights_and_groups_that_are_refused():
 
 def test_what_predictions_refuse(model):
     for method in (model.predict, model.predict_viterbi, model.predict_centroid, model.predict_nbest):
-        with pytest.raises(DataError, match="found one string"):
+        with pytest.raises(DataError, match="found one str"):
             method("ACGU")
         with pytest.raises(DataError, match="sequence 1, base 0"):
             method(["ACGU", "!"])

@@ -115,6 +115,16 @@ def test_settings_reach_the_tagger(files, tmp_path):
     assert loaded.chain_.pairs.keys.size == n_attributes * n_labels
 
 
+def test_an_l1_penalty(files, tmp_path):
+    paths = [tmp_path / f"{l1}.structune" for l1 in (0, 1)]
+    for path, l1 in zip(paths, ("0", "1"), strict=True):
+        succeed("train", files / "train.txt", "-m", path, "--l1", l1, "--penalty", "0.1", *SMALL)
+    dense, sparse = (structune.load(path) for path in paths)
+    assert set(sparse.chain_.attributes) < set(dense.chain_.attributes)
+    message = fail("train", files / "train.txt", "-m", paths[0], "--l1", "1", "--loss", "margin", *SMALL)
+    assert "l1=1.0 with loss='margin': expected a smooth loss" in message
+
+
 @pytest.mark.parametrize("args", [["train"], ["tune", "--method", "implicit"], ["tune", "--method", "grid"]])
 def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args):
     calls = count()
@@ -143,6 +153,43 @@ def test_warnings_are_one_line(files, tmp_path):
     result = run("tune", files / "train.txt", "-m", tmp_path / "m.structune", "-q", *args)
     assert result.exit_code == 0
     assert all(line.startswith("structune: ") for line in result.stderr.splitlines())
+
+
+def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeypatch):
+    monkeypatch.setitem(SequenceTagger.__init__.__kwdefaults__, "max_iterations", 1)
+    result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", *SMALL)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("structune: the fit has not converged: it ended at its limit of iterations")
+
+
+# --- weights ----------------------------------------------------------------------------------------------
+
+
+def test_weights(model):
+    out = succeed("weights", model, "--top", 2)
+    tagger = structune.load(model)
+    transitions, states = out.split("state features")
+    rows = [line.split() for line in states.splitlines() if line.strip()][2:]
+    falling = sorted(tagger.state_features_.values(), reverse=True)
+    assert [row[-1] for row in rows] == [
+        *(f"{weight:.4f}" for weight in falling[:2]), "...", *(f"{weight:.4f}" for weight in falling[-2:])
+    ]  # fmt: skip
+    assert "(none)" in succeed("weights", model, "--top", 100)
+    assert f"{len(tagger.transition_features_)} transitions" in transitions
+
+
+def test_weights_of_crfsuite(tmp_path):
+    trainer = pytest.importorskip("pycrfsuite").Trainer(verbose=False)
+    trainer.append([["a=1"], ["b=2"]], ["P", "Q"])
+    trainer.train(str(tmp_path / "m"))
+    assert re.search(r"P +Q +0\.\d{4}", succeed("weights", tmp_path / "m"))
+    assert "a=1" in succeed("weights", tmp_path / "m")
+
+
+def test_weights_of_what_is_no_tagger(tmp_path):
+    (tmp_path / "m").write_text("nothing")
+    assert "not a model file" in fail("weights", tmp_path / "m")
 
 
 # --- folders of shards ------------------------------------------------------------------------------------

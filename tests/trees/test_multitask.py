@@ -178,6 +178,7 @@ def test_the_estimator_is_left_as_it_was():
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ([[["x"]]], [])}), "task 'a': found 1"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ("ab", "ab")}), "'a': found str"),
         (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
+        (lambda: MultitaskEstimator(SequenceTagger(l1=1.0), TREE).fit(three()), "l1=1.0: expected 0.0"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
         *(
@@ -188,8 +189,8 @@ def test_the_estimator_is_left_as_it_was():
                 said,
             )
             for name, values, said in (
-                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number > 1"),
-                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a share between 0 and 1"),
+                ("folds", ("x", 0, 1, True, 2.5, [2]), "folds=.*: expected None or a whole number >= 2"),
+                ("holdout", ("x", 0.0, 1.0, 2, None), "holdout=.*: expected a number between 0 and 1"),
             )
             for value in values
         ),

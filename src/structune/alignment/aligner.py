@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
 from numbers import Real
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -25,11 +25,13 @@ from structune.alignment.structure.proteins import Protein, ProteinPair, as_prot
 from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
+from structune.files.inputs import as_list
 from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
+from structune.learning.ranges import Range
 from structune.structure import FloatArray, IntArray
 
 Pairs = Sequence[ProteinPair]
@@ -110,6 +112,7 @@ class SequenceAligner(StructuredEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
+    _ranges: ClassVar = {"gamma": Range(0)}
 
     gamma: float = 4.0
     features: str = "full"
@@ -142,7 +145,7 @@ class SequenceAligner(StructuredEstimator):
         DataError
             Names the pair that cannot be used.
         """
-        loss, X, y = self._make_loss(), list(X), list(y)
+        loss, X, y = self._make_loss(), as_list(X, "pairs"), as_list(y, "alignments")
         if not X:
             raise DataError("the training set is empty: expected at least one pair")
         alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band)
@@ -265,7 +268,7 @@ class SequenceAligner(StructuredEstimator):
             whole, known = (structure.log_partition(w, part, within=within) for within in (False, True))
             return np.asarray(whole - known)
 
-        return np.array(self._each(structure.encode(list(X), list(y)), loss))
+        return np.array(self._each(structure.encode(as_list(X, "pairs"), as_list(y, "alignments")), loss))
 
     def score(self, X: Pairs, y: Rows) -> float:
         """Mean over pairs of the share of the known matches that `predict` finds (Q).
@@ -298,7 +301,7 @@ class SequenceAligner(StructuredEstimator):
     ) -> Iterator[tuple[tuple[str, str], T]]:
         """The residues of each pair, and what a function finds of it, on threads."""
         self._check_fitted()
-        pairs = list(X)
+        pairs = as_list(X, "pairs")
         found = self._each(self.alignment_.encode(pairs), function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, found, strict=True)

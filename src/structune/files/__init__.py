@@ -2,6 +2,7 @@
 
 - ``models``: model files; ``shards``: folders of encoded examples
 - ``text``: lines of files, compressed or not; ``data_sets``: files of data sets, with checksums
+- ``inputs``: examples in memory
 """
 
 import lazy_loader

@@ -14,7 +14,7 @@ from structune.flat.structure.linear import Linear
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import SquaredLoss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
@@ -76,6 +76,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     _n_scores = 1
 
     loss: str = field(default="squared", init=False)
+    _unit: float = field(default=1.0, init=False)  # of outputs while the model is fitted
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -109,7 +110,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         if start is not None:
             start /= scale
             start[-1:] -= self.fit_intercept * offset / scale
+        self._unit = scale
         result = self._learn(structure, SquaredLoss(), shard, start, groups)
+        self.l1_ = scale * self.l1_
         self.coef_ = scale * self.coef_[0]
         self.intercept_ = float(scale * self.intercept_[0] + offset - self.coef_ @ mean)
         if result.noise is None:
@@ -118,6 +121,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         else:
             self.noise_variance_ = scale**2 * result.noise
         return self
+
+    def _l1(self, groups: Groups) -> FloatArray:
+        return super()._l1(groups) / self._unit
 
     @property
     def _structure(self) -> Linear:

@@ -4,10 +4,11 @@ Begin with `structune.learning.estimator`, what all estimators do; or with `Risk
 structure of your own.
 
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
-- ``risk``: a loss summed over shards; ``penalties``: grouped L2
+- ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``elastic_net``: paths of l1 penalties
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
-- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``fitting``:
-  one fit; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``
+- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``ranges``:
+  of numbers; ``fitting``: one fit; ``relevance``: precisions of single weights; ``constrained``: held to
+  constraints; ``estimator_file``: model files; ``defaults``
 - ``side_by_side``: independent fits
 - ``bootstrap``: whether one set of predictions is better than another
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import parameters
+from structune.learning.ranges import Range
 from structune.structure import FloatArray, Shard, Structure
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ class ConstrainedEstimator(StructuredEstimator):
     validation_sets: int = 3
     gamma: float = 0.01
 
+    _ranges: ClassVar = {"gamma": Range(0, open=True)}
+
     def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
         """What `constraints` asks for, one function a validation set."""
         if self.constraints is None:
             return []
         from structune.learning.constraints import validation_constraints
-        from structune.learning.solvers.saddle_point import check_positive
 
         if not isinstance(shard, Shard):
             raise DataError(
@@ -63,7 +65,6 @@ class ConstrainedEstimator(StructuredEstimator):
             raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
             raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
-        check_positive("gamma", self.gamma)
         return validation_constraints(
             structure, shard, self.validation_sets, self.random_state, self._executor()
         )

@@ -21,6 +21,7 @@ from structune.learning.defaults import TOLERANCE
 from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import FitsOnExecutor, parameters
+from structune.learning.ranges import Range
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
@@ -34,7 +35,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
 # fitted attributes that are not of the structure
-_LEARNED = ("coef_", "penalty_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
+_LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 
 
 class Learner(Protocol):
@@ -61,7 +62,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         What is minimised; objects of `structune.learning` can be given too.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
+        named). Ignored under `tuning`. It may be 0 where `l1` is not.
+    l1 : float or dict
+        Weight of an l1 penalty, l1 |w|, beside half the penalty times w^2: an elastic net, with weights that
+        are exactly zero. One number, or one by group name (0 for groups not named). Smooth losses only, and
+        of the tuners "grid" alone, which chooses precisions beside it.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
         How to choose the precisions; None fits with `penalty`.
     groups : "kind", "single", "separate", or callable
@@ -74,9 +79,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     hessian : {"exact", "complex-step", "finite-difference"}
         How tuning makes the products with a Hessian that it needs.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0. With margin and ramp
-        losses it ends at a gap of ten times this, relative to the objective, and the convex-concave procedure
-        when a round gains less. A tuner object has its own.
+        A fit ends when the norm of its gradient is at most this times that at w = 0, or where rounding hides
+        what is left. With margin and ramp losses it ends at a gap of ten times this, relative to the
+        objective, and the convex-concave procedure when a round gains less. A tuner object has its own.
     max_iterations : int
         Of a fit without tuning.
     max_seconds : float, optional
@@ -92,7 +97,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     ----------
     coef_ : ndarray, shape (n_weights,)
     penalty_ : ndarray, shape (n_groups,)
-        Empty, as `group_names_` and `group_sizes_` are, for weights that were not fitted here.
+        Empty, as `l1_`, `group_names_` and `group_sizes_` are, for weights that were not fitted here.
+    l1_ : ndarray, shape (n_groups,)
     group_names_ : tuple of str
     group_sizes_ : ndarray of int, shape (n_groups,)
         Weights in each group.
@@ -109,6 +115,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     loss: str | Loss = "log"
     penalty: float | Mapping[str, float] | None = 1.0
+    l1: float | Mapping[str, float] = 0.0
     tuning: str | Tuner | None = None
     groups: Any = "kind"
     holdout: float = 0.2
@@ -123,6 +130,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     coef_: Any = field(init=False)
     penalty_: FloatArray = field(init=False)
+    l1_: FloatArray = field(init=False)
     group_names_: tuple[str, ...] = field(init=False)
     group_sizes_: IntArray = field(init=False)
     history_: list[dict[str, Any]] = field(init=False)
@@ -133,6 +141,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _learner: Learner | None = field(default=None, init=False)  # in place of the estimator, as for a tree
     _learns_tasks: ClassVar[bool] = False  # whether a learner may: its weights are all that a fit changes
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
+    _ranges: ClassVar = {
+        "holdout": Range(0, 1, open=True),
+        "folds": Range(2, whole=True, optional=True),
+        "tolerance": Range(0),
+        "max_iterations": Range(1, whole=True),
+        "max_seconds": Range(0, optional=True),
+    }
 
     @property
     @abstractmethod
@@ -216,6 +231,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         `start` is where a fit without tuning starts; `example_groups` and `strata` say what held-out splits
         keep together, and what they share out.
         """
+        self._check_ranges()
         groups = self._weight_groups(structure)
         if self._learner is not None:
             result = self._learner(structure, loss, shard, groups, example_groups)
@@ -285,20 +301,17 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         return tuner
 
     def _precisions(self, groups: Groups) -> FloatArray:
-        given: Any = self.penalty
-        if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(groups.names), key=str)
-            if unknown:
-                raise DataError(f"penalty names the groups {unknown}, expected some of {list(groups.names)}")
-            numbers = [given.get(name, 1.0) for name in groups.names]
-        else:
-            numbers = [given] * len(groups)
-        try:
-            values = np.array([float(number) for number in numbers])
-        except (TypeError, ValueError):
-            values = np.array([np.nan])
-        if not np.all(np.isfinite(values) & (values > 0)):
-            raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0")
+        values = groups.numbers("penalty", self.penalty, 1.0)
+        least = np.where(self._l1(groups) > 0, 0.0, np.finfo(float).tiny)
+        if not np.all(np.isfinite(values) & (values >= least)):
+            raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0, or 0 beside l1 > 0")
+        return values
+
+    def _l1(self, groups: Groups) -> FloatArray:
+        """The weight of the l1 penalty of each group."""
+        values = groups.numbers("l1", self.l1, 0.0)
+        if not np.all(np.isfinite(values) & (values >= 0)):
+            raise DataError(f"l1={self.l1!r}: expected finite numbers >= 0")
         return values
 
     def _weight_groups(self, structure: Structure) -> Groups:
@@ -325,6 +338,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _keep(self, groups: Groups, penalty: FloatArray, result: TuningResult) -> None:
         self._set_weights(result.w)
         self.penalty_ = penalty
+        self.l1_ = np.zeros(len(groups)) if result.l1 is None else result.l1
         self.group_names_, self.group_sizes_ = groups.names, groups.sizes
         self.history_, self.status_, self.passes_ = result.history, result.status, result.passes
         self.extra_ = {}
@@ -332,7 +346,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _import(self, w: FloatArray) -> None:
         """Keep weights that were not fitted here."""
         self._set_weights(w)
-        self.penalty_, self.group_names_, self.group_sizes_ = np.empty(0), (), np.empty(0, np.int64)
+        self.penalty_, self.l1_ = np.empty(0), np.empty(0)
+        self.group_names_, self.group_sizes_ = (), np.empty(0, np.int64)
         self.history_, self.status_, self.passes_, self.extra_ = [], "imported", 0.0, {}
 
     @property

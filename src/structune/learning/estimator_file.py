@@ -31,6 +31,7 @@ def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dic
     arrays = {
         "coef": estimator._weights,
         "penalty": estimator.penalty_,
+        **({"l1": estimator.l1_} if estimator.l1_.any() else {}),
         "group_sizes": estimator.group_sizes_,
         "history_log_precision": precisions,
         **pack_names("group", estimator.group_names_),
@@ -49,6 +50,8 @@ def unpack_fit(
     n_records = sum("log_precision" in record for record in header["history"])
     check_array(arrays, "coef", np.float64, (n_weights,))
     check_array(arrays, "penalty", np.float64, (len(names),))
+    arrays.setdefault("l1", np.zeros(len(names)))  # of models without one there is none in the file
+    check_array(arrays, "l1", np.float64, (len(names),))
     check_array(arrays, "group_sizes", np.int64, (len(names),))
     grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
@@ -61,7 +64,7 @@ def unpack_fit(
             )
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])
-    estimator.penalty_ = arrays["penalty"]
+    estimator.penalty_, estimator.l1_ = arrays["penalty"], arrays["l1"]
     estimator.group_names_, estimator.group_sizes_ = tuple(names), arrays["group_sizes"]
     estimator.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
     estimator.status_, estimator.passes_ = str(header["status"]), float(header["passes"])

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import CapabilityError, DataError, warn
 from structune.files.shards import ShardFolder
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.losses import Loss
 from structune.learning.parameters import FitsOnExecutor, Parameters
 from structune.learning.penalties import GroupedL2
+from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning.problem import TuningProblem, TuningResult
+from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
 from structune.running.blas import one_thread
 from structune.running.checkpoints import Checkpoint, digest
 from structune.running.monitor import STOPPED, Monitor
 from structune.structure import FloatArray, Groups, Shard, Structure
 
+_UNFINISHED = {  # statuses of which a warning tells
+    "iterations": "ended at its limit of iterations; raise that, or the tolerance",
+    "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
+}
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
 _ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
@@ -45,6 +51,7 @@ def fit_weights(
         start = start - origin
     tuner = None if model.tuning is None else model._tuner(model.tuning)
     constraints = model._constraints(structure, loss, shard)
+    l1 = _checked_l1(model, groups, loss, tuner, bool(constraints))
     with Monitor(model.verbose, model.max_seconds) as monitor, one_thread():
         splits: dict[str, Any] = {"splits": False}
         if tuner is not None:
@@ -59,16 +66,33 @@ def fit_weights(
                 "random_state": model.random_state,
             }
             problem = TuningProblem.build(structure, loss, shard, groups, **options)
-        problem = model._prepared(problem, start if tuner is None else None)
+        if not problem.full.weight:
+            raise DataError("found a weight of zero for every example, expected a positive one")
+        problem = model._prepared(replace(problem, l1=l1), start if tuner is None else None)
         checkpoint = begin_checkpoint(model, monitor, problem.full, groups)
-        result = _fit(model, problem, start, monitor) if tuner is None else tuner.tune(problem, monitor)
+        if tuner is None:
+            result = _fit(model, problem, start, monitor)
+        else:
+            warn_of_many_groups(tuner, problem)
+            result = tuner.tune(problem, monitor)
         if constraints:
             result = model._fit_constrained(problem, constraints, result, monitor)
+        elif tuner is not None:
+            result = switch_off(tuner, problem, result, monitor)
         if checkpoint is not None:
             checkpoint.end(result.status not in STOPPED)
     if origin is not None:
         result.w = result.w + origin
+    if result.status in _UNFINISHED:
+        _warn_unfinished(model, result.status)
     return result
+
+
+def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    work = "the fit" if model.tuning is None else "tuning"
+    warn(f"{work} has not converged: it {_UNFINISHED[status]}", ConvergenceWarning)
 
 
 def _fit(
@@ -76,7 +100,8 @@ def _fit(
 ) -> TuningResult:
     """With the precisions that `penalty` gives."""
     risk = problem.full
-    penalty = GroupedL2(problem.groups, np.log(model._precisions(problem.groups)))
+    with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
+        penalty = GroupedL2(problem.groups, np.log(model._precisions(problem.groups)))
     # the rounds of a loss that is not convex are records, and bound it by other functions
     followed = monitor.recording(lambda: risk.passes) if risk.convex else nullcontext()
     with followed:
@@ -84,6 +109,7 @@ def _fit(
             risk,
             penalty.precision,
             start,
+            l1=None if problem.l1 is None else problem.groups.spread(problem.l1),
             tolerance=model.tolerance,
             max_iterations=model.max_iterations,
             monitor=monitor,
@@ -92,7 +118,25 @@ def _fit(
     if np.isfinite(fit.lower_bound):
         end["lower_bound"] = fit.lower_bound
     monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
-    return TuningResult(penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history)
+    return TuningResult(
+        penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history, l1=problem.l1
+    )
+
+
+def _checked_l1(
+    model: StructuredEstimator, groups: Groups, loss: Loss, tuner: Tuner | None, constrained: bool
+) -> FloatArray:
+    """Weights of the l1 penalty of groups; refused beside what cannot have one."""
+    l1 = model._l1(groups)
+    if not l1.any():
+        return l1
+    if constrained:
+        raise DataError(f"l1={model.l1!r} with constraints: expected one of the two")
+    if not loss.smooth:
+        raise CapabilityError(f"l1={model.l1!r} with loss={model.loss!r}: expected a smooth loss")
+    if not getattr(tuner, "takes_l1", tuner is None):
+        raise DataError(f"l1={model.l1!r} with tuning={model.tuning!r}: expected tuning=None or 'grid'")
+    return l1
 
 
 def begin_checkpoint(

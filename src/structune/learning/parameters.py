@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
+from structune.learning.ranges import Range, check_ranges
 from structune.learning.routing import Routed
 from structune.running.executors import Executor, make_executor
 
@@ -41,6 +43,7 @@ class Parameters(Routed):
     """An estimator by scikit-learn's protocol: it can be cloned, searched over, and put into pipelines."""
 
     _shared: ClassVar[tuple[str, ...]] = ()  # parameters that clones have in common
+    _ranges: ClassVar[Mapping[str, Range]] = {}  # of a class's own numbers, beside those of its bases
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, and with `deep` those of estimators among them, as ``name__parameter``."""
@@ -104,6 +107,10 @@ class Parameters(Routed):
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_tags__(self)
+
+    def _check_ranges(self) -> None:
+        """Raise a `DataError` for a number that a parameter cannot be: for `fit`, not for constructors."""
+        check_ranges(self, ChainMap(*(vars(cls).get("_ranges", {}) for cls in type(self).__mro__)))
 
     def _check_fitted(self, attribute: str = "coef_") -> None:
         if not hasattr(self, attribute):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
+from structune.learning.ranges import Range
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.inputs import (
@@ -79,6 +80,7 @@ class RNAFolder(StructuredEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
+    _ranges: ClassVar = {"gamma": Range(0)}
 
     gamma: float = 4.0
     min_hairpin: int = 3

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.rna.structure.space import dot_bracket
 from structune.structure import IntArray
 
 
 def checked_strings(X: Any, what: str) -> list[str]:
     """What was given, as a list of strings."""
-    if isinstance(X, str):
-        raise DataError(f"found one string, expected a list of {what}s")
-    found = list(X)
+    found = as_list(X, f"{what}s")
     for s, string in enumerate(found):
         if not isinstance(string, str):
             raise DataError(f"{what} {s}: found {string!r}, expected a string")

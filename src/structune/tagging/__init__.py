@@ -4,7 +4,8 @@ A linear-chain CRF, or its support vector machine: each token has named attribut
 columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
 ``structune train``, ``tune``, ``predict``.
 
-- ``tagger``: the estimator; ``tagger_file``: its model files
+- ``tagger``: the estimator; ``tagger_file``: its model files; ``unused``: attributes without weights
+- ``crfsuite``: model files of CRFsuite
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
 - ``features/``: attribute tables and templates; ``conll``: column files
 - ``metrics``: scores of tokens and segments; ``report``: pages of errors

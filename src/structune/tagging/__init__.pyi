@@ -10,6 +10,7 @@ from .conll import (
 from .conll import (
     write_conll as write_conll,
 )
+from .crfsuite import read_crfsuite as read_crfsuite
 from .data.conll2000 import load_conll2000 as load_conll2000
 from .data.hmm import hmm_attributes as hmm_attributes
 from .data.hmm import hmm_groups as hmm_groups

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
@@ -72,6 +73,9 @@ class SequenceTagger(ConstrainedEstimator):
     coef_ : ndarray, shape (n_weights,)
         Named by ``chain_.weight_names()``.
     chain_ : Chain
+    state_features_ : dict of (attribute, label) to float
+    transition_features_ : dict of (label, label) to float
+        None stands for the start or end of a sequence.
 
     Examples
     --------
@@ -120,11 +124,29 @@ class SequenceTagger(ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
+        return self._fit_chain(chain, table, y, sample_weight, groups)
+
+    def _fit_chain(
+        self, chain: Chain, table: AttributeTable, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
+        self._drop_unused()
         return self
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Forget what has no weight, if weights were to become zero."""
+        if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
+            from structune.tagging.unused import drop_unused
+
+            drop_unused(self)
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
         for shard in shards if isinstance(loss, MaximumLoss) else ():
@@ -143,6 +165,18 @@ class SequenceTagger(ConstrainedEstimator):
     def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float]:
+        """Weights by attribute and label."""
+        self._check_fitted()
+        return self.chain_.pair_weights(self.coef_)
+
+    @property
+    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
+        """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
+        self._check_fitted()
+        return self.chain_.transition_weights(self.coef_)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -250,4 +284,4 @@ def as_table(X: Any) -> AttributeTable:
         return X
     if isinstance(X, tuple) and len(X) == 2 and hasattr(X[0], "tocsr"):
         return AttributeTable.from_csr(X[0], X[1])
-    return AttributeTable.from_items(X)
+    return AttributeTable.from_items(as_list(X, "sequences"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from structune.kinds import kind_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
 from structune.learning.parameters import FitsOnExecutor, parameters
+from structune.learning.ranges import Range
 from structune.trees.task_tree import TaskTree
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class MultitaskEstimator(FitsOnExecutor):
     random_state: int = 0
     verbose: int = 0
 
+    _ranges: ClassVar = {"holdout": Range(0, 1, open=True), "folds": Range(2, whole=True, optional=True)}
+
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
@@ -108,7 +111,7 @@ class MultitaskEstimator(FitsOnExecutor):
 
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = self._checked_estimator()
-        self._check_splits()
+        self._check_ranges()
         tasks = list(data)
         sizes = [_n_sequences(task, *data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
@@ -129,17 +132,10 @@ class MultitaskEstimator(FitsOnExecutor):
         model = clone(self.estimator)
         if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
-        for name in ("tuning", "constraints"):
-            if getattr(model, name, None) is not None:
-                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected None")
+        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0)):
+            if getattr(model, name, expected) != expected:
+                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
         return model
-
-    def _check_splits(self) -> None:
-        is_whole = isinstance(self.folds, int | np.integer) and not isinstance(self.folds, bool)
-        if self.folds is not None and not (is_whole and self.folds > 1):
-            raise DataError(f"folds={self.folds!r}: expected None or a whole number > 1")
-        if not isinstance(self.holdout, float | np.floating) or not 0 < self.holdout < 1:
-            raise DataError(f"holdout={self.holdout!r}: expected a share between 0 and 1")
 
     # --- prediction ---------------------------------------------------------------------------------------
 

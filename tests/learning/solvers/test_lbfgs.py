@@ -86,9 +86,18 @@ def test_the_iterations_run_out():
     solution.check()
 
 
-def test_rounding_stalls():
-    solution = solve(lambda w: (1e20 + quadratic(w)[0], quadratic(w)[1]))
-    assert solution.status == "stalled"
+def test_where_rounding_hides_what_is_left_it_has_converged():
+    assert solve(lambda w: (1e20 + quadratic(w)[0], quadratic(w)[1])).status == "converged"
+    solution = solve(quadratic, gradient_tolerance=0.0)
+    assert solution.status == "converged"
+    assert_allclose(solution.w, np.linalg.solve(A, B), rtol=1e-6)
+
+
+def test_at_a_kink_it_stalls():
+    def objective(w):
+        return float(np.abs(w - B / 7).sum() + 0.1 * w @ w), np.sign(w - B / 7) + 0.2 * w
+
+    assert solve(objective).status == "stalled"
 
 
 def cut(objective, n, error=None):

@@ -1,5 +1,6 @@
 """Grid search against brute force."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -186,3 +187,40 @@ def test_ctrl_c_with_kinks_leaves_the_best(loss, monkeypatch):
     assert result.status == "interrupted"
     assert result.heldout_loss == min(costs, default=None)
     assert np.isfinite(result.w).all()
+
+
+# --- an l1 penalty beside it ------------------------------------------------------------------------------
+
+
+def sparse_problem(kind="chain", **options):
+    problem = tuning_problem(kind, **options)
+    return replace(problem, l1=np.linspace(0.5, 1.0, len(problem.groups)))
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_precisions_and_multiples_of_an_l1_penalty(warm):
+    problem = sparse_problem()
+    grid = GridTuner([0.1, 1.0], l1=[4.0, 1.0, 0.25], warm=warm, fit_tolerance=1e-7)
+    result = grid.tune(problem)
+    points = list(product([0.1, 1.0], [4.0, 1.0, 0.25]))
+    (split,), ones, expected = problem.splits, np.ones(problem.full.n_weights), []
+    for value, factor in points:
+        l1 = problem.groups.spread(factor * problem.l1)
+        fit = fit_l2(split.train, value * ones, l1=l1, tolerance=1e-7)
+        expected.append(split.heldout.value(fit.w))
+    assert_allclose([r["heldout_loss"] for r in grid_records(result)], expected, rtol=1e-5)
+    assert [r["l1"] for r in grid_records(result)] == [factor for _, factor in points]
+    value, factor = points[int(np.argmin(expected))]
+    assert_allclose(np.exp(result.log_precision), value)
+    assert_allclose(result.l1, factor * problem.l1)
+
+
+def test_of_equals_the_highest_l1_penalty():
+    result = GridTuner([1.0], l1=[1e5, 1e6, 1e4]).tune(sparse_problem())
+    assert_allclose(result.l1[-1], 1e6)
+
+
+@pytest.mark.parametrize("l1", [[], [0.0], [-1.0, 1.0], [np.nan]])
+def test_multiples_that_are_refused(l1):
+    with pytest.raises(DataError, match=r"l1=.*: expected finite numbers > 0, one at least"):
+        GridTuner(l1=l1).tune(sparse_problem())

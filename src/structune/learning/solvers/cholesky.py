@@ -29,16 +29,14 @@ class FactoredSystem:
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
         self.diagonal = np.diag(hessian) + precision
-        self._scale = np.where(self.diagonal > 0, self.diagonal, 1.0) ** -0.5  # a unit diagonal
         with one_thread():
-            self._factor = _factor(hessian, precision, self._scale)
+            self._factor, self._scale = _factor(hessian, precision)
 
     def solve(
         self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
     ) -> LinearSolution:
         """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
-        x = self._scale * cho_solve(self._factor, self._scale * b, check_finite=False)
-        return LinearSolution(x, 0, "cholesky", True)
+        return LinearSolution(_solved(self._factor, self._scale, b), 0, "cholesky", True)
 
     def determined(self) -> FloatArray:
         """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
@@ -61,12 +59,23 @@ def system_at(
     return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
 
 
-def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> tuple[FloatArray, bool]:
-    jitter = _JITTER
+def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:
+    """The solution x of (C + H) x = b."""
+    return _solved(*_factor(hessian, precision), b)
+
+
+def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[tuple[FloatArray, bool], FloatArray]:
+    """The factor in a scale where the diagonal is 1, and that scale."""
+    diagonal, jitter = np.diag(hessian) + precision, _JITTER
+    scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     while True:
         matrix = scale[:, None] * hessian * scale
         matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
         try:
-            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False), scale
         except LinAlgError:
             jitter *= 100.0
+
+
+def _solved(factor: tuple[FloatArray, bool], scale: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(scale * cho_solve(factor, scale * b, check_finite=False))

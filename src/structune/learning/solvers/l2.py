@@ -1,4 +1,4 @@
-"""Minimise a risk plus a Gaussian prior, by the solver that suits it."""
+"""Minimise a risk plus a Gaussian prior, or an elastic net, by the solver that suits it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from structune.errors import CapabilityError
 from structune.learning.defaults import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
+from structune.learning.solvers.composite import ROUNDING, minimize_composite
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.solvers.newton import minimize_newton
 from structune.learning.solvers.pairs import Pairs
+from structune.learning.solvers.quadratics import LbfgsCurvatures, NewtonCurvatures
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
@@ -27,6 +30,7 @@ def fit_l2(
     precision: FloatArray,
     start: FloatArray | None = None,
     *,
+    l1: FloatArray | None = None,
     center: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 1000,
@@ -36,7 +40,8 @@ def fit_l2(
     """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
-    with kinks by a bundle method, or by the convex-concave procedure.
+    with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
+    l1_i |w_i - center_i| is added, an elastic net: see `minimize_composite`.
 
     Parameters
     ----------
@@ -45,13 +50,21 @@ def fit_l2(
         C, the diagonal of the Gaussian prior's inverse covariance.
     start : ndarray, shape (n_weights,), optional
         The center by default.
+    l1 : ndarray, shape (n_weights,), optional
+        Not negative. The gradient of the solution is then the subgradient of least norm.
     center : ndarray, shape (n_weights,), optional
         The mean of the prior; zero by default.
     tolerance : float
         L-BFGS ends when the norm of the gradient is at most this times that at the center, Newton's method as
-        `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective.
+        `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective. With
+        `l1` the norm of the least subgradient is at most this times that of the gradient at the center.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
+
+    Raises
+    ------
+    CapabilityError
+        `l1` and a risk with kinks.
 
     Notes
     -----
@@ -63,15 +76,22 @@ def fit_l2(
     """
 
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
+    if l1 is not None and not l1.any():
+        l1 = None
+    if l1 is not None and not risk.smooth:
+        raise CapabilityError(f"an l1 penalty needs a smooth loss, found {type(risk.loss).__name__}")
     if not risk.smooth:
         return _fit_kinks(risk, precision, start, center, tolerance=_GAP * tolerance, **ends)
     if center is not None:
         start = None if start is None else start - center
-        fit = fit_l2(risk.around(center), precision, start, tolerance=tolerance, pairs=pairs, **ends)
+        around = risk.around(center)
+        fit = fit_l2(around, precision, start, l1=l1, tolerance=tolerance, pairs=pairs, **ends)
         return replace(fit, w=fit.w + center)
 
     objective = penalised(risk, precision)
     w = np.zeros(risk.n_weights) if start is None else start
+    if l1 is not None:
+        return _fit_sparse(objective, risk, precision, l1, w, tolerance, **ends)
     gradient_tolerance = tolerance * risk.at_zero.gradient_norm
     if risk.dense or risk.quadratic:
         fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
@@ -82,6 +102,27 @@ def fit_l2(
     scale = curvature_scale(precision, variance)
     ends |= {"gradient_tolerance": gradient_tolerance, "pairs": pairs}
     return minimize_smooth(objective, w, scale=scale, **ends)
+
+
+def _fit_sparse(
+    objective: Objective,
+    risk: Risk,
+    precision: FloatArray,
+    l1: FloatArray,
+    start: FloatArray,
+    tolerance: float,
+    **ends: Any,
+) -> Solution:
+    ends["gradient_tolerance"] = tolerance * risk.at_zero.gradient_norm
+    if risk.dense:
+        gain = max(tolerance**2, ROUNDING) * risk.at_zero.value
+        newton = NewtonCurvatures(risk, precision)
+        fit = minimize_composite(objective, start, l1, newton, least_gain=gain, **ends)
+        if fit.status != "stalled":
+            return fit
+        start = fit.w
+    lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(start)))
+    return minimize_composite(objective, start, l1, lbfgs, **ends)
 
 
 def penalised(risk: Risk, precision: FloatArray) -> Objective:

@@ -16,6 +16,8 @@ from structune.structure import FloatArray
 _DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe
 _MOST_TRIALS = 30  # of one step
 _ROUNDING = 8 * np.finfo(float).eps
+_HIDDEN = 1e-12  # of the objective: what no line search can gain
+_NUMBERS = ("value", "first_value", "first_norm", "n_evaluations", "n_steps")
 _INSIDE = 0.1  # of a bracket: what an interpolated step keeps from its ends
 
 
@@ -81,7 +83,7 @@ def _descend(
             return "iterations"
         before = path.value
         if not path.step():
-            return "stalled"
+            return "converged" if path.hidden else "stalled"
         kept.keep(path.state)
         if until is not None and until(path.w):
             return "converged"
@@ -105,17 +107,20 @@ class _Path:
         self.objective, self.metric, self.pairs, self.monitor = objective, metric, pairs, monitor
         self.gradient_tolerance = gradient_tolerance
         self.n_evaluations = self.n_steps = 0
-        self.first_norm = 0.0
+        self.first_norm, self.first_value = 0.0, 0.0
+        self.hidden = False  # whether rounding hides what the last direction could gain
         self.best: tuple[FloatArray, float, FloatArray] | None = None
 
     def begin(self, start: FloatArray, state: Restored | None) -> None:
         if state is None:
             self.w = np.array(start)
             self.value, self.gradient = self._evaluate(self.w)
+            self.first_value = self.value
             return
         n, pairs = start.size, Pairs(start.size)
         self.w, self.gradient = state.array("w", n), state.array("gradient", n)
-        self.value, self.first_norm = state.entry("value", float), state.entry("first_norm", float)
+        self.value, self.first_value = state.entry("value", float), state.entry("first_value", float)
+        self.first_norm = state.entry("first_norm", float)
         self.n_evaluations, self.n_steps = state.entry("n_evaluations", int), state.entry("n_steps", int)
         for step, change in zip(state.array("steps", None, n), state.array("changes", None, n), strict=True):
             pairs.add(step, change)
@@ -123,7 +128,7 @@ class _Path:
 
     def state(self) -> State:
         shape = len(self.pairs.steps), self.w.size
-        numbers = {name: getattr(self, name) for name in ("value", "first_norm", "n_evaluations", "n_steps")}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
         rows = {name: np.reshape(list(getattr(self.pairs, name)), shape) for name in ("steps", "changes")}
         return {"w": self.w, "gradient": self.gradient, **rows, **numbers}
 
@@ -154,6 +159,7 @@ class _Path:
         """Go along the quasi-Newton direction as far as Wolfe's conditions ask; whether that led lower."""
         direction = -self.pairs.times(self.gradient, self.metric)
         slope = float(direction @ self.gradient)
+        self.hidden = -slope <= _HIDDEN * max(abs(self.value), abs(self.first_value))
         # where nothing tells how far: a unit in the scaled variables at most
         most = np.inf if self.pairs.steps else 1.0 / np.sqrt(max(-slope, 1e-300))
         found = self._search(direction, slope, min(1.0, most))

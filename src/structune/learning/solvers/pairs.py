@@ -28,8 +28,7 @@ class Pairs:
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
         """Keep a pair, unless the function does not curve upward along the step."""
-        least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
-        if float(step @ change) > least:
+        if is_curved(step, change):
             self.steps.append(step)
             self.changes.append(change)
 
@@ -57,3 +56,9 @@ class Pairs:
         for step, change in zip(self.steps, self.changes, strict=True):
             left += (shares.pop() - float(change @ left) / float(step @ change)) * step
         return left
+
+
+def is_curved(step: FloatArray, change: FloatArray) -> bool:
+    """Whether a function curves upward along a step, by the change of its gradient."""
+    least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
+    return bool(float(step @ change) > least)

@@ -27,7 +27,7 @@ class Solution:
         There.
     n_evaluations : int
     status : {"converged", "stalled", "iterations", "budget", "interrupted"}
-        "stalled": the line search found nothing lower, as it does where rounding hides the rest.
+        "stalled": the line search found nothing lower, though there is more to gain than rounding hides.
     lower_bound : float
         Of the minimum, from solvers that know one.
     pairs : Pairs, optional

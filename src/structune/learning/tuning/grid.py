@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +15,21 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
 _MOST_POINTS = 10_000
+_Point = tuple[FloatArray, FloatArray]
 
 
 @dataclass
 class GridTuner:
     """Tries every precision, and keeps the one of lowest held-out loss; of equals, the highest.
+
+    With an l1 penalty beside it, an elastic net: every pair of a precision and a multiple of the penalty.
 
     Of losses with kinks, which bound the cost of predictions, that cost itself is what is held out.
 
@@ -34,6 +39,8 @@ class GridTuner:
         Precisions; 2^-10 .. 2^10 by default, as in the papers.
     product : bool
         A product grid, one value a group; by default one value for all.
+    l1 : sequence of float
+        What the l1 penalty of the problem is multiplied by. Falling, with `warm`, they are a path.
     warm : bool
         Start each fit at the weights of the one before. Off, as in the papers, each starts at zero.
     fit_tolerance : float
@@ -43,27 +50,34 @@ class GridTuner:
 
     values: Sequence[float] = tuple(2.0**k for k in range(-10, 11))
     product: bool = False
+    l1: Sequence[float] = (1.0,)
     warm: bool = False
     fit_tolerance: float = TOLERANCE
     refit: bool = True
     needs_splits = True
+    takes_l1 = True
 
-    def _points(self, n_groups: int) -> list[FloatArray]:
+    def _points(self, problem: TuningProblem) -> list[_Point]:
+        """Logarithms of precisions, and l1 penalties, of all groups."""
+        n_groups = len(problem.groups)
         axes = n_groups if self.product else 1
-        if not len(self.values) or not np.all(np.isfinite(self.values) & (np.array(self.values) > 0)):
-            raise DataError(f"values={self.values!r}: expected finite numbers > 0, one at least")
-        if len(self.values) ** axes > _MOST_POINTS:
+        for name in ("values", "l1"):
+            given = getattr(self, name)
+            if not len(given) or not np.all(np.isfinite(given) & (np.array(given) > 0)):
+                raise DataError(f"{name}={given!r}: expected finite numbers > 0, one at least")
+        if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(
                 f"a product grid of {len(self.values)} values for {axes} groups has too many points"
             )
-        points = product(np.log(self.values), repeat=axes)
-        return [np.broadcast_to(np.array(point), n_groups).copy() for point in points]
+        l1 = np.zeros(n_groups) if problem.l1 is None else problem.l1
+        points = product(product(np.log(self.values), repeat=axes), self.l1)
+        return [(np.broadcast_to(np.array(d), n_groups).copy(), factor * l1) for d, factor in points]
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Try the grid, and fit with its best point."""
         if not problem.splits:
             raise DataError("the grid needs held-out data: found a problem without splits")
-        points = self._points(len(problem.groups))
+        points = self._points(problem)
         with monitor or Monitor() as monitor:
             return _Search(self, problem, monitor, points).run()
 
@@ -72,12 +86,12 @@ class _Search:
     """The best point so far."""
 
     def __init__(
-        self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, points: list[FloatArray]
+        self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, points: list[_Point]
     ) -> None:
         self.tuner, self.problem, self.monitor, self.points = tuner, problem, monitor, points
         self.passes = PassCount(problem)
         self.loss: float | None = None
-        self.w, self.d = np.zeros(problem.full.n_weights), points[0].copy()
+        self.w, (self.d, self.l1) = np.zeros(problem.full.n_weights), points[0]
         self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
         self.n_done = 0
         self.kept = monitor.kept_search("grid")
@@ -96,16 +110,17 @@ class _Search:
             status = stop_status(stop)
             if self.loss is None:
                 self.w = getattr(stop, "w", self.w)
-        return TuningResult(self.d, self.w, status, self.loss, self.passes.spent, self.monitor.history)
+        spent, history = self.passes.spent, self.monitor.history
+        return TuningResult(self.d, self.w, status, self.loss, spent, history, l1=self.l1)
 
-    def _fits(self, points: list[FloatArray]) -> Iterator[tuple[FloatArray, float]]:
+    def _fits(self, points: list[_Point]) -> Iterator[tuple[FloatArray, float]]:
         """Weights and held-out losses of every split at every point."""
         splits, warm = self.problem.splits, self.tuner.warm
         n, shared = len(splits), (self.problem.groups, self.tuner.fit_tolerance, self.monitor)
         pairs = [(split.train, split.heldout) for split in splits]
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
-        for batch in [[d] for d in points] if warm else [points]:
-            columns = [(k, d, self.starts[k]) for d in batch for k in range(n)]
+        for batch in [[point] for point in points] if warm else [points]:
+            columns = [(k, point, self.starts[k]) for point in batch for k in range(n)]
             found = []
             for result in fits.map(_fit_and_judge, *zip(*columns, strict=True), shared=shared):
                 if self.loss is None:
@@ -114,41 +129,49 @@ class _Search:
                 yield result
             self.starts = found if warm else self.starts
 
-    def _judge(self, d: FloatArray, fits: list[tuple[FloatArray, float]]) -> None:
-        loss = sum(loss for _, loss in fits)
-        if self.loss is None or loss < self.loss or (loss == self.loss and d.sum() > self.d.sum()):
-            self.loss, self.d, self.w = loss, d, fits[0][0]
+    def _judge(self, point: _Point, fits: list[tuple[FloatArray, float]]) -> None:
+        loss, (d, l1) = sum(loss for _, loss in fits), point
+        higher = (d.sum(), l1.sum()) > (self.d.sum(), self.l1.sum())
+        if self.loss is None or loss < self.loss or (loss == self.loss and higher):
+            self.loss, self.d, self.l1, self.w = loss, d, l1, fits[0][0]
         self.n_done += 1
         done = self.n_done / len(self.points)
-        self.monitor.record(
-            "grid", done=done, heldout_loss=loss, log_precision=d.tolist(), passes=self.passes.spent
-        )
+        told: dict[str, Any] = {
+            "heldout_loss": loss,
+            "log_precision": d.tolist(),
+            "passes": self.passes.spent,
+        }
+        if l1.any():
+            told["l1"] = float(l1.max())
+        self.monitor.record("grid", done=done, **told)
 
         last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
         self.kept.keep(lambda: self._state(last))
 
     def _state(self, last: FloatArray) -> State:
         passes = self.passes.spent
-        return {"n": self.n_done, "loss": self.loss, "d": self.d, "w": self.w, "last": last, "passes": passes}
+        best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
+        return {"n": self.n_done, **best, "last": last, "passes": passes}
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
         self.n_done, self.loss = state.count("n", len(self.points)), state.entry("loss", float)
-        self.d, self.w = state.array("d", self.d.size), state.array("w", n)
+        self.d, self.l1 = state.array("d", self.d.size), state.array("l1", self.l1.size)
+        self.w = state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
         self.problem.full.count_passes(state.entry("passes", float))
 
     def _refit(self) -> FloatArray:
-        precision, tolerance = GroupedL2(self.problem.groups, self.d).precision, self.tuner.fit_tolerance
-        fit = fit_l2(self.problem.full, precision, tolerance=tolerance, monitor=self.monitor)
+        ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
+        fit = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
         fit.check()
         return fit.w
 
 
 def _fit_and_judge(
     risks: tuple[Risk, Risk],
-    d: FloatArray,
+    point: _Point,
     start: FloatArray | None,
     groups: Groups,
     tolerance: float,
@@ -156,9 +179,14 @@ def _fit_and_judge(
 ) -> tuple[FloatArray, float]:
     """Weights learned by the first risk, and the loss by the second."""
     train, heldout = risks
-    fit = fit_l2(train, GroupedL2(groups, d).precision, start, tolerance=tolerance, monitor=monitor)
+    fit = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
     fit.check()
     try:
         return fit.w, heldout.heldout_loss(fit.w)
     except STOPS as stop:
         raise FitStopped(stop_status(stop), fit.w) from None
+
+
+def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> Solution:
+    d, l1 = point
+    return fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)

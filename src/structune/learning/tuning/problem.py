@@ -21,10 +21,18 @@ from sklearn.model_selection import (
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
+from structune.learning.ranges import Range, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, Structure
+
+_RANGES = {  # of the settings that tuners have, by their names
+    **dict.fromkeys(("alpha", "tolerance", "noise_floor"), Range(0)),
+    "beta": Range(0, open=True, optional=True),
+    **dict.fromkeys(("fit_tolerance", "cg_tolerance"), Range(0, open=True)),
+    **dict.fromkeys(("max_iterations", "max_evaluations"), Range(1, whole=True)),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class TuningProblem:
         For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
+    l1 : ndarray, shape (n_groups,), optional
+        Weights of an l1 penalty beside the precisions, for the grid.
     """
 
     full: Risk
@@ -62,6 +72,7 @@ class TuningProblem:
     splits: tuple[Split, ...] = ()
     parent: FloatArray | None = None
     name: str = ""
+    l1: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
@@ -229,6 +240,8 @@ class TuningResult:
         Variance that divides the loss beside the precisions, where it was integrated out.
     gamma : float, optional
         Times the weights of the parent it is the mean of the prior, where a problem has one.
+    l1 : ndarray, shape (n_groups,), optional
+        Weights of the l1 penalty, where there was one.
     """
 
     log_precision: FloatArray
@@ -239,6 +252,7 @@ class TuningResult:
     history: list[dict[str, Any]] = field(default_factory=list)
     noise: float | None = None
     gamma: float | None = None
+    l1: FloatArray | None = None
 
     @property
     def precision(self) -> FloatArray:
@@ -276,11 +290,15 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
     Raises
     ------
     DataError
-        An unknown name.
+        An unknown name, or a tuner with a setting that it cannot have.
     """
     if not isinstance(tuning, str):
         if not hasattr(tuning, "tune"):
             raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
+        check_ranges(tuning, _RANGES)
+        start = getattr(tuning, "start", None)
+        if start is not None and not _are_positive(start):
+            raise DataError(f"start={start!r}: expected precisions > 0")
         return tuning
     from structune.learning import tuning as package
 
@@ -294,3 +312,11 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
         raise DataError(f"tuning={tuning!r}: expected one of {sorted(names)}, a tuner, or None")
     tuner: Tuner = getattr(package, names[tuning])()
     return tuner
+
+
+def _are_positive(values: Any) -> bool:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.all(np.isfinite(numbers) & (numbers > 0)))

@@ -19,6 +19,13 @@ def train(
     features: own.Features,
     *,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    l1: Annotated[
+        float,
+        typer.Option(
+            help="Weight of an l1 penalty beside that prior: an elastic net, whose model keeps few "
+            "attributes. With the log loss only."
+        ),
+    ] = 0.0,
     loss: opt.LossOption = opt.Loss.log,
     weights: own.Weights,
     held_to: HeldTo,
@@ -35,7 +42,8 @@ def train(
     """
     from structune.tagging.commands.training import run
 
-    settings = {"penalty": penalty, "loss": loss.value, **weights.parameters(), **held_to.parameters()}
+    settings = {"penalty": penalty, "l1": l1, "loss": loss.value}
+    settings |= weights.parameters() | held_to.parameters()
     settings |= running.parameters(results)
     raise typer.Exit(run(train, features, test, settings, results))
 
@@ -128,6 +136,26 @@ def predict(
     from structune.tagging.commands.prediction import run
 
     run(model, file, output, marginals, nbest)
+
+
+def weights(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A tagger's model, or one that CRFsuite saved.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Weights to show of each end.")] = 20,
+) -> None:
+    """Show the largest and smallest weights of a tagger.
+
+    One table is of transitions between labels, the other of state features: attributes with labels. MODEL may
+    also be a model of CRFsuite.
+
+    \b
+    Example:
+      structune weights chunker.structune --top 10
+    """
+    from structune.tagging.commands.weight_tables import run
+
+    run(model, top)
 
 
 @spread

@@ -31,7 +31,7 @@ from structune.tagging.structure.attribute_weights import (
     find_keys,
     order_attributes,
 )
-from structune.tagging.structure.labels import Labelling, encode_labels, single_labels
+from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels, single_labels
 from structune.tagging.structure.posterior import MoveScores
 from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.tagging.structure.shard import ChainShard
@@ -172,6 +172,32 @@ class ChainSpace(Structure):
             edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
         return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
 
+    def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
+        """The chain with some of its weights, and attributes that are in one.
+
+        Parameters
+        ----------
+        which : ndarray of bool, shape (n_weights,)
+            Of attribute-label pairs and transitions; starts and ends stay.
+
+        Returns
+        -------
+        chain : Chain
+        before : ndarray of int64, shape (n_weights,)
+            Numbers that its weights have here.
+        """
+        kept, edges = (np.flatnonzero(which[part]) for part in (self._pairs, self._transitions))
+        n, keys = self.n_labels, self.pairs.keys[kept]
+        used, attribute = np.unique(keys // n, return_inverse=True)
+        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
+        names = [self.attributes[a] for a in used[order].tolist()]
+        keys = np.argsort(order)[attribute] * n + keys % n
+        rising = np.argsort(keys)
+        moves = self.transitions[edges]
+        chain = type(self)(self.labels, names, keys[rising], moves, self.boundary, self.forbidden)
+        ends = np.arange(self._starts.start, self._ends.stop)
+        return chain, np.concatenate((kept[rising], ends, self._transitions.start + edges))
+
     # --- vocabulary ---------------------------------------------------------------------------------------
 
     @property
@@ -193,6 +219,21 @@ class ChainSpace(Structure):
             *ends,
             *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
         ]
+
+    def pair_weights(self, w: FloatArray) -> dict[tuple[str, str], float]:
+        """The weights of attribute-label pairs by these."""
+        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), w[self._pairs].tolist(), strict=True)
+        return {(self.attributes[a], self.labels[y]): weight for a, y, weight in pairs}
+
+    def transition_weights(self, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
+        """The weights of transitions by their labels; None stands for the start or end."""
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        names: list[tuple[str | None, str | None]] = [
+            *((None, y) for y in self.labels if self.boundary),
+            *((y, None) for y in self.labels if self.boundary),
+            *((self.labels[x], self.labels[y]) for x, y in edges),
+        ]
+        return dict(zip(names, w[self._pairs.stop :].tolist(), strict=True))
 
     def groups(self) -> Groups:
         """One group per template (see `template_of`), and the transitions.

@@ -1,0 +1,5 @@
+from . import metrics as metrics
+from . import scorers as scorers
+from .crf import CRF as CRF
+from .crf import CompatibilityWarning as CompatibilityWarning
+from .tagger import Tagger as Tagger

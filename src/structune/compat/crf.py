@@ -1,0 +1,292 @@
+"""`SequenceTagger` with the constructor, methods and attributes of sklearn-crfsuite's ``CRF``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from structune.compat.items import Token, as_labels, as_tokens, tokens_of
+from structune.compat.tagger import Tagger
+from structune.errors import DataError, warn
+from structune.files.models import load
+from structune.learning.parameters import Parameters
+from structune.learning.ranges import Range
+from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.metrics import token_scores
+from structune.tagging.structure.chain import Chain
+from structune.tagging.tagger import SequenceTagger
+
+_ONLINE = ("ap", "pa", "arow")
+_ALGORITHMS = ("lbfgs", "l2sgd", *_ONLINE)
+_LEAST_PENALTY = 1e-8  # in place of none, with which weights may have no end
+_IDLE = (  # settings of solvers that are not here
+    *("num_memories", "epsilon", "period", "delta", "linesearch", "max_linesearch"),
+    *("calibration_eta", "calibration_rate", "calibration_samples", "calibration_candidates"),
+    *("calibration_max_trials", "pa_type", "error_sensitive", "averaging", "variance", "gamma"),
+    "trainer_cls",
+)
+
+
+class CompatibilityWarning(UserWarning):
+    """What CRFsuite would do is done otherwise, or not at all."""
+
+
+@dataclass(eq=False, repr=False)
+class CRF(Parameters):
+    """Linear-chain CRF by the parameters of CRFsuite.
+
+    A `SequenceTagger` that learns and predicts where a program expects ``sklearn_crfsuite.CRF``.
+
+    Parameters
+    ----------
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}
+        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``: by one solver
+        here, to its minimum. The others learn online, sequence by sequence, and are not here: they warn, and
+        minimise the loss of which they take steps, the margin loss, with a penalty of ``1 / c``.
+    min_freq : float, optional
+        Weights of attribute-label pairs and of transitions whose values add up to less in the training data
+        are left out.
+    all_possible_states, all_possible_transitions : bool, optional
+        Whether pairs and transitions that the training data do not have get weights, too.
+    c1 : float, optional
+        Of the L1 penalty ``c1 * |w|``; 0 by default. What learns online has none.
+    c2 : float, optional
+        Of the L2 penalty; 1 by default.
+    max_iterations : int, optional
+        1000 by default.
+    num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
+        Have no effect, as those below: they steer solvers that are not here. A warning tells of any that is
+        given.
+    calibration_eta, calibration_rate, calibration_samples, calibration_candidates : optional
+    calibration_max_trials, pa_type, error_sensitive, averaging, variance, gamma, trainer_cls : optional
+    c : float, optional
+        Of the online algorithms; 1 by default.
+    verbose : bool
+        Prints a line an iteration.
+    model_filename : path, optional
+        Where `fit` saves the model, in structune's own format. A file that is there, of structune or of
+        CRFsuite, is loaded when something is predicted before any `fit`.
+    keep_tempfiles : bool
+        Has no effect: there are no temporary files.
+
+    See Also
+    --------
+    SequenceTagger : Learns its penalties, and has many more options.
+    structune.tagging.read_crfsuite : A model of CRFsuite as a `SequenceTagger`.
+
+    Examples
+    --------
+    >>> from structune.compat import CRF
+    >>> X = [[{"w": "the"}, {"w": "dog"}], [{"w": "a"}, {"w": "cat"}]]
+    >>> crf = CRF("lbfgs", c2=0.1).fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> crf.predict_single([{"w": "the"}, {"w": "cat"}])
+    ['DET', 'NOUN']
+    >>> sorted(crf.attributes_)
+    ['w:a', 'w:cat', 'w:dog', 'w:the']
+    """
+
+    algorithm: str | None = None
+    min_freq: float | None = None
+    all_possible_states: bool | None = None
+    all_possible_transitions: bool | None = None
+    c1: float | None = None
+    c2: float | None = None
+    max_iterations: int | None = None
+    num_memories: int | None = None
+    epsilon: float | None = None
+    period: int | None = None
+    delta: float | None = None
+    linesearch: str | None = None
+    max_linesearch: int | None = None
+    calibration_eta: float | None = None
+    calibration_rate: float | None = None
+    calibration_samples: int | None = None
+    calibration_candidates: int | None = None
+    calibration_max_trials: int | None = None
+    pa_type: int | None = None
+    c: float | None = None
+    error_sensitive: bool | None = None
+    averaging: bool | None = None
+    variance: float | None = None
+    gamma: float | None = None
+    verbose: bool = False
+    model_filename: str | os.PathLike[str] | None = None
+    keep_tempfiles: bool = False
+    trainer_cls: Any = None
+
+    _fitted: Tagger | None = field(default=None, init=False)
+    _ranges: ClassVar = {
+        **dict.fromkeys(("min_freq", "c1", "c2"), Range(0, optional=True)),
+        "max_iterations": Range(1, whole=True, optional=True),
+        "c": Range(0, open=True, optional=True),
+    }
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Learn from labelled sequences.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Of dicts or lists of strings, or ``pycrfsuite.ItemSequence``.
+        y : list of lists of str
+        X_dev, y_dev : optional
+            Held-out sequences and their labels. With `verbose` the scores of each label there are printed;
+            what is learned does not depend on them, as it does not with CRFsuite.
+
+        Raises
+        ------
+        DataError
+            Names the sequence and token that cannot be used, or the parameter that is out of its range.
+
+        Warns
+        -----
+        CompatibilityWarning
+            An algorithm that learns online, or parameters without effect.
+        """
+        if (X_dev is None) != (y_dev is None):
+            raise DataError("found one of X_dev and y_dev, expected both or none")
+        tagger = self._tagger()
+        tokens, labels = _not_empty(as_tokens(X), as_labels(y))
+        table = AttributeTable.from_items(tokens)
+        chain = Chain.build(
+            table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
+        )
+        if self.min_freq:
+            chain = _without_rare(chain, table, labels, self.min_freq)
+        tagger._fit_chain(chain, table, labels)
+        self._fitted = Tagger(tagger)
+        if self.model_filename is not None:
+            tagger.save(self.model_filename)
+        if X_dev is not None and self.verbose:
+            _print_scores(as_labels(y_dev), self.predict(X_dev))
+        return self
+
+    def _tagger(self) -> SequenceTagger:
+        """The tagger that these parameters mean."""
+        self._check_ranges()
+        algorithm = self.algorithm or "lbfgs"
+        if algorithm not in _ALGORITHMS:
+            raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
+        self._warn(algorithm)
+        c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
+        penalty = 1.0 / c if algorithm in _ONLINE else max(2.0 * c2, _LEAST_PENALTY)
+        return SequenceTagger(
+            loss="margin" if algorithm in _ONLINE else "log",
+            penalty=penalty,
+            l1=0.0 if algorithm in _ONLINE else self.c1 or 0.0,
+            states="all" if self.all_possible_states else "seen",
+            transitions="all" if self.all_possible_transitions else "seen",
+            boundary=False,
+            verbose=2 if self.verbose else 0,
+            max_iterations=1000 if self.max_iterations is None else self.max_iterations,
+        )
+
+    def _warn(self, algorithm: str) -> None:
+        if algorithm in _ONLINE:
+            told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
+            warn(told, CompatibilityWarning)
+        idle = [name for name in _IDLE if getattr(self, name) is not None]
+        if idle:
+            warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The most probable labels of each sequence."""
+        return self._known.model.predict(as_tokens(X))
+
+    def predict_single(self, xseq: Any) -> list[str]:
+        """Those of one sequence."""
+        return self._known.tag(xseq)
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token, the probability of each label; after online algorithms those of the scores."""
+        return self._known.marginals(as_tokens(X))
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
+        """Those of one sequence."""
+        return self._known.marginals([tokens_of(xseq)])[0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of tokens labelled right."""
+        return self._known.model.score(as_tokens(X), as_labels(y))
+
+    @property
+    def _known(self) -> Tagger:
+        if self.tagger_ is None:
+            self._check_fitted()  # which raises
+        assert self.tagger_ is not None
+        return self.tagger_
+
+    # --- the model, None before `fit` -----------------------------------------------------------------------
+
+    @property
+    def tagger_(self) -> Tagger | None:
+        """The fitted model, with methods of python-crfsuite's tagger."""
+        if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
+            read = read_crfsuite if is_crfsuite(self.model_filename) else load
+            self._fitted = Tagger(read(self.model_filename))
+        return self._fitted
+
+    @property
+    def classes_(self) -> list[str] | None:
+        """The labels."""
+        return None if self.tagger_ is None else self.tagger_.labels()
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """The attributes that have weights."""
+        return None if self.tagger_ is None else list(self.tagger_.model.chain_.attributes)
+
+    @property
+    def num_attributes_(self) -> int | None:
+        """How many these are."""
+        return None if self.attributes_ is None else len(self.attributes_)
+
+    @property
+    def size_(self) -> int | None:
+        """Bytes of the model's file."""
+        if self.tagger_ is None:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model")
+            self.tagger_.model.save(path)
+            return path.stat().st_size
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float] | None:
+        """Weights by attribute and label."""
+        return None if self.tagger_ is None else self.tagger_.model.state_features_
+
+    @property
+    def transition_features_(self) -> dict[tuple[str | None, str | None], float] | None:
+        """Weights by the labels that follow each other."""
+        return None if self.tagger_ is None else self.tagger_.model.transition_features_
+
+
+def _not_empty(X: list[list[Token]], y: list[list[Any]]) -> tuple[list[list[Token]], list[list[Any]]]:
+    """Without sequences that have neither tokens nor labels, which CRFsuite takes."""
+    if len(X) != len(y):
+        raise DataError(f"found labels for {len(y)} sequences, expected {len(X)}")
+    kept = [s for s, (tokens, labels) in enumerate(zip(X, y, strict=True)) if tokens or labels]
+    return [X[s] for s in kept], [y[s] for s in kept]
+
+
+def _without_rare(chain: Chain, table: AttributeTable, labels: list[list[Any]], least: float) -> Chain:
+    counts = np.zeros(chain.n_weights)
+    chain.features(chain.encode(table, labels), counts)
+    return chain.keep(counts >= least)[0]
+
+
+def _print_scores(y_true: list[list[Any]], y_pred: list[list[str]]) -> None:
+    print(f"{'label':<16} precision  recall     F1  support")
+    for row in token_scores(y_true, y_pred).rows():
+        print(f"{row.name:<16} {row.precision:9.3f} {row.recall:7.3f} {row.f1:6.3f} {row.support:8d}")

@@ -1,0 +1,38 @@
+"""Scores of label sequences by the names that sklearn-crfsuite has for them.
+
+Those that begin with ``flat`` are scikit-learn's of all tokens, and take its further arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import chain
+from typing import Any
+
+from sklearn import metrics
+
+Labels = Sequence[Sequence[Any]]
+
+
+def _flat(score: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(score)
+    def of_tokens(y_true: Labels, y_pred: Labels, *args: Any, **options: Any) -> Any:
+        true, pred = (list(chain.from_iterable(y)) for y in (y_true, y_pred))
+        return score(true, pred, *args, **options)
+
+    return of_tokens
+
+
+flat_accuracy_score = _flat(metrics.accuracy_score)
+flat_precision_score = _flat(metrics.precision_score)
+flat_recall_score = _flat(metrics.recall_score)
+flat_f1_score = _flat(metrics.f1_score)
+flat_fbeta_score = _flat(metrics.fbeta_score)
+flat_classification_report = _flat(metrics.classification_report)
+
+
+def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
+    """Share of the sequences of which all labels are right; 0 of none."""
+    right = [list(true) == list(pred) for true, pred in zip(y_true, y_pred, strict=True)]
+    return sum(right) / max(len(right), 1)

@@ -1,0 +1,43 @@
+"""``structune weights``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from structune.cli.checks import check_class
+from structune.cli.tables import filled, new_table, print_tables
+from structune.files.models import load
+from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+from structune.tagging.tagger import SequenceTagger
+
+_END = "(none)"  # before the first label, and after the last
+
+
+def run(path: Path, top: int) -> None:
+    """Show the weights at both ends."""
+    model = read_crfsuite(path) if is_crfsuite(path) else load(path)
+    tagger = check_class(model, SequenceTagger, path, "a sequence tagger")
+    print_tables(
+        _table("transitions", ["from", "to"], tagger.transition_features_, top),
+        _table("state features", ["attribute", "label"], tagger.state_features_, top),
+    )
+
+
+def _table(what: str, names: Sequence[str], weights: Mapping[Any, float], top: int) -> Table:
+    table = new_table(f"{len(weights):,} {what}", names, ["weight"])
+    return filled(table, _rows(weights, top))
+
+
+def _rows(weights: Mapping[Any, float], top: int) -> Iterator[Sequence[str]]:
+    """The largest, falling, and then the smallest."""
+    falling = sorted(weights.items(), key=lambda item: -item[1])
+    is_cut = len(falling) > 2 * top
+    for names, weight in falling[:top] if is_cut else falling:
+        yield *(_END if name is None else str(name) for name in names), f"{weight:.4f}"
+    if is_cut:
+        yield "...", "", ""
+        yield from _rows(dict(falling[-top:]), top)

@@ -1,0 +1,200 @@
+"""Elastic nets by their optimality conditions and by brute force, and what is left of fits cut short."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from maxima import enumerated
+from maxima import risk_of as margin_risk
+from structune.errors import CapabilityError
+from structune.flat.structure.classes import Classes
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.risk import Risk
+from structune.learning.solvers.l2 import fit_l2
+from structune.running.checkpoints import Checkpoint
+from structune.running.monitor import FitStopped, Monitor
+from tiny import FLAT, Budget, Fuse, risk_of
+
+EVERY = ("chain", "partial", *FLAT)
+
+
+def penalties(n, seed, l2, l1):
+    """Some weights without the one, the other or both."""
+    rng = np.random.default_rng(seed)
+    return l2 * rng.choice([0.0, 0.3, 1.0], n), l1 * rng.choice([0.0, 0.5, 1.0], n)
+
+
+def objective(risk, precision, l1, w):
+    return risk.value(w) + 0.5 * precision @ (w * w) + l1 @ np.abs(w)
+
+
+# --- the minimum ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(EVERY),
+    seed=st.integers(0, 50),
+    l2=st.sampled_from([0.1, 1.0, 10.0]),
+    l1=st.sampled_from([0.1, 1.0, 5.0, 50.0]),
+    hessian=st.sampled_from(["exact", "dense"]),
+)
+def test_optimality_conditions(kind, seed, l2, l1, hessian):
+    """Where a weight is not zero the slopes cancel; where it is, the loss pulls less than the penalty."""
+    risk = risk_of(kind, seed % 7, hessian=hessian if kind in FLAT else "exact")
+    precision, l1 = penalties(risk.n_weights, seed, l2, l1)
+    precision = np.maximum(precision, 1e-3)
+    fit = fit_l2(risk, precision, l1=l1, tolerance=1e-6)
+    slope = risk.value_and_gradient(fit.w)[1] + precision * fit.w
+    most = 1e-6 * risk.at_zero.gradient_norm
+    zero = fit.w == 0
+    assert_allclose(slope[~zero], -(l1 * np.sign(fit.w))[~zero], atol=most)
+    assert np.all(np.abs(slope[zero]) <= l1[zero] + most)
+    assert fit.status == "converged"
+    assert fit.gradient_norm <= most
+    assert fit.objective == pytest.approx(objective(risk, precision, l1, fit.w), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_both_routes_end_at_the_same_weights(kind):
+    n = risk_of(kind).n_weights
+    precision, l1 = np.full(n, 0.1), np.linspace(0.0, 3.0, n)
+    one, other = (
+        fit_l2(risk_of(kind, hessian=hessian), precision, l1=l1, tolerance=1e-9)
+        for hessian in ("exact", "dense")
+    )
+    assert_allclose(one.w, other.w, atol=1e-6)
+    assert_array_equal(one.w == 0, other.w == 0)
+    assert other.n_evaluations < one.n_evaluations
+
+
+@pytest.mark.parametrize("l1", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_brute_force_of_two_weights(seed, l1):
+    rng = np.random.default_rng(seed)
+    structure = Classes(["no", "yes"], ["x", "y"], False, reference=True)
+    x = rng.normal(size=(30, 2))
+    labels = [["no", "yes"][y] for y in (x[:, 0] + rng.normal(size=30) > 0).tolist()]
+    risk = Risk.over(structure, LogLoss(), structure.encode(x, labels))
+    precision, penalty = np.array([0.1, 0.5]), np.array([l1, 1.5 * l1])
+    fit = fit_l2(risk, precision, l1=penalty, tolerance=1e-8)
+    center, width = np.zeros(2), 4.0
+    for _ in range(12):  # ever finer grids, that zero is on
+        axes = [np.append(c + width * np.linspace(-1, 1, 9), 0.0) for c in center]
+        points = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
+        center = min(points, key=lambda w: objective(risk, precision, penalty, w))
+        width /= 3
+    assert_allclose(fit.w, center, atol=1e-4)
+    assert_array_equal(fit.w == 0, center == 0)
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_a_strong_penalty_leaves_no_weight(kind):
+    risk = risk_of(kind)
+    fit = fit_l2(risk, np.ones(risk.n_weights), l1=np.full(risk.n_weights, 1e4))
+    assert (fit.status, fit.n_evaluations) == ("converged", 1)
+    assert not fit.w.any()
+
+
+@pytest.mark.parametrize("kind", ["chain", "binary", "linear"])
+@pytest.mark.parametrize("hessian", ["exact", "auto"])
+def test_no_l1_penalty_changes_no_bit(kind, hessian):
+    precision = np.ones(risk_of(kind).n_weights)
+    one, other = (
+        fit_l2(risk_of(kind, hessian=hessian), precision, l1=l1) for l1 in (None, np.zeros(precision.size))
+    )
+    assert_array_equal(one.w, other.w)
+    assert one.objective == other.objective
+
+
+def test_a_center():
+    """Weights are drawn to it, and many end there exactly."""
+    risk = risk_of("chain")
+    precision, l1 = np.full(20, 0.1), np.full(20, 2.0)
+    center = np.cos(np.arange(20))
+    fit = fit_l2(risk, precision, l1=l1, center=center, tolerance=1e-8)
+    assert 0 < np.count_nonzero(fit.w == center) < 20
+    away = fit.w - center
+    assert fit.objective == pytest.approx(
+        risk.value(fit.w) + 0.05 * away @ away + 2.0 * np.abs(away).sum(), rel=1e-12
+    )
+
+
+def test_a_start_near_the_end():
+    risk, penalty = risk_of("chain"), (np.full(20, 0.1), np.full(20, 1.0))
+    fit = fit_l2(risk, penalty[0], l1=penalty[1], tolerance=1e-8)
+    again = fit_l2(risk, penalty[0], fit.w, l1=penalty[1], tolerance=1e-8)
+    assert (again.status, again.n_evaluations) == ("converged", 1)
+    near = fit_l2(risk, penalty[0], fit.w, l1=0.9 * penalty[1], tolerance=1e-6)
+    cold = fit_l2(risk, penalty[0], l1=0.9 * penalty[1], tolerance=1e-6)
+    assert near.n_evaluations < cold.n_evaluations
+    assert_allclose(near.w, cold.w, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
+def test_kinks_are_refused(loss):
+    problem = enumerated("chain")
+    with pytest.raises(CapabilityError, match=f"expected|needs a smooth loss, found {type(loss).__name__}"):
+        fit_l2(margin_risk(problem, loss), np.ones(20), l1=np.ones(20))
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def sparse_fit(kind="chain", **options):
+    executor = options.pop("executor", None)
+    hessian = options.pop("hessian", "exact")
+    risk = risk_of(kind, executor=executor, hessian=hessian)
+    n = risk.n_weights
+    return fit_l2(risk, np.full(n, 0.1), l1=np.full(n, 0.5), **{"tolerance": 1e-8, **options})
+
+
+@pytest.mark.parametrize("hessian", ["exact", "dense"])
+@pytest.mark.parametrize("n", [0, 2, 5])
+def test_the_time_is_up(n, hessian):
+    fit = sparse_fit("classes", monitor=Budget(n), hessian=hessian)
+    assert fit.status == "budget"
+    with pytest.raises(FitStopped):
+        fit.check()
+    assert np.isfinite(fit.objective)
+
+
+def test_ctrl_c_leaves_the_best_iterate():
+    whole = sparse_fit()
+    fits = [sparse_fit(executor=Fuse(n)) for n in (8, 14, 20)]
+    assert {fit.status for fit in fits} == {"interrupted"}
+    objectives = [fit.objective for fit in (*fits, whole)]
+    assert objectives == sorted(objectives, reverse=True)
+
+
+def test_the_iterations_run_out():
+    assert sparse_fit(max_iterations=3).status == "iterations"
+
+
+def test_progress_is_told():
+    monitor = Monitor()
+    with monitor.recording(lambda: 1.0):
+        fit = sparse_fit(monitor=monitor)
+    told = np.array([record["objective"] for record in monitor.history])
+    assert np.all(np.diff(told) <= 1e-12 * told[-1])
+    assert told[-1] == fit.objective
+
+
+@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("classes", "dense")])
+def test_a_fit_goes_on_from_its_checkpoint(kind, hessian, tmp_path):
+    def kept():
+        monitor = Monitor()
+        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
+        monitor.checkpoint.begin({})
+        return monitor
+
+    n = 12 if kind == "chain" else 3
+    whole = sparse_fit(kind, hessian=hessian)
+    part = sparse_fit(kind, hessian=hessian, max_iterations=n, monitor=kept())
+    again = sparse_fit(kind, hessian=hessian, monitor=kept())
+    assert part.status == "iterations"
+    assert again.objective == pytest.approx(whole.objective, rel=1e-9)
+    assert part.n_evaluations + again.n_evaluations <= whole.n_evaluations + 3
