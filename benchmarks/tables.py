@@ -114,10 +114,10 @@ def sparse_taggers() -> str:
         peer, ours = both["crfsuite"], both["structune"]
         rows += [row(f"CRFsuite, {name}", peer), row("structune, the same", ours)]
         reached = ours["evaluations_to_crfsuite"]
-        when = "" if reached is None else f" is reached after {reached} evaluations, and"
+        when = " is not reached," if reached is None else f" is reached after {reached} evaluations, and"
         notes.append(
-            f"{name}: CRFsuite's objective after {peer['iterations']} iterations{when} F1 differs by "
-            f"{interval(ours['minus_crfsuite'])} points"
+            f"{name}: CRFsuite's objective after {peer['iterations']} iterations{when} F1 in points differs "
+            f"by {interval(ours['minus_crfsuite'])}"
         )
     rows += [row(f"structune, {name}", of) for name, of in data["learned"].items()]
     header = [
@@ -126,8 +126,8 @@ def sparse_taggers() -> str:
         "weights",
         "file, MB",
         "test F1, %",
-        "training, processor s",
-        "tokens/s, thousand",
+        "training, s",
+        "tagging, tokens/s, thousand",
     ]
     return f"{table(header, rows)}\n\n{'. '.join(notes)}."
 
