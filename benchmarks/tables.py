@@ -100,6 +100,38 @@ def tuned() -> str:
     return f"{table(header, rows)}\n\nMinus structune's own grid, points: {versus}."
 
 
+def sparse_taggers() -> str:
+    data = result("sparse_taggers")
+
+    def row(name: str, of: dict[str, Any]) -> list[str]:
+        numbers = (f"{of['weights']:,}", f"{of['bytes'] / 1e6:.2f}", f"{100 * of['f1']:.2f}")
+        objective, speed = of.get("objective"), of["tokens_per_second"]
+        told = "" if objective is None else f"{objective:.1f}"
+        return [name, told, *numbers, f"{of['processor_seconds']:.0f}", f"{speed / 1000:.0f}"]
+
+    rows, notes = [], []
+    for name, both in data["penalties"].items():
+        peer, ours = both["crfsuite"], both["structune"]
+        rows += [row(f"CRFsuite, {name}", peer), row("structune, the same", ours)]
+        reached = ours["evaluations_to_crfsuite"]
+        when = " is not reached," if reached is None else f" is reached after {reached} evaluations, and"
+        notes.append(
+            f"{name}: CRFsuite's objective after {peer['iterations']} iterations{when} F1 in points differs "
+            f"by {interval(ours['minus_crfsuite'])}"
+        )
+    rows += [row(f"structune, {name}", of) for name, of in data["learned"].items()]
+    header = [
+        "",
+        "objective",
+        "weights",
+        "file, MB",
+        "test F1, %",
+        "training, s",
+        "tagging, tokens/s, thousand",
+    ]
+    return f"{table(header, rows)}\n\n{'. '.join(notes)}."
+
+
 def simulation() -> str:
     data = result("hmm_simulation")
     methods = ("grid", "single", "separate", "grouped")

@@ -14,7 +14,7 @@ from structune.running.monitor import STOPPED, Monitor
 
 _DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
 _LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
-_PARTS_PER_GROUP = 10  # held out, that determine a precision
+_PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 
 
 def switch_off(tuner: Tuner, problem: TuningProblem, result: TuningResult, monitor: Monitor) -> TuningResult:
