@@ -16,7 +16,7 @@ from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.structure import check_weights
-from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.attributes import as_table
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
 from structune.tagging.structure.rules import Rules
@@ -148,7 +148,7 @@ class SequenceTagger(ConstrainedEstimator):
 
     def _encode(self, X: Any) -> ChainShard:
         self._check_fitted()
-        return self.chain_.encode(as_table(X))
+        return self.chain_.encode(as_table(X, self.chain_.names))
 
     def _names(self, labels: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[str]]:
         flat = [self.classes_[y] for y in labels.tolist()]
@@ -242,12 +242,3 @@ def _check_known(shard: ChainShard) -> None:
             f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
             "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
         )
-
-
-def as_table(X: Any) -> AttributeTable:
-    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
-    if isinstance(X, AttributeTable):
-        return X
-    if isinstance(X, tuple) and len(X) == 2 and hasattr(X[0], "tocsr"):
-        return AttributeTable.from_csr(X[0], X[1])
-    return AttributeTable.from_items(X)

@@ -24,6 +24,7 @@ from structune.structure import (
     template_of,
 )
 from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.names import Names, Strings
 from structune.tagging.structure.attribute_weights import (
     AttributeRows,
     AttributeWeights,
@@ -208,8 +209,9 @@ class ChainSpace(Structure):
     # --- encoding -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _attribute_ids(self) -> dict[str, int]:
-        return {name: a for a, name in enumerate(self.attributes)}
+    def names(self) -> Names:
+        """The attributes, to be looked up."""
+        return Names.of(self.attributes)
 
     def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
         """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
@@ -231,7 +233,8 @@ class ChainSpace(Structure):
             labelling = encode_labels(outputs, inputs.lengths, self.labels)
             labelling.check_moves(offsets, self.moves)
         example_weights = check_weights(weights, len(inputs))
-        return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+        rows = self._rows(inputs, only_read=outputs is None)
+        return ChainShard(example_weights, offsets, rows, labelling.labels, labelling.allowed)
 
     def check_shard(self, shard: ChainShard) -> None:
         n, n_tokens = shard.weights.size, len(shard.rows)
@@ -249,6 +252,8 @@ class ChainSpace(Structure):
         Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
 
     def _check_lengths(self, lengths: IntArray) -> None:
+        if self.forbidden is None:
+            return
         bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])
         if bad.size:
             raise DataError(
@@ -256,11 +261,12 @@ class ChainSpace(Structure):
                 f"{lengths[bad[0]]} tokens"
             )
 
-    def _rows(self, inputs: AttributeTable) -> AttributeRows:
-        ids = self._attribute_ids
-        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int32, len(inputs.names))
+    def _rows(self, inputs: AttributeTable, only_read: bool) -> AttributeRows:
+        columns = inputs.indices
+        if inputs.names is not self.attributes:
+            columns = self.names.find(Strings.of(inputs.names))[columns]
         values = np.empty(0) if inputs.values is None else inputs.values
-        return self.pairs.layout(inputs.indptr, columns[inputs.indices], values)
+        return self.pairs.layout(inputs.indptr, columns, values, only_read)
 
     # --- scores and features ------------------------------------------------------------------------------
 
