@@ -15,7 +15,7 @@ from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
-from structune.structure import check_weights
+from structune.structure import check_weights, offsets_of
 from structune.tagging.features.attributes import as_table
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
@@ -98,8 +98,9 @@ class SequenceTagger(ConstrainedEstimator):
 
         Parameters
         ----------
-        X : list of sequences, AttributeTable, or (CSR matrix, lengths)
-            A sequence is a list of tokens, a token a list of strings or a dict. A matrix has one row a token.
+        X : list of sequences, AttributeTable, or (matrix, lengths)
+            A sequence is a list of tokens, a token a list of strings or a dict; or it is an array of numbers.
+            Arrays, and matrices, sparse or dense, have one row a token; their weights are one group.
         y : list of sequences of labels
             A label is a str; None where it is unknown; a set or list of str where it is one of these.
         sample_weight : array-like, shape (n_sequences,), optional
@@ -146,19 +147,18 @@ class SequenceTagger(ConstrainedEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def _encode(self, X: Any) -> ChainShard:
+    def _encode(self, X: Any) -> tuple[ChainShard, NDArray[np.int64]]:
+        """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
-        return self.chain_.encode(as_table(X, self.chain_.names))
-
-    def _names(self, labels: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[str]]:
-        flat = [self.classes_[y] for y in labels.tolist()]
-        return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+        table = as_table(X, self.chain_.names)
+        full = table.lengths > 0
+        return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence (Viterbi)."""
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         labels, _ = self.chain_.best(self.coef_, shard)
-        return self._names(labels, shard.offsets)
+        return _cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token, the probability of each label.
@@ -169,10 +169,9 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         rows = self.chain_.marginals(self.coef_, shard).tolist()
-        dicts = [dict(zip(self.classes_, row, strict=True)) for row in rows]
-        return [dicts[a:b] for a, b in pairwise(shard.offsets.tolist())]
+        return _cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
         """For each sequence its `n` most probable labellings with their probabilities, falling.
@@ -183,16 +182,17 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         log_z = self.chain_.log_partition(self.coef_, shard)
         best = self.chain_.n_best(self.coef_, shard, n)
-        return [
+        found = (
             [
                 ([self.classes_[y] for y in row], float(p))
                 for row, p in zip(labels.tolist(), np.exp(scores - z), strict=True)
             ]
             for (labels, scores), z in zip(best, log_z, strict=True)
-        ]
+        )
+        return [next(found) if length else [([], 1.0)] for length in lengths]
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
@@ -203,10 +203,13 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
-        if not 0 <= sequence < len(shard):
-            raise DataError(f"found no sequence {sequence} among {len(shard)}, counted from 0")
-        return self.chain_.segment_probability(self.coef_, shard, sequence, start, labels)
+        shard, lengths = self._encode(X)
+        if not 0 <= sequence < lengths.size:
+            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
+        if not lengths[sequence]:
+            raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
+        before = int(np.count_nonzero(lengths[:sequence]))
+        return self.chain_.segment_probability(self.coef_, shard, before, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of tokens labelled right; labels the model does not know count as wrong."""
@@ -232,6 +235,11 @@ class SequenceTagger(ConstrainedEstimator):
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
         tagger._keep_chain(chain)
         return tagger
+
+
+def _cut(flat: list[Any], lengths: NDArray[np.int64]) -> list[list[Any]]:
+    """What tokens have, sequence by sequence."""
+    return [flat[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
 
 
 def _check_known(shard: ChainShard) -> None:

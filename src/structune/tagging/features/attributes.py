@@ -32,15 +32,15 @@ class AttributeTable:
         Columns, each an index into `names`.
     values : ndarray of float64, shape (n_entries,), or None
         None stands for ones throughout.
-    names : list of str
-        Column names; the text before the first ``=``, or else the first ``:``, is the template.
+    names : sequence of str
+        Of columns; the text before the first ``=``, or else the first ``:``, is the template.
     """
 
     lengths: NDArray[np.int64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64] | None
-    names: list[str]
+    names: Sequence[str]
 
     def __post_init__(self) -> None:
         tokens = int(self.lengths.sum())
@@ -110,7 +110,7 @@ class AttributeTable:
         )
 
     @classmethod
-    def from_arrays(cls, X: Sequence[Any]) -> AttributeTable:
+    def from_arrays(cls, X: Iterable[Any]) -> AttributeTable:
         """From arrays of numbers, one a sequence, shape (n_tokens, n_columns); columns as in `from_csr`.
 
         Raises
@@ -118,6 +118,7 @@ class AttributeTable:
         DataError
             Names the sequence that is no such array, or the token of a value that is not finite.
         """
+        X = list(X)
         given = [array for array in X if len(array)]
         n_columns = next((array.shape[1] for array in given if is_matrix(array)), 0)
         for s, array in enumerate(X):

@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.structure import FloatArray, IntArray
-from structune.tagging.features.names import Strings
+from structune.tagging.features.strings import Strings
 
 _TOKENS = 1 << 10  # at a time: their strings stay in the caches
 _NUMBERS = (float, int, np.floating, np.integer, np.bool_)
@@ -95,9 +95,12 @@ def _of_lists(tokens: list[Any], lengths: list[int]) -> Block:
 
 def _of_dicts(tokens: list[Any], lengths: list[int]) -> Block:
     keys, texts = list(chain.from_iterable(tokens)), list(chain.from_iterable(map(dict.values, tokens)))
-    if not set(map(type, texts)) <= _PLAIN:
+    kinds = set(map(type, texts))
+    if not kinds <= _PLAIN:
         raise TypeError
-    has_text = np.fromiter(map(is_, map(type, texts), repeat(str)), bool, len(texts))
+    has_text = np.ones(len(texts), bool)
+    if kinds != {str}:
+        has_text = np.fromiter(map(is_, map(type, texts), repeat(str)), bool, len(texts))
     others, values = np.flatnonzero(~has_text).tolist(), np.ones(len(texts))
     values[others] = [texts[i] for i in others]
     for i in others:

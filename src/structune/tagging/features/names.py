@@ -4,54 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.structure import IntArray
+from structune.tagging.features.strings import Strings
 from structune.tagging.kernels import names as kernels
 
-_BEYOND = 8  # bytes that kernels read beyond a string
 _AT_A_TIME = 1 << 14  # strings whose bytes the caches hold
 Numbers = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Strings:
-    """Strings as UTF-8 in one buffer; string i is ``starts[i]:ends[i]``."""
-
-    buffer: NDArray[np.uint8]
-    starts: IntArray
-    ends: IntArray
-
-    def __len__(self) -> int:
-        return self.ends.size
-
-    @classmethod
-    def of(cls, strings: Sequence[str]) -> Self:
-        """A byte of 0 after each; `TypeError` if one is no string."""
-        joined = "\0".join([*strings, "\0" * _BEYOND])
-        buffer = np.frombuffer(bytearray(joined.encode(errors="surrogatepass")), np.uint8)
-        ends = np.flatnonzero(buffer == 0)
-        if ends.size == len(strings) + _BEYOND:
-            ends = ends[: len(strings)]
-        else:  # a string with a 0 in it
-            ends = np.cumsum([len(s.encode(errors="surrogatepass")) + 1 for s in strings]) - 1
-        starts = np.zeros_like(ends)
-        np.add(ends[:-1], 1, out=starts[1:])
-        return cls(buffer, starts, ends)
-
-    @classmethod
-    def of_pairs(cls, keys: Sequence[str], texts: Sequence[str], has_text: NDArray[np.bool_]) -> Self:
-        """``key=text``, or the key alone where it has none, and an empty text stands for it."""
-        pieces = [""] * (2 * len(keys))
-        pieces[::2], pieces[1::2] = keys, texts
-        both = cls.of(pieces)
-        key_ends, text_ends = both.ends[::2], both.ends[1::2]
-        both.buffer[key_ends[has_text]] = ord("=")
-        return cls(both.buffer, both.starts[::2].copy(), np.where(has_text, text_ends, key_ends))
 
 
 class Names:
@@ -102,10 +64,11 @@ class Names:
         return out, n
 
     def _make_room(self, strings: Strings) -> None:
-        n = len(strings)
-        words = self._used + 2 * n + strings.buffer.size // 8
+        n, words = len(self) + len(strings), self._used + 2 * len(strings) + strings.buffer.size // 8
         if words > self._records.size:
-            self._records = np.concatenate((self._records[: self._used], np.empty(words, np.uint64)))
-        if 2 * (len(self) + n) > self._slots.size:
-            self._slots = np.zeros(1 << (2 * (len(self) + n)).bit_length(), np.uint64)
+            records = np.empty(2 * words, np.uint64)
+            records[: self._used] = self._records[: self._used]
+            self._records = records
+        if 2 * n > self._slots.size:
+            self._slots = np.zeros(1 << (2 * n).bit_length(), np.uint64)
             kernels.fill_slots(self._seed, self._slots, self._records, self._used)

@@ -35,22 +35,20 @@ def lay_out(
     """
     d = p = 0
     for t in range(indptr.size - 1):
-        for is_dense in (True, False):
+        for turn in range(2 if as_pairs else 1):
             for e in range(indptr[t], indptr[t + 1]):
                 a = columns[e]
-                if a < 0 or (a < n_dense) != is_dense:
-                    continue
-                if is_dense and not as_pairs:
+                if 0 <= a < n_dense and not as_pairs:
                     indices[d] = a
                     if values.size:
                         dense_values[d] = values[e]
                     d += 1
-                    continue
-                for pair in range(pair_offsets[a], pair_offsets[a + 1]):
-                    pairs[p] = pair
-                    if values.size:
-                        pair_values[p] = values[e]
-                    p += 1
+                elif a >= 0 and (not as_pairs or (a < n_dense) == (turn == 0)):
+                    for pair in range(pair_offsets[a], pair_offsets[a + 1]):
+                        pairs[p] = pair
+                        if values.size:
+                            pair_values[p] = values[e]
+                        p += 1
 
 
 @kernel

@@ -1,14 +1,16 @@
-"""A hash table of strings: finds the number of each, or gives it the next one.
+"""Strings as bytes, and a hash table of them, which finds the number of each or gives it the next one.
 
 A record of a string is a word with its length and its number, and its bytes, eight a word. A slot is 0, or
 the upper half of a string's hash beside the place of its record. There are two slots or more for each string.
 """
 
+from typing import Any
+
+import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy import int32, int64, uint64
 
 from structune.kernels.jit import kernel, part_of_kernel
@@ -17,6 +19,7 @@ from structune.kernels.vectors import cells
 _HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
 _ODD = uint64(0x9E3779B97F4A7C15)  # of the golden ratio: bits in no order
 _SLOTS_AHEAD, _RECORDS_AHEAD = 16, 8  # strings whose slots and records are on their way from memory
+intrinsic: Any = numba.extending.intrinsic
 
 
 @intrinsic
@@ -132,7 +135,7 @@ def number(buffer, starts, ends, seed, slots, records, used, n, out, new):
 def fill_slots(seed, slots, records, used):
     """Find a slot for each record anew."""
     mask = uint64(slots.size - 1)
-    place = 1
+    place = int64(1)
     while place < used:
         length = int64(records[place] >> _HALF)
         found = seed ^ uint64(length)
@@ -140,11 +143,29 @@ def fill_slots(seed, slots, records, used):
         for k in range(place + 1, end):
             found = _fold(records[k] ^ seed, found ^ _ODD)
         found = _fold(found ^ _ODD, seed)
-        at = int64(found & mask)
+        at = found & mask
         while slots[at] != 0:
-            at = (at + 1) & int64(mask)
+            at = (at + uint64(1)) & mask
         slots[at] = (found >> _HALF) << _HALF | uint64(place)
         place = end
+
+
+@part_of_kernel
+def _copy(text, start, end, out, at):
+    """Write the bytes ``start:end`` from `at` on; where they end."""
+    for k in range(start, end):
+        out[at] = text[k]
+        at += 1
+    return at
+
+
+@kernel
+def concatenate(left, left_starts, left_ends, a, middle, right, right_starts, right_ends, b, out, starts):
+    """Left string a[i], `middle` and right string b[i], to be written from starts[i] on."""
+    for i in range(starts.size):
+        at = _copy(left, left_starts[a[i]], left_ends[a[i]], out, starts[i])
+        at = _copy(middle, 0, middle.size, out, at)
+        _copy(right, right_starts[b[i]], right_ends[b[i]], out, at)
 
 
 @kernel

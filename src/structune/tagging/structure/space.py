@@ -24,7 +24,8 @@ from structune.structure import (
     template_of,
 )
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.names import Names, Strings
+from structune.tagging.features.names import Names
+from structune.tagging.features.strings import Strings
 from structune.tagging.structure.attribute_weights import (
     AttributeRows,
     AttributeWeights,
@@ -128,7 +129,7 @@ class ChainSpace(Structure):
     def _ordered(
         cls,
         labels: list[str],
-        attributes: list[str],
+        attributes: Sequence[str],
         pair_keys: IntArray,
         transitions: IntArray,
         boundary: bool,
@@ -278,8 +279,9 @@ class ChainSpace(Structure):
         start, end = np.zeros((2, self.n_labels), dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
-        for scores, allowed in zip((transition, start, end), self.moves, strict=True):
-            scores[~allowed] = fill
+        if self.forbidden is not None:
+            for scores, allowed in zip((transition, start, end), self.moves, strict=True):
+                scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
