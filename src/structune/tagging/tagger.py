@@ -122,6 +122,7 @@ class SequenceTagger(ConstrainedEstimator):
             forbidden=self.forbidden,
         )
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
+        del table  # as large as the shard, and a fit is long
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
@@ -151,6 +152,7 @@ class SequenceTagger(ConstrainedEstimator):
         """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
         table = as_table(X, self.chain_.names)
+        self.chain_.check_lengths(table.lengths)  # before empty ones go: errors name a sequence by its number
         full = table.lengths > 0
         return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
 

@@ -229,7 +229,7 @@ class ChainSpace(Structure):
         offsets = offsets_of(inputs.lengths)
         if outputs is None:
             labelling = Labelling.unknown(self.labels)
-            self._check_lengths(inputs.lengths)
+            self.check_lengths(inputs.lengths)
         else:
             labelling = encode_labels(outputs, inputs.lengths, self.labels)
             labelling.check_moves(offsets, self.moves)
@@ -252,10 +252,12 @@ class ChainSpace(Structure):
             raise DataError("found labels that are not those that tokens may have")
         Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
 
-    def _check_lengths(self, lengths: IntArray) -> None:
+    def check_lengths(self, lengths: IntArray) -> None:
+        """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
         if self.forbidden is None:
             return
-        bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])
+        possible = possible_lengths(self.moves, int(lengths.max(initial=0)))
+        bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
         if bad.size:
             raise DataError(
                 f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
