@@ -3,6 +3,8 @@
 import copy
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -189,6 +191,13 @@ def test_scikit_learn_splits_tables_and_arrays(form):
     found = cross_val_score(tagger(), table if form == "table" else arrays, y, cv=3)
     items = [[{f"x={j}": v for j, v in enumerate(row)} for row in array.tolist()] for array in arrays]
     assert_allclose(found, cross_val_score(tagger(), items, y, cv=3))
+
+
+def test_a_fit_without_tuning_imports_no_scikit_learn():
+    script = "import sys; from structune import SequenceTagger\n"
+    script += "SequenceTagger(max_iterations=1).fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
+    script += "sys.exit('sklearn' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_unseen_attributes_count_for_nothing():

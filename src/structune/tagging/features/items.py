@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -98,11 +97,9 @@ def _of_dicts(tokens: list[Any], lengths: list[int]) -> Block:
     kinds = set(map(type, texts))
     if not kinds <= _PLAIN:
         raise TypeError
-    has_text = np.ones(len(texts), bool)
-    if kinds != {str}:
-        has_text = np.fromiter(map(is_, map(type, texts), repeat(str)), bool, len(texts))
-    others, values = np.flatnonzero(~has_text).tolist(), np.ones(len(texts))
-    values[others] = [texts[i] for i in others]
+    others = [i for i, text in enumerate(texts) if type(text) is not str] if kinds != {str} else []
+    has_text, values = np.ones(len(texts), bool), np.ones(len(texts))
+    has_text[others], values[others] = False, [texts[i] for i in others]
     for i in others:
         texts[i] = ""
 

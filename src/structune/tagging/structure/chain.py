@@ -57,6 +57,9 @@ class Chain(ChainSpace):
         """Runs of sequences with about `n_cells` cells in each."""
         tokens = max(1, n_cells // self.n_labels)
         start = 0
+        if 0 < shard.n_parts <= tokens:  # at once: searching takes as long as tagging a few words
+            yield slice(0, len(shard))
+            return
         while start < len(shard):
             stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
             yield slice(start, max(stop, start + 1))
