@@ -101,7 +101,12 @@ def tagging_input() -> str:
         rows.append([label, f"{peer:.{digits}f}", f"{ours:.{digits}f}", f"{training[ratio]:.2f}"])
     same = min(data["tagging"][name]["same sentences"] for name in ("lists", "dicts"))
     header = ["CoNLL-2000", "CRFsuite", "structune", "ratio [quartiles]"]
-    return f"{table(header, rows)}\n\nBoth give {100 * same:.2f} % of the sentences the same labels."
+    settings = data["settings"]
+    notes = (
+        f"Both give {100 * same:.2f} % of the sentences the same labels. "
+        f"Turns of tagging: {settings['turns']}, runs of training: {settings['trainings']}. Other work on the machine: {settings['machine_shared']}."
+    )
+    return f"{table(header, rows)}\n\n{notes}"
 
 
 def tuned() -> str:

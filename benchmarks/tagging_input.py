@@ -11,6 +11,7 @@ turn has new strings, as they come from text. Training is from lists of strings 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -205,11 +206,17 @@ def main() -> None:
         print(json.dumps(found))
         return
     quick = asked_to_be_quick(__doc__)
-    limit = conll.QUICK if quick else None
-    result = {
-        "training": training(limit, 1 if quick else TRAININGS)
-    }  # first: workers inherit a peak of memory
-    result["tagging"] = tagging(conll.load("train", limit), conll.load("test", limit), 3 if quick else TURNS)
+    limit, turns, repeats = (conll.QUICK, 3, 1) if quick else (None, TURNS, TRAININGS)
+    result: dict[str, Any] = {
+        "settings": {
+            "turns": turns,
+            "trainings": repeats,
+            "crfsuite_iterations_of_the_tagging_model": ITERATIONS,
+            "machine_shared": f"load average {os.getloadavg()[0]:.1f} at the start",
+        }
+    }
+    result["training"] = training(limit, repeats)  # first: workers inherit a peak of memory
+    result["tagging"] = tagging(conll.load("train", limit), conll.load("test", limit), turns)
     print(json.dumps(result, indent=1))
     if not quick:
         write("tagging_input", result, "python-crfsuite")
