@@ -104,7 +104,8 @@ def tagging_input() -> str:
     settings = data["settings"]
     notes = (
         f"Both give {100 * same:.2f} % of the sentences the same labels. "
-        f"Turns of tagging: {settings['turns']}, runs of training: {settings['trainings']}. Other work on the machine: {settings['machine_shared']}."
+        f"Turns of tagging: {settings['turns']}, runs of training: "
+        f"{settings['trainings']}. Other work on the machine: {settings['machine_shared']}."
     )
     return f"{table(header, rows)}\n\n{notes}"
 
