@@ -132,10 +132,38 @@ def crfsuite_worker(limit: int | None, path: str) -> dict[str, Any]:
     }
 
 
-def structune_worker(limit: int | None, target: float, path: str) -> dict[str, Any]:
-    from structune import SequenceTagger
+def fit_until(target: float, chain: Any, shard: Any) -> tuple[np.ndarray, Any, int, float]:
+    """Weights where the objective first reaches the target, the risk, its passes, and the seconds it took."""
     from structune.learning import LogLoss, Risk, fit_l2
     from structune.running import ThreadExecutor
+
+    class Reached(Exception):  # noqa: N818
+        pass
+
+    passes = 0
+
+    def until_target(w: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal passes
+        value, gradient = evaluate(w)
+        passes += 1
+        if value + C2 * float(w @ w) <= target:
+            raise Reached(w)
+        return value, gradient
+
+    start = time.perf_counter()
+    risk = Risk.over(chain, LogLoss(), shard, ThreadExecutor(2))
+    evaluate, risk.value_and_gradient = risk.value_and_gradient, until_target  # type: ignore[method-assign]
+    try:
+        w = fit_l2(risk, np.full(chain.n_weights, 2 * C2), tolerance=0.0).w
+    except Reached as reached:
+        w = reached.args[0]
+    seconds = time.perf_counter() - start
+    risk.value_and_gradient = evaluate  # type: ignore[method-assign]
+    return w, risk, passes, seconds
+
+
+def structune_worker(limit: int | None, target: float, path: str) -> dict[str, Any]:
+    from structune import SequenceTagger
     from structune.tagging import Chain
 
     train, test = load("train", limit), load("test", limit)
@@ -148,31 +176,8 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
     chain = Chain.build(table, labels_of(train), transitions="seen", boundary=False)
     shard = chain.encode(table, labels_of(train))
     encode = time.perf_counter() - start
-    precision = np.full(chain.n_weights, 2 * C2)
-    prepare = time.perf_counter()
-    risk = Risk.over(chain, LogLoss(), shard, ThreadExecutor(2))
-    prepare = time.perf_counter() - prepare
-    evaluate, passes = risk.value_and_gradient, [0]
-
-    def until_target(w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = evaluate(w)
-        passes[0] += 1
-        if value + C2 * float(w @ w) <= target:
-            raise Reached(w)
-        return value, gradient
-
-    class Reached(Exception):  # noqa: N818
-        pass
-
-    risk.value_and_gradient = until_target  # type: ignore[method-assign]
-    start = time.perf_counter()
-    try:
-        w = fit_l2(risk, precision, tolerance=0.0).w
-    except Reached as reached:
-        w = reached.args[0]
-    seconds = prepare + time.perf_counter() - start
+    w, risk, passes, seconds = fit_until(target, chain, shard)
     peak = peak_mb()
-    risk.value_and_gradient = evaluate  # type: ignore[method-assign]
     start = time.perf_counter()
     test_table = table_of(test)
     middle = time.perf_counter()
@@ -183,9 +188,9 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
         "features": features,
         "encode": encode,
         "train": seconds,
-        "passes": passes[0],
+        "passes": passes,
         "peak_mb": peak,
-        "objective": float(evaluate(w)[0] + C2 * float(w @ w)),
+        "objective": float(risk.value_and_gradient(w)[0] + C2 * float(w @ w)),
         "weights": chain.n_weights,
         "tokens_per_second": test.n_tokens / (end - middle),
         "tokens_per_second_with_features": test.n_tokens / (end - start),

@@ -74,6 +74,42 @@ def speed() -> str:
     return f"{table(header, rows)}\n\n{notes}"
 
 
+def tagging_input() -> str:
+    data = result("tagging_input")
+    names = {
+        "lists": "tagging from lists of strings, s",
+        "dicts": "from dicts, with a number and a flag, s",
+        "words": "from words, by templates, s",
+        "lists, one sentence a call": "500 sentences one by one, from lists, s",
+        "dicts, one sentence a call": "500 sentences one by one, from dicts, s",
+    }
+    rows = []
+    for name, label in names.items():
+        row = data["tagging"][name]
+        low, high = row["quartiles"]
+        ratio = f"{row['times_faster']:.2f} [{low:.2f}, {high:.2f}]"
+        rows.append([label, f"{row['crfsuite']:.3f}", f"{row['structune']:.3f}", ratio])
+    training = data["training"]
+    for key, label, ratio, digits in (
+        ("reading", "reading the training data from lists, s", "reading_times_faster", 2),
+        ("seconds", "reading and training to CRFsuite's objective, s", "times_faster", 1),
+        ("peak_mb", "peak memory, MB", "crfsuite_memory_over_structune", 0),
+    ):
+        peer, ours = (
+            median(run[program][key] for run in training["runs"]) for program in ("crfsuite", "structune")
+        )
+        rows.append([label, f"{peer:.{digits}f}", f"{ours:.{digits}f}", f"{training[ratio]:.2f}"])
+    same = min(data["tagging"][name]["same sentences"] for name in ("lists", "dicts"))
+    header = ["CoNLL-2000", "CRFsuite", "structune", "ratio [quartiles]"]
+    settings = data["settings"]
+    notes = (
+        f"Both give {100 * same:.2f} % of the sentences the same labels. "
+        f"Turns of tagging: {settings['turns']}, runs of training: "
+        f"{settings['trainings']}. Other work on the machine: {settings['machine_shared']}."
+    )
+    return f"{table(header, rows)}\n\n{notes}"
+
+
 def tuned() -> str:
     data = result("conll2000_tuning")
     peer = data["crfsuite"]

@@ -329,7 +329,9 @@ def template_of(name: str) -> str:
 
 def offsets_of(sizes: IntArray) -> IntArray:
     """Where segments of these sizes begin that follow one another, and where the last one ends."""
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def segment_indices(offsets: IntArray, segments: Any) -> IntArray:

@@ -3,6 +3,8 @@
 import copy
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -109,6 +111,95 @@ def test_nothing_to_predict():
     assert model.predict([]) == model.predict_marginals([]) == model.predict_nbest([]) == []
 
 
+@pytest.mark.parametrize("form", ["lists", "dicts", "table", "matrix", "arrays"])
+def test_empty_sequences_have_empty_predictions(form):
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    lengths = [0, 2, 0, 0, 1, 0]
+    cuts = np.cumsum(lengths) - lengths
+    arrays = [rows[a : a + n] for a, n in zip(cuts, lengths, strict=True)]
+    x = {
+        "lists": [[[f"x={j}" for j in np.flatnonzero(row)] for row in array] for array in arrays],
+        "dicts": [[{f"x={j}": v for j, v in enumerate(row)} for row in array.tolist()] for array in arrays],
+        "table": AttributeTable.from_csr(rows, lengths),
+        "matrix": (sp.csr_array(rows), lengths),
+        "arrays": arrays,
+    }[form]
+    full = AttributeTable.from_csr(rows, [2, 1])
+    model = tagger().fit(full, [["a", "b"], ["a"]])
+    given = [x[1], x[4]] if form == "lists" else full
+    for method, empty in (
+        (model.predict, []),
+        (model.predict_marginals, []),
+        (model.predict_nbest, [([], 1.0)]),
+    ):
+        first, second = method(given)
+        assert method(x) == [empty, first, empty, empty, second, empty]
+    assert model.score(x, [[], ["a", "b"], [], [], ["a"], []]) == model.score(full, [["a", "b"], ["a"]])
+    expected = model.segment_probability(given, sequence=1, start=0, labels=["a"])
+    assert model.segment_probability(x, sequence=4, start=0, labels=["a"]) == expected
+    with pytest.raises(DataError, match="sequence 0 is empty: found no token for the 1 labels"):
+        model.segment_probability(x, sequence=0, start=0, labels=["a"])
+
+
+@pytest.mark.parametrize(
+    "x", [[[]], [[], []], AttributeTable.from_csr(np.empty((0, 2)), [0]), [np.empty((0, 2))]]
+)
+def test_only_empty_sequences(x):
+    assert tagger().fit(X, Y).predict(x) == [[]] * len(x)
+
+
+def test_a_sequence_is_named_by_its_number_among_empty_ones():
+    model = tagger(forbidden=[(None, "a"), ("b", None)]).fit([[["a"], ["b"]]] * 2, [["b", "a"]] * 2)
+    with pytest.raises(DataError, match="sequence 2: the forbidden transitions rule out"):
+        model.predict([[], [["a"], ["b"]], [["a"]]])
+
+
+def test_arrays_of_numbers():
+    rng = np.random.default_rng(0)
+    arrays, y = [rng.normal(size=(n, 3)) for n in (4, 1, 5)], [list("abab"), ["a"], list("bbaab")]
+    whole = np.concatenate(arrays), [4, 1, 5]
+    model, other = tagger().fit(arrays, y), tagger().fit(whole, y)
+    assert weights(model) == weights(other)
+    assert model.predict(arrays) == model.predict(whole) == model.predict(tuple(arrays))
+    assert model.predict(arrays[:2]) == model.predict(tuple(arrays[:2])) == model.predict(arrays)[:2]
+    assert model.group_names_ == ("x", "transitions")
+
+
+def test_embeddings_in_dicts_are_columns_of_one_group():
+    rng = np.random.default_rng(0)
+    arrays, y = [rng.normal(size=(n, 3)) for n in (4, 1, 5)], [list("abab"), ["a"], list("bbaab")]
+    words = [[{"w": "xyz"[k % 3]} for k in range(len(array))] for array in arrays]
+    both = [
+        [token | {"e": row} for token, row in zip(*pair, strict=True)]
+        for pair in zip(words, arrays, strict=True)
+    ]
+    lists = [[{**token, "e": token["e"].tolist()} for token in sequence] for sequence in both]
+    table = AttributeTable.from_items(words).with_columns("e", np.concatenate(arrays))
+    model = tagger(tolerance=1e-8).fit(table, y)
+    assert set(model.group_names_) == {"w", "e", "transitions"}
+    for x in (both, lists):
+        assert_same(model, tagger(tolerance=1e-8).fit(x, y), atol=1e-6)
+        assert model.predict(x) == model.predict(table)
+
+
+@pytest.mark.parametrize("form", ["table", "arrays"])
+def test_scikit_learn_splits_tables_and_arrays(form):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(n, 2)) for n in rng.integers(1, 5, size=12)]
+    y = [["ab"[int(v > 0)] for v in array[:, 0]] for array in arrays]
+    table = AttributeTable.from_csr(np.concatenate(arrays), [len(a) for a in arrays])
+    found = cross_val_score(tagger(), table if form == "table" else arrays, y, cv=3)
+    items = [[{f"x={j}": v for j, v in enumerate(row)} for row in array.tolist()] for array in arrays]
+    assert_allclose(found, cross_val_score(tagger(), items, y, cv=3))
+
+
+def test_a_fit_without_tuning_imports_no_scikit_learn():
+    script = "import sys; from structune import SequenceTagger\n"
+    script += "SequenceTagger(max_iterations=1).fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
+    script += "sys.exit('sklearn' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_unseen_attributes_count_for_nothing():
     model = tagger().fit(X, Y)
     (plain,), (more,) = (model.predict_marginals([[token]]) for token in (["bias"], ["bias", "w=unheard"]))
@@ -143,8 +234,6 @@ def test_training_data_that_is_refused(x, y, message):
 def test_data_that_is_refused_after_training():
     model = tagger(forbidden=[("D", "D")]).fit(X, Y)
     for method in (model.predict, model.predict_marginals, model.predict_nbest):
-        with pytest.raises(DataError, match="sequence 1 is empty"):
-            method([[["a"]], []])
         with pytest.raises(DataError, match="sequence 0, token 0"):
             method([[{"bias": np.nan}]])
 

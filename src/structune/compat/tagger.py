@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from structune.compat.items import Token, as_labels, tokens_of
 from structune.errors import DataError
-from structune.tagging.structure.shard import ChainShard
 from structune.tagging.tagger import SequenceTagger
 
 
@@ -75,7 +76,9 @@ class Tagger:
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
             raise DataError(f"found {len(labels)} labels for {len(self._tokens)} tokens")
-        shard = self._shard([self._tokens])
+        if not labels:
+            return 1.0
+        shard, _ = self.model._encode([self._tokens])
         return self.model.chain_.segment_probability(self.model.coef_, shard, 0, 0, labels)
 
     def info(self) -> Info:
@@ -88,10 +91,7 @@ class Tagger:
 
     def marginals(self, X: list[list[Token]]) -> list[list[dict[str, float]]]:
         """For each token of some sequences the probability of each label, whatever loss was minimised."""
-        shard = self._shard(X)
+        shard, lengths = self.model._encode(X)
         rows = self.model.chain_.marginals(self.model.coef_, shard).tolist()
         named = [dict(zip(self.model.classes_, row, strict=True)) for row in rows]
-        return [named[a:b] for a, b in pairwise(shard.offsets.tolist())]
-
-    def _shard(self, X: list[list[Token]]) -> ChainShard:
-        return self.model._encode(X)
+        return [named[a:b] for a, b in pairwise(np.append(0, np.cumsum(lengths)).tolist())]

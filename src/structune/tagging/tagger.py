@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.inputs import as_list
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
-from structune.structure import check_weights
-from structune.tagging.features.attributes import AttributeTable
+from structune.structure import check_weights, offsets_of
+from structune.tagging.features.attributes import AttributeTable, as_table
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
 from structune.tagging.structure.rules import Rules
@@ -102,8 +101,9 @@ class SequenceTagger(ConstrainedEstimator):
 
         Parameters
         ----------
-        X : list of sequences, AttributeTable, or (CSR matrix, lengths)
-            A sequence is a list of tokens, a token a list of strings or a dict. A matrix has one row a token.
+        X : list of sequences, AttributeTable, or (matrix, lengths)
+            A sequence is a list of tokens, a token a list of strings or a dict; or it is an array of numbers.
+            Arrays, and matrices, sparse or dense, have one row a token; their weights are one group.
         y : list of sequences of labels
             A label is a str; None where it is unknown; a set or list of str where it is one of these.
         sample_weight : array-like, shape (n_sequences,), optional
@@ -131,6 +131,7 @@ class SequenceTagger(ConstrainedEstimator):
     ) -> Self:
         """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
+        del table  # as large as the shard, and a fit is long
         self._check_known([shard], loss)
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
@@ -180,19 +181,19 @@ class SequenceTagger(ConstrainedEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def _encode(self, X: Any) -> ChainShard:
+    def _encode(self, X: Any) -> tuple[ChainShard, NDArray[np.int64]]:
+        """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
-        return self.chain_.encode(as_table(X))
-
-    def _names(self, labels: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[str]]:
-        flat = [self.classes_[y] for y in labels.tolist()]
-        return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+        table = as_table(X, self.chain_.names)
+        self.chain_.check_lengths(table.lengths)  # before empty ones go: errors name a sequence by its number
+        full = table.lengths > 0
+        return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence (Viterbi)."""
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         labels, _ = self.chain_.best(self.coef_, shard)
-        return self._names(labels, shard.offsets)
+        return _cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token, the probability of each label.
@@ -203,10 +204,9 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         rows = self.chain_.marginals(self.coef_, shard).tolist()
-        dicts = [dict(zip(self.classes_, row, strict=True)) for row in rows]
-        return [dicts[a:b] for a, b in pairwise(shard.offsets.tolist())]
+        return _cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
         """For each sequence its `n` most probable labellings with their probabilities, falling.
@@ -217,16 +217,17 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
+        shard, lengths = self._encode(X)
         log_z = self.chain_.log_partition(self.coef_, shard)
         best = self.chain_.n_best(self.coef_, shard, n)
-        return [
+        found = (
             [
                 ([self.classes_[y] for y in row], float(p))
                 for row, p in zip(labels.tolist(), np.exp(scores - z), strict=True)
             ]
             for (labels, scores), z in zip(best, log_z, strict=True)
-        ]
+        )
+        return [next(found) if length else [([], 1.0)] for length in lengths]
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
@@ -237,10 +238,13 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard = self._encode(X)
-        if not 0 <= sequence < len(shard):
-            raise DataError(f"found no sequence {sequence} among {len(shard)}, counted from 0")
-        return self.chain_.segment_probability(self.coef_, shard, sequence, start, labels)
+        shard, lengths = self._encode(X)
+        if not 0 <= sequence < lengths.size:
+            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
+        if not lengths[sequence]:
+            raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
+        before = int(np.count_nonzero(lengths[:sequence]))
+        return self.chain_.segment_probability(self.coef_, shard, before, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of tokens labelled right; labels the model does not know count as wrong."""
@@ -268,6 +272,11 @@ class SequenceTagger(ConstrainedEstimator):
         return tagger
 
 
+def _cut(flat: list[Any], lengths: NDArray[np.int64]) -> list[list[Any]]:
+    """What tokens have, sequence by sequence."""
+    return [flat[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
+
+
 def _check_known(shard: ChainShard) -> None:
     """Raise a `DataError` for a label that is unknown, or one of several."""
     for token in np.flatnonzero(shard.labels < 0)[:1]:
@@ -276,12 +285,3 @@ def _check_known(shard: ChainShard) -> None:
             f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
             "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
         )
-
-
-def as_table(X: Any) -> AttributeTable:
-    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
-    if isinstance(X, AttributeTable):
-        return X
-    if isinstance(X, tuple) and len(X) == 2 and hasattr(X[0], "tocsr"):
-        return AttributeTable.from_csr(X[0], X[1])
-    return AttributeTable.from_items(as_list(X, "sequences"))

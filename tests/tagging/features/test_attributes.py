@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, csr_array
 
 from structune.errors import DataError
 from structune.tagging.features.attributes import AttributeTable, as_lengths, segment_indices
+from structune.tagging.features.names import Names
 
 
 def entries(table):
@@ -50,6 +51,11 @@ def test_any_iterable_of_strings_is_a_token(token):
         ({"tags": ["x", "y"], "more": ("z",)}, {"tags=x": 1, "tags=y": 1, "more=z": 1}),
         ({"tags": {"x"}, "none": []}, {"tags=x": 1}),
         ({7: "seven"}, {"7=seven": 1}),
+        ({"e": [0.25, -1.5]}, {"e:0": 0.25, "e:1": -1.5}),
+        ({"e": (1, True), "w": "the"}, {"e:0": 1, "e:1": 1, "w=the": 1}),
+        ({"e": np.array([0.5, 2.0], dtype=np.float32)}, {"e:0": 0.5, "e:1": 2}),
+        ({"at": {"e": [3]}}, {"at=e:0": 3}),
+        ({"tags": np.array(["x", "y"])}, {"tags=x": 1, "tags=y": 1}),
         ({}, {}),
     ],
 )
@@ -60,6 +66,24 @@ def test_dicts(token, expected):
 def test_lists_and_dicts_mix():
     table = AttributeTable.from_items([[["a"], {"b": 2.5}, ["a", "b"], {"c": -1}]])
     assert entries(table) == [[{"a": 1}, {"b": 2.5}, {"a": 1, "b": 1}, {"c": -1}]]
+
+
+@pytest.mark.parametrize(
+    "tokens", [[["a", "b"], ["c", "a"]], [{"a": "b", "n": 2.0}, {"a": "c"}, {"on": True}]]
+)
+def test_many_tokens_are_read_as_few_are(tokens):
+    table = AttributeTable.from_items([tokens * 7] * 300)
+    assert (
+        entries(table)
+        == [[row for _ in range(7) for row in entries(AttributeTable.from_items([tokens]))[0]]] * 300
+    )
+
+
+def test_only_the_asked_for_names_are_kept():
+    names = Names.of(["b", "n", "w=x"])
+    table = AttributeTable.from_items([[["a", "b"], ["c"]], [{"w": "x", "n": 2.0, "m": 3.0}]], names)
+    assert entries(table) == [[{"b": 1}, {}], [{"w=x": 1, "n": 2}]]
+    assert table.names is names.strings
 
 
 def test_a_dict_of_ones_needs_no_values():
@@ -92,6 +116,15 @@ def test_sequences_may_come_from_a_generator():
         ([[["a"]], [{"b": 1}, {"a": float("nan")}]], "sequence 1, token 1: attribute 'a' has the value nan"),
         ([[{"a": float("inf")}]], "sequence 0, token 0: attribute 'a' has the value inf"),
         ([[{"a": 10**400}]], "sequence 0, token 0: int too large"),
+        (
+            [[{}], [{}, {"e": [1.0, "x"]}]],
+            "sequence 1, token 1: found [1.0, 'x'] for the attribute 'e', expected",
+        ),
+        ([[{"e": [None]}]], "sequence 0, token 0: found [None] for the attribute 'e', expected strings only"),
+        ([[{"e": {1, 2}}]], "sequence 0, token 0: found {1, 2} for the attribute 'e', expected strings only"),
+        ([[{"e": np.eye(2)}]], "for the attribute 'e', expected strings only"),
+        ([[[0.5, 1.5]]], "sequence 0, token 0: found the attribute 0.5, expected a string"),
+        ([[["a"]] * 2000, [["a"], [3]]], "sequence 1, token 1: found the attribute 3"),
     ],
 )
 def test_what_is_wrong_is_named(X, message):
@@ -131,7 +164,8 @@ def test_take_selects_as_numpy_does(X, data):
     assert entries(table.take(chosen)) == [whole[i] for i in chosen]
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))), dtype=bool)
     assert entries(table.take(mask)) == [row for row, kept in zip(whole, mask, strict=True) if kept]
-    assert entries(table.take(slice(1, None, 2))) == whole[1::2]
+    assert entries(table.take(slice(1, None, 2))) == entries(table[1::2]) == whole[1::2]
+    assert table.shape == (len(X),)
     assert table.take(chosen).names is table.names
 
 
@@ -171,6 +205,46 @@ def test_from_csr_refuses_what_does_not_fit(lengths, names, message):
 def test_from_csr_names_the_token_that_is_not_finite():
     with pytest.raises(DataError, match="sequence 1, token 0: attribute 'x=1' has the value nan"):
         AttributeTable.from_csr(np.array([[1.0, 0.0], [0.0, np.nan]]), [1, 1])
+
+
+def test_arrays_are_those_of_a_matrix():
+    arrays = [np.array([[0.0, 2.0], [1.0, 0.0]]), np.empty((0, 2)), [], np.array([[3, 4]])]
+    table = AttributeTable.from_arrays(arrays)
+    assert entries(table) == [[{"x=1": 2}, {"x=0": 1}], [], [], [{"x=0": 3, "x=1": 4}]]
+    assert entries(AttributeTable.from_arrays([])) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [(np.ones((2, 3)), "the shape"), ([["a"]], "list"), (np.array([["a", "b"]]), "ndarray")],
+)
+def test_arrays_are_alike(other, found):
+    with pytest.raises(DataError, match=f"sequence 1: found {found}.* with 2 columns as the others have"):
+        AttributeTable.from_arrays([np.ones((1, 2)), other])
+
+
+@pytest.mark.parametrize("tokens", [[["a", "b"], [], ["a"]], [{"a": 2.0}, {}, {"w": "x", "b": 1}]])
+def test_columns_beside_strings(tokens):
+    X, array = [tokens[:2], [], tokens[2:]], np.arange(6.0).reshape(3, 2)
+    expected = entries(AttributeTable.from_items(X))
+    for (s, t), row in zip([(0, 0), (0, 1), (2, 0)], array.tolist(), strict=True):
+        expected[s][t] |= {"e:0": row[0], "e:1": row[1]}
+    assert entries(AttributeTable.from_items(X).with_columns("e", array)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("e", np.ones((2, 2)), r"columns 'e': found the shape \(2, 2\), expected 3 rows, one a token"),
+        ("e", np.ones(3), r"columns 'e': found the shape \(3,\), expected 3 rows"),
+        ("d", np.ones((3, 1)), "columns 'd': the table has some of this name"),
+        ("e", [[1.0], [2.0], [np.nan]], "sequence 1, token 0: attribute 'e:0' has the value nan"),
+    ],
+)
+def test_columns_that_do_not_fit(name, array, message):
+    table = AttributeTable.from_items([[["a"], {"d": [0.5]}], [["b"]]])
+    with pytest.raises(DataError, match=message):
+        table.with_columns(name, array)
 
 
 def test_place_skips_empty_sequences():

@@ -89,6 +89,24 @@ def test_counts_are_the_transposed_product(s, power):
     assert not found[s.keys.size :].any()  # the structure's other weights
 
 
+@settings(max_examples=200)
+@given(sparse)
+def test_rows_that_are_only_read_give_the_same_bits(s):
+    s.columns = s.columns[: s.indptr[1]]  # few, beside the attributes with many labels
+    layouts = [s.pairs.layout(s.indptr[:2], s.columns, np.empty(0), only_read) for only_read in (False, True)]
+    whole, few = (s.pairs.scores(s.pairs.open(s.w, rows), rows, 0, 1) for rows in layouts)
+    assert_array_equal(few, whole)
+
+
+def test_few_rows_make_no_dense_rows_of_all_weights():
+    keys = np.flatnonzero(np.arange(12) % 4)  # three attributes, with weights for three of four labels each
+    pairs = AttributeWeights(keys, 3, 4)
+    rows = pairs.layout(np.array([0, 2]), np.array([2, 0], np.int32), np.empty(0), only_read=True)
+    opened = pairs.open(np.arange(9.0), rows)
+    assert opened.dense.size == 0
+    assert pairs.scores(opened, rows, 0, 1).tolist() == [[0.0, 6.0, 8.0, 10.0]]
+
+
 @settings(max_examples=40)
 @given(sparse)
 def test_counts_of_later_rows(s):

@@ -8,15 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
@@ -192,21 +183,23 @@ class TuningProblem:
 
 
 def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
+    from sklearn import model_selection  # as large as all that fits without tuning import
+
     if strata is not None and not _can_stratify(strata, holdout, folds):
         strata = None
     labels = np.zeros(n) if strata is None else strata
     if folds is not None:
         splitter = {
-            (False, False): KFold,
-            (False, True): StratifiedKFold,
-            (True, False): GroupKFold,
-            (True, True): StratifiedGroupKFold,
+            (False, False): model_selection.KFold,
+            (False, True): model_selection.StratifiedKFold,
+            (True, False): model_selection.GroupKFold,
+            (True, True): model_selection.StratifiedGroupKFold,
         }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
         return splitter.split(np.empty(n), labels, groups)
     if groups is not None:
-        splitter = GroupShuffleSplit
+        splitter = model_selection.GroupShuffleSplit
     else:
-        splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
+        splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
     return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
 
 

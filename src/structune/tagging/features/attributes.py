@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,18 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.structure import offsets_of, place_of, segment_indices
+from structune.tagging.features.items import Block, column_names, read_blocks
+from structune.tagging.features.names import Names
+from structune.tagging.kernels.names import drop_unknown
 
 
 @dataclass(frozen=True)
 class AttributeTable:
     """Named, weighted attributes of the tokens of a batch of sequences (CSR, one row a token).
+
+    To scikit-learn it is an array of sequences, which it can split.
 
     Attributes
     ----------
@@ -28,15 +33,15 @@ class AttributeTable:
         Columns, each an index into `names`.
     values : ndarray of float64, shape (n_entries,), or None
         None stands for ones throughout.
-    names : list of str
-        Column names; the text before the first ``=`` is the template.
+    names : sequence of str
+        Of columns; the text before the first ``=``, or else the first ``:``, is the template.
     """
 
     lengths: NDArray[np.int64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64] | None
-    names: list[str]
+    names: Sequence[str]
 
     def __post_init__(self) -> None:
         tokens = int(self.lengths.sum())
@@ -66,11 +71,16 @@ class AttributeTable:
         return self.lengths.size
 
     @property
+    def shape(self) -> tuple[int]:
+        """That of an array of sequences."""
+        return (len(self),)
+
+    @property
     def n_tokens(self) -> int:
         return self.indptr.size - 1
 
     @classmethod
-    def from_items(cls, X: Iterable[Sequence[Any]]) -> AttributeTable:
+    def from_items(cls, X: Iterable[Sequence[Any]], names: Names | None = None) -> AttributeTable:
         """From lists of tokens, each a list of strings or a dict.
 
         Parameters
@@ -78,33 +88,58 @@ class AttributeTable:
         X : iterable of sequences
             A token is an iterable of strings (each an attribute of value 1) or a mapping. In a mapping a
             number is the value of the attribute named by the key, a string becomes the attribute
-            ``key=string``, a bool counts as 0 or 1, and a nested mapping, list or set has its names
-            prefixed with ``key=``.
+            ``key=string``, a bool counts as 0 or 1, and a nested mapping has its names prefixed with
+            ``key=``. A list, tuple or array of strings is several attributes ``key=string``, and one of
+            numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
+        names : Names, optional
+            Attributes to keep, and the columns of the table; by default all that occur.
 
         Raises
         ------
         DataError
             Names the sequence and token of the first attribute that cannot be used.
         """
-        rows, lengths = _Rows(), []
-        for s, sequence in enumerate(X):
-            lengths.append(_length(s, sequence))
-            for t, token in enumerate(sequence):
-                try:
-                    rows.append(token)
-                except (TypeError, OverflowError) as error:
-                    raise DataError(f"sequence {s}, token {t}: {_complaint(token, error)}") from None
+        kept = Names() if names is None else names
+        parts = [_read(block, kept, grow=names is None) for block in read_blocks(X)]
+        lengths, counts, columns, values = zip(*parts, strict=True)
         return cls(
-            np.array(lengths, dtype=np.int64),
-            rows.indptr,
-            np.array(rows.indices, dtype=np.int32),
-            rows.values(),
-            list(rows.columns),
+            np.concatenate(lengths),
+            offsets_of(np.concatenate(counts)),
+            np.concatenate(columns),
+            _join_values(columns, values),
+            kept.strings,
         )
+
+    @classmethod
+    def from_arrays(cls, X: Iterable[Any]) -> AttributeTable:
+        """From arrays of numbers, one a sequence, shape (n_tokens, n_columns); columns as in `from_csr`.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that is no such array, or the token of a value that is not finite.
+        """
+        X = list(X)
+        given = [array for array in X if len(array)]
+        n_columns = next((array.shape[1] for array in given if is_matrix(array)), 0)
+        for s, array in enumerate(X):
+            if len(array) and not (is_matrix(array) and array.shape[1] == n_columns):
+                found = f"the shape {array.shape}" if is_matrix(array) else type(array).__name__
+                raise DataError(
+                    f"sequence {s}: found {found}, expected an array of numbers, one row a token, with "
+                    f"{n_columns} columns as the others have"
+                )
+        lengths = [len(array) for array in X]
+        return cls.from_csr(np.concatenate(given) if given else np.empty((0, 0)), lengths)
 
     @classmethod
     def from_csr(cls, matrix: Any, lengths: Any, names: Sequence[str] | None = None) -> AttributeTable:
         """From a matrix with one row a token, sparse or dense, and the number of tokens in each sequence.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the columns; by default ``x=0``, ``x=1``, ..., which is one group of weights.
 
         Raises
         ------
@@ -124,6 +159,42 @@ class AttributeTable:
             _unless_ones(np.asarray(matrix.data, dtype=np.float64)),
             names,
         )
+
+    def with_columns(self, name: str, array: Any) -> AttributeTable:
+        """The table with columns of numbers added, such as embeddings, whose weights are a group.
+
+        Parameters
+        ----------
+        name : str
+            The attributes are ``name:0``, ``name:1``, ..., as those of an array in a dict.
+        array : array-like, shape (n_tokens, n_columns)
+            The rows of all sequences, one sequence after the other.
+
+        Raises
+        ------
+        DataError
+            An array of another shape, a name that the table has, or a value that is not finite.
+        """
+        array = np.asarray(array, dtype=np.float64)
+        if array.ndim != 2 or len(array) != self.n_tokens:
+            raise DataError(
+                f"columns {name!r}: found the shape {array.shape}, expected {self.n_tokens} rows, one a token"
+            )
+        names = column_names(name, array.shape[1])
+        if not set(names).isdisjoint(self.names):
+            raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
+        indptr = self.indptr + np.arange(self.indptr.size) * len(names)
+        is_new = np.ones(indptr[-1], dtype=bool)
+        is_new[np.arange(self.indices.size) + len(names) * self._rows()] = False
+        columns, values = np.empty(is_new.size, np.int32), np.empty(is_new.size)
+        columns[~is_new], values[~is_new] = self.indices, 1.0 if self.values is None else self.values
+        columns[is_new] = np.tile(np.arange(len(names)) + len(self.names), self.n_tokens)
+        values[is_new] = array.ravel()
+        return AttributeTable(self.lengths, indptr, columns, values, [*self.names, *names])
+
+    def _rows(self) -> NDArray[np.int64]:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))
 
     def used(self) -> AttributeTable:
         """The same table without the columns that no token has."""
@@ -147,6 +218,36 @@ class AttributeTable:
             self.names,
         )
 
+    def __getitem__(self, sequences: Any) -> AttributeTable:
+        """As `take`; scikit-learn asks for ``table[sequences, ...]``."""
+        return self.take(sequences)
+
+
+def as_table(X: Any, names: Names | None = None) -> AttributeTable:
+    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table.
+
+    Parameters
+    ----------
+    names : Names, optional
+        Attributes of lists and dicts to keep, as in `AttributeTable.from_items`.
+    """
+    if isinstance(X, AttributeTable):
+        return X
+    if isinstance(X, tuple) and len(X) == 2 and _has_rows(X[0]) and not is_matrix(X[1]):
+        return AttributeTable.from_csr(*X)
+    if isinstance(X, Sequence | np.ndarray) and any(map(is_matrix, X)):
+        return AttributeTable.from_arrays(X)
+    return AttributeTable.from_items(as_list(X, "sequences"), names)
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether it is an array of numbers with two axes, of tokens and columns."""
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+
+
+def _has_rows(X: Any) -> bool:
+    return hasattr(X, "tocsr") or is_matrix(X)
+
 
 def as_lengths(lengths: Any) -> NDArray[np.int64]:
     """The numbers of tokens of the sequences as an array; `DataError` where one is no count."""
@@ -162,91 +263,23 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _length(s: int, sequence: Any) -> int:
-    if isinstance(sequence, str) or not isinstance(sequence, Sequence | np.ndarray):
-        raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
-    return len(sequence)
+def _read(block: Block, names: Names, grow: bool) -> tuple[Any, ...]:
+    """Lengths of sequences, attributes of each token, their columns and their values, or None for ones."""
+    counts, values = block.counts, block.values
+    lengths = np.array(block.lengths, dtype=np.int64)
+    if grow:
+        return lengths, counts, names.enter(block.strings, block.name_of), values
+    columns = names.find(block.strings)
+    n = drop_unknown(counts, columns, np.empty(0) if values is None else values)
+    return lengths, counts, columns[:n], None if values is None else values[:n]
 
 
-class _Columns(dict[str, int]):
-    """Numbers names in the order in which they are first met."""
-
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise TypeError(f"found the attribute {name!r}, expected a string")
-        self[name] = number = len(self)
-        return number
-
-
-class _Rows:
-    """The rows of a table that grows token by token."""
-
-    def __init__(self) -> None:
-        self.columns = _Columns()
-        self.indices: list[int] = []
-        self.ends = [0]
-        self.is_weighted: list[bool] = []
-        self.weights: list[float] = []  # of the weighted rows only: most tokens are lists of strings
-
-    def append(self, token: Any) -> None:
-        names, weights = _token_attributes(token)
-        self.indices.extend(map(self.columns.__getitem__, names))
-        self.ends.append(len(self.indices))
-        self.is_weighted.append(weights is not None)
-        self.weights.extend(weights or ())
-
-    @property
-    def indptr(self) -> NDArray[np.int64]:
-        return np.array(self.ends, dtype=np.int64)
-
-    def values(self) -> NDArray[np.float64] | None:
-        values = np.ones(len(self.indices))
-        values[np.repeat(np.array(self.is_weighted, dtype=bool), np.diff(self.indptr))] = self.weights
-        return _unless_ones(values)
+def _join_values(columns: Sequence[Any], values: Sequence[Any]) -> NDArray[np.float64] | None:
+    if all(some is None for some in values):
+        return None
+    pairs = zip(columns, values, strict=True)
+    return _unless_ones(np.concatenate([np.ones(c.size) if v is None else v for c, v in pairs]))
 
 
 def _unless_ones(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return None if bool(np.all(values == 1.0)) else values
-
-
-def _token_attributes(token: Any) -> tuple[Iterable[str], list[float] | None]:
-    """Names and values; None stands for ones."""
-    if isinstance(token, list):  # the common case first: this runs once a token
-        return token, None
-    if isinstance(token, Mapping):
-        names: list[str] = []
-        values: list[float] = []
-        _collect(token, "", names, values)
-        return names, values
-    if isinstance(token, Iterable) and not isinstance(token, str | bytes):
-        return token, None
-    raise TypeError(f"found {token!r}, expected a list of strings or a dict")
-
-
-def _collect(mapping: Mapping[Any, Any], prefix: str, names: list[str], values: list[float]) -> None:
-    for key, value in mapping.items():
-        if isinstance(value, str):
-            names.append(f"{prefix}{key}={value}")
-            values.append(1.0)
-        elif isinstance(value, float | int | np.floating | np.integer | np.bool_):
-            names.append(f"{prefix}{key}")
-            values.append(float(value))
-        elif isinstance(value, Mapping):
-            _collect(value, f"{prefix}{key}=", names, values)
-        elif isinstance(value, list | set | tuple | frozenset):
-            names.extend(f"{prefix}{key}={name}" for name in value)
-            values.extend(repeat(1.0, len(value)))
-        else:
-            raise TypeError(
-                f"found {value!r} for the attribute {prefix + str(key)!r}, expected a number or a string"
-            )
-
-
-def _complaint(token: Any, error: Exception) -> str:
-    """What is wrong with a token; an unhashable attribute is named, where dict names only its type."""
-    if isinstance(token, list | tuple):
-        return next(
-            (f"found the attribute {a!r}, expected a string" for a in token if not isinstance(a, str)),
-            str(error),
-        )
-    return str(error)

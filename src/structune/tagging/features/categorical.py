@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.tagging.features.strings import Strings
+
 Codes = NDArray[np.signedinteger[Any]]
 
 
@@ -20,26 +22,27 @@ class Categorical:
     ----------
     codes : ndarray of int, shape (n_tokens,)
         Indices into `categories`; -1 where a token has no value.
-    categories : list of str
+    categories : Strings
         The distinct strings; some may occur at no token until `compact` is called.
     """
 
     codes: Codes
-    categories: list[str]
+    categories: Strings
 
     @classmethod
     def from_values(cls, values: Sequence[str]) -> Categorical:
         """The categories in the order in which they are first met."""
         position = _positions(values)
         codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
-        return cls(codes, list(position))
+        return cls(codes, Strings.of(list(position)))
 
     def map(self, function: Callable[[str], str | None]) -> Categorical:
         """Each category replaced by its image: equal images become one category, None becomes no value."""
         images = list(map(function, self.categories))
         position = _positions([image for image in images if image is not None])
         table = [-1 if image is None else position[image] for image in images]
-        return Categorical(_look_up(np.array(table, dtype=np.int32), self.codes), list(position))
+        codes = _look_up(np.array(table, dtype=np.int32), self.codes)
+        return Categorical(codes, Strings.of(list(position)))
 
     def take(self, rows: Codes) -> Categorical:
         """The values at the given rows, none at row -1."""
@@ -48,7 +51,7 @@ class Categorical:
     def compact(self) -> Categorical:
         """Only the categories that occur."""
         found, codes = _densify(self.codes, len(self.categories))
-        return Categorical(codes, [self.categories[code] for code in found])
+        return Categorical(codes, self.categories.take(found))
 
     def join(self, other: Categorical, separator: str) -> Categorical:
         """Both strings, where a token has both; compact, but two categories may read the same."""
@@ -57,10 +60,8 @@ class Categorical:
         # No overflow: each factor is at most the number of tokens, and tokens are fewer than 2^31.
         pairs = np.where(absent, -1, self.codes.astype(np.int64) * radix + other.codes)
         found, codes = _densify(pairs, len(self.categories) * radix)
-        left, right = (half.tolist() for half in np.divmod(found, radix))
-        first, second = self.categories, other.categories
-        joined = [first[a] + separator + second[b] for a, b in zip(left, right, strict=True)]
-        return Categorical(codes, joined)
+        left, right = np.divmod(found, radix)
+        return Categorical(codes, Strings.joined(self.categories, left, separator, other.categories, right))
 
 
 def _positions(values: Sequence[str]) -> dict[str, int]:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.tagging.features.attributes import AttributeTable, as_lengths
 from structune.tagging.features.categorical import Categorical
+from structune.tagging.features.strings import Strings
 
 _COLUMN = r"[^\s,=|\[\]]+"
 _OFFSET = r"[+-]?[0-9]{1,4}"
@@ -46,10 +47,10 @@ class Template(ABC):
     def read(self, corpus: _Corpus) -> Categorical:
         """The value at each token; the categories are those that occur."""
 
-    def names(self, values: list[str]) -> list[str]:
+    def names(self, values: Strings) -> Strings:
         """Attribute names of the values."""
-        prefix = f"{self}="
-        return [prefix + value for value in values]
+        n = np.arange(len(values))
+        return Strings.joined(Strings.of([str(self)]), np.zeros_like(n), "=", values, n)
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class Conjunction(Template):
     def read(self, corpus: _Corpus) -> Categorical:
         parts = [part.read_token(corpus) for part in self.parts]
         joined = reduce(lambda left, right: left.join(right, "|"), parts)
-        ambiguous = any("|" in value for part in parts for value in part.categories)
+        ambiguous = any(ord("|") in part.categories.buffer for part in parts)
         return joined.map(str) if ambiguous else joined
 
 
@@ -177,12 +178,12 @@ class Boundary(Template):
     def __str__(self) -> str:
         return self.text
 
-    def names(self, values: list[str]) -> list[str]:
+    def names(self, values: Strings) -> Strings:
         return values
 
     def read(self, corpus: _Corpus) -> Categorical:
         beyond = corpus.rows(-1 if self.text == "__BOS__" else 1) < 0
-        return Categorical(beyond.astype(np.int32) - 1, [self.text]).compact()
+        return Categorical(beyond.astype(np.int32) - 1, Strings.of([self.text])).compact()
 
 
 def parse_template(text: str) -> Template:
@@ -257,14 +258,16 @@ def extract(
     parsed = parse_templates(templates)
     corpus = _Corpus(columns, as_lengths(lengths))
     codes = np.empty((corpus.n_tokens, len(parsed)), dtype=np.int32)
-    names: list[str] = []
+    names: list[Strings] = []
+    n_names = 0
     for k, template in enumerate(parsed):
         values = template.read(corpus)
-        codes[:, k] = np.where(values.codes < 0, -1, values.codes + len(names))
-        names += template.names(values.categories)
+        codes[:, k] = np.where(values.codes < 0, -1, values.codes + n_names)
+        names.append(template.names(values.categories))
+        n_names += len(names[-1])
     given = codes >= 0
     indptr = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
-    return AttributeTable(corpus.lengths, indptr, codes[given], None, names)
+    return AttributeTable(corpus.lengths, indptr, codes[given], None, Strings.chained(names))
 
 
 class _Corpus:
@@ -277,11 +280,14 @@ class _Corpus:
         self.first = np.repeat(starts, lengths)
         self.last = np.repeat(starts + lengths - 1, lengths)
         self._categoricals: dict[str, Categorical] = {}
+        self._rows: dict[int, NDArray[np.int64]] = {}
 
     def rows(self, offset: int) -> NDArray[np.int64]:
         """Each token's neighbour at the offset, -1 where the sequence ends before it."""
-        rows = np.arange(self.n_tokens) + offset
-        return np.where((rows >= self.first) & (rows <= self.last), rows, -1)
+        if offset not in self._rows:
+            rows = np.arange(self.n_tokens) + offset
+            self._rows[offset] = np.where((rows >= self.first) & (rows <= self.last), rows, -1)
+        return self._rows[offset]
 
     def column(self, template: Token) -> Categorical:
         """The column that a template reads, with its categories."""
@@ -303,14 +309,10 @@ def _categorical(name: str, values: Sequence[str], n_tokens: int) -> Categorical
             f"column {name!r}: found {len(values)} values, expected {n_tokens}, the sum of the lengths"
         )
     try:
-        column = Categorical.from_values(values)
-        valid = all(isinstance(value, str) for value in column.categories)
-    except TypeError:  # an unhashable value
-        valid = False
-    if not valid:
+        return Categorical.from_values(values)
+    except TypeError:
         row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
-        raise DataError(f"column {name!r}, token {row}: found {value!r}, expected a string")
-    return column
+        raise DataError(f"column {name!r}, token {row}: found {value!r}, expected a string") from None
 
 
 def _parse_token(text: str, whole: str) -> Token:

@@ -10,37 +10,45 @@ from structune.kernels.vectors import cells, fresh, load, splat, store, width
 
 
 @kernel
-def count_entries(indptr, columns, n_dense, pair_offsets, dense_starts, pair_starts):
+def count_entries(indptr, columns, n_dense, as_pairs, pair_offsets, dense_starts, pair_starts):
     """Starts of the rows that `lay_out` fills; entries with a negative column are dropped."""
     dense_starts[0] = pair_starts[0] = 0
     for t in range(indptr.size - 1):
         dense, pairs = dense_starts[t], pair_starts[t]
         for e in range(indptr[t], indptr[t + 1]):
             a = columns[e]
-            if 0 <= a < n_dense:
+            if 0 <= a < n_dense and not as_pairs:
                 dense += 1
-            elif a >= n_dense:
+            elif a >= 0:
                 pairs += pair_offsets[a + 1] - pair_offsets[a]
         dense_starts[t + 1], pair_starts[t + 1] = dense, pairs
 
 
 @kernel
-def lay_out(indptr, columns, values, n_dense, pair_offsets, indices, dense_values, pairs, pair_values):
-    """Split CSR rows of attributes into dense rows and pairs."""
+def lay_out(
+    indptr, columns, values, n_dense, as_pairs, pair_offsets, indices, dense_values, pairs, pair_values
+):
+    """Split CSR rows of attributes into dense rows and pairs.
+
+    With `as_pairs` the pairs of dense rows come first: `add_pair_scores` then adds in the order in which
+    `dense_scores` and `add_pair_scores` do, to the same bits.
+    """
     d = p = 0
-    for e in range(indptr[0], indptr[-1]):
-        a = columns[e]
-        if 0 <= a < n_dense:
-            indices[d] = a
-            if values.size:
-                dense_values[d] = values[e]
-            d += 1
-        elif a >= n_dense:
-            for pair in range(pair_offsets[a], pair_offsets[a + 1]):
-                pairs[p] = pair
-                if values.size:
-                    pair_values[p] = values[e]
-                p += 1
+    for t in range(indptr.size - 1):
+        for turn in range(2 if as_pairs else 1):
+            for e in range(indptr[t], indptr[t + 1]):
+                a = columns[e]
+                if 0 <= a < n_dense and not as_pairs:
+                    indices[d] = a
+                    if values.size:
+                        dense_values[d] = values[e]
+                    d += 1
+                elif a >= 0 and (not as_pairs or (a < n_dense) == (turn == 0)):
+                    for pair in range(pair_offsets[a], pair_offsets[a + 1]):
+                        pairs[p] = pair
+                        if values.size:
+                            pair_values[p] = values[e]
+                        p += 1
 
 
 @kernel

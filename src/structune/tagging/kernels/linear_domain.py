@@ -9,7 +9,7 @@ Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentia
 import numpy as np
 
 from structune.kernels.jit import kernel
-from structune.kernels.vectors import cells, fresh, load, splat, store, total, width
+from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
 
 
 @kernel
@@ -275,41 +275,54 @@ def tangent(
 
 
 @kernel
-def viterbi(offsets, scores, transition, start, end, labels, best):
-    """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label."""
-    n_labels = start.size
-    current, previous = np.empty(n_labels), np.empty(n_labels)
-    longest = 0
+def _best_before(row, start, matrix, n, k, lanes):
+    """As `_product`, with sums for products and maxima for sums."""
+    even = odd = splat(-np.inf, lanes)
+    for i in range(0, n - 1, 2):
+        even = larger(even, splat(row[start + i], lanes) + load(matrix, i * n + k, lanes))
+        odd = larger(odd, splat(row[start + i + 1], lanes) + load(matrix, (i + 1) * n + k, lanes))
+    if n % 2:
+        even = larger(even, splat(row[start + n - 1], lanes) + load(matrix, (n - 1) * n + k, lanes))
+    return larger(even, odd)
+
+
+@kernel
+def viterbi(offsets, scores, transition, start, end, lanes, labels, best):
+    """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
+
+    `scores` become those of the best sequences up to each token. Which label came before is found on the way
+    back, for the best labels only: a maximum is one instruction, and its place is several.
+    """
+    n = start.size
+    c_scores, c_transition = cells(scores), cells(transition)
     for s in range(offsets.size - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    pointers = np.empty((longest, n_labels), np.int64)
-    for s in range(offsets.size - 1):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
-        for y in range(n_labels):
-            current[y] = start[y] + scores[first, y]
-        for i in range(1, n):
-            previous[:] = current
-            current[:] = -np.inf
-            back, u = pointers[i], scores[first + i]
-            back[:] = 0
-            for x in range(n_labels):
-                px, row = previous[x], transition[x]
-                for y in range(n_labels):
-                    candidate = px + row[y]
-                    better = candidate > current[y]
-                    current[y] = candidate if better else current[y]
-                    back[y] = x if better else back[y]
-            for y in range(n_labels):
-                current[y] += u[y]
+        first, last = offsets[s] * n, (offsets[s + 1] - 1) * n
+        for y in range(n):
+            c_scores[first + y] = start[y] + c_scores[first + y]
+        for at in range(first + n, last + n, n):
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                high = splat(-np.inf, lanes)
+                for x in range(n):
+                    high = larger(
+                        high, splat(c_scores[at - n + x], lanes) + load(c_transition, x * n + k, lanes)
+                    )
+                store(c_scores, at + k, load(c_scores, at + k, lanes) + fresh(high, n - step))
         label = 0
-        for y in range(n_labels):
-            current[y] += end[y]
-            if current[y] > current[label]:
+        for y in range(n):
+            c_scores[last + y] = c_scores[last + y] + end[y]
+            if c_scores[last + y] > c_scores[last + label]:
                 label = y
-        best[s] = current[label]
-        for i in range(n - 1, -1, -1):
-            labels[first + i] = label
-            label = pointers[i, label] if i > 0 else 0
+        best[s] = c_scores[last + label]
+        for t in range(offsets[s + 1] - 1, offsets[s], -1):
+            labels[t] = label
+            before, high = 0, -np.inf
+            for x in range(n):
+                score = c_scores[(t - 1) * n + x] + c_transition[x * n + label]
+                if score > high:
+                    before, high = x, score
+            label = before
+        labels[offsets[s]] = label
 
 
 @kernel

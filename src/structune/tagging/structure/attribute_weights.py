@@ -95,16 +95,26 @@ class AttributeWeights:
     def _complete(self) -> bool:
         return self._dense_keys.size == self._n_dense * self.n_labels
 
-    def layout(self, indptr: IntArray, columns: Array, values: FloatArray) -> AttributeRows:
-        """Rows for the kernels from CSR rows; entries with a negative column are dropped."""
+    def layout(
+        self, indptr: IntArray, columns: Array, values: FloatArray, only_read: bool = False
+    ) -> AttributeRows:
+        """Rows for the kernels from CSR rows; entries with a negative column are dropped.
+
+        Parameters
+        ----------
+        only_read : bool
+            The rows are for scores and not for counts. Few of them are then all laid out as pairs, in the
+            order in which scores are added up: dense rows would be made of all weights, to read some.
+        """
         starts = np.empty((2, indptr.size), np.int64)
-        kernels.count_entries(indptr, columns, self._n_dense, self._offsets, *starts)
+        few = only_read and not self._complete and columns.size < self._n_dense
+        kernels.count_entries(indptr, columns, self._n_dense, few, self._offsets, *starts)
         dense, pairs = (
             Entries(s, np.empty(s[-1], dtype), np.empty(s[-1] if values.size else 0))
             for s, dtype in zip(starts, (np.uint32, self._pair_dtype), strict=True)
         )
         kernels.lay_out(
-            indptr, columns, values, self._n_dense, self._offsets,
+            indptr, columns, values, self._n_dense, few, self._offsets,
             dense.indices, dense.values, pairs.indices, pairs.values,
         )  # fmt: skip
         return AttributeRows(dense, pairs)
@@ -141,9 +151,11 @@ class AttributeWeights:
             ]),
         )  # fmt: skip
 
-    def open(self, w: Array) -> OpenWeights:
-        """Make a weight vector ready; a view where the dense rows are complete."""
+    def open(self, w: Array, rows: AttributeRows | None = None) -> OpenWeights:
+        """Make a weight vector ready, for some rows or for any; a view where the dense rows are complete."""
         w = np.ascontiguousarray(w, np.result_type(w, np.float64))  # what kernels read
+        if rows is not None and not rows.dense.indices.size:
+            return OpenWeights(np.empty((0, self.n_labels), w.dtype), w)
         if self._complete:
             return OpenWeights(w[: self._dense_keys.size].reshape(-1, self.n_labels), w)
         dense = np.zeros((self._n_dense, self.n_labels), w.dtype)
@@ -159,12 +171,13 @@ class AttributeWeights:
 
     def scores(self, weights: OpenWeights, rows: AttributeRows, first: int, last: int) -> Array:
         """Scores of rows ``first:last`` for every label, shape (last - first, n_labels)."""
-        out = np.empty((last - first, self.n_labels), weights.w.dtype)
+        out = np.zeros((last - first, self.n_labels), weights.w.dtype)
         dense, pairs = rows.dense, rows.pairs
-        lanes = lanes_for(out.dtype, self.n_labels)
-        kernels.dense_scores(
-            dense.starts, dense.indices, dense.values, weights.dense, first, last, lanes, out
-        )
+        if dense.indices.size:
+            lanes = lanes_for(out.dtype, self.n_labels)
+            kernels.dense_scores(
+                dense.starts, dense.indices, dense.values, weights.dense, first, last, lanes, out
+            )
         kernels.add_pair_scores(
             pairs.starts, pairs.indices, pairs.values, self._labels, weights.w, first, last, out
         )

@@ -57,6 +57,9 @@ class Chain(ChainSpace):
         """Runs of sequences with about `n_cells` cells in each."""
         tokens = max(1, n_cells // self.n_labels)
         start = 0
+        if 0 < shard.n_parts <= tokens:  # at once: searching takes as long as tagging a few words
+            yield slice(0, len(shard))
+            return
         while start < len(shard):
             stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
             yield slice(start, max(stop, start + 1))
@@ -98,7 +101,7 @@ class Chain(ChainSpace):
     ) -> Array:
         within = within and shard.partial
         weights = shard.weights if weights is None else weights
-        moves, opened = self._move_scores(w), self.pairs.open(w)
+        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
         blocks = list(self._blocks(shard, _CACHE_CELLS))
         log_z, left = self._log_partition(opened, moves, shard, blocks, expected, tokens, weights, within)
@@ -165,7 +168,7 @@ class Chain(ChainSpace):
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
         within = within and shard.partial
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         blocks = list(self._blocks(shard, _BLOCK_CELLS))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
         for block, posterior in zip(blocks, posteriors, strict=True):
@@ -190,7 +193,7 @@ class Chain(ChainSpace):
         return product
 
     def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         out = np.zeros(self.n_weights)
         tokens = self.pairs.open_counts(out)
         for block in self._blocks(shard, _BLOCK_CELLS):
@@ -210,8 +213,9 @@ class Chain(ChainSpace):
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        lanes = lanes_for(np.float64, self.n_labels)
         for block in self._blocks(shard, _BLOCK_CELLS):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
             offsets = shard.offsets[block.start : block.stop + 1] - first
@@ -223,7 +227,14 @@ class Chain(ChainSpace):
                 scores += per_token[:, None]
                 scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
             kernels.viterbi(
-                offsets, scores, moves.transition, moves.start, moves.end, labels[first:last], best[block]
+                offsets,
+                scores,
+                moves.transition,
+                moves.start,
+                moves.end,
+                lanes,
+                labels[first:last],
+                best[block],
             )
         return labels, best
 
@@ -264,7 +275,7 @@ class Chain(ChainSpace):
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         results = []
         for s in range(len(shard)):
             first, last = int(shard.offsets[s]), int(shard.offsets[s + 1])
@@ -295,7 +306,7 @@ class Chain(ChainSpace):
 
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
-        moves, pairs = self._move_scores(w), self.pairs.open(w)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         out = np.empty((shard.n_parts, self.n_labels))
         for block in self._blocks(shard, _BLOCK_CELLS):
             posterior = self._posterior(pairs, moves, shard, block, within=False)

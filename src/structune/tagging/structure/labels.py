@@ -47,7 +47,9 @@ class Labelling:
 
     def seen_transitions(self, lengths: IntArray) -> BoolArray:
         """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
-        later = np.setdiff1d(np.arange(lengths.sum()), np.cumsum(lengths) - lengths)
+        is_later = np.ones(int(lengths.sum()), dtype=bool)
+        is_later[(np.cumsum(lengths) - lengths)[lengths > 0]] = False
+        later = np.flatnonzero(is_later)
         seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
         if self.partial:
             before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
@@ -126,7 +128,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
     if len(ids) != len(names):
         raise DataError(f"found the labels {list(names)}, expected no two alike")
     try:
-        labels = np.fromiter((ids[label] for label in flat), np.int64, len(flat))
+        labels = np.fromiter(map(ids.__getitem__, flat), np.int64, len(flat))
         return Labelling(list(names), labels, np.empty((0, len(ids)), bool))
     except (KeyError, TypeError):  # partial, or wrong: look closer
         return _partial(flat, lengths, list(names), ids)
@@ -153,7 +155,7 @@ def single_labels(allowed: BoolArray) -> IntArray:
 def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     """The labels that occur, sorted by their text, as plain str and int."""
     try:
-        found = {choice for label in flat for choice in _choices(label)}
+        found = {choice for label in _distinct(flat) for choice in _choices(label)}
     except TypeError:
         found = {None}  # something that cannot be hashed: the search below names it
     if not found:
@@ -161,6 +163,13 @@ def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     if not all(isinstance(name, _NAME) for name in found):
         _refuse_strange(flat, lengths)
     return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
+
+
+def _distinct(flat: list[Any]) -> Iterable[Any]:
+    try:
+        return set(flat)
+    except TypeError:  # lists and sets of labels
+        return flat
 
 
 def _refuse_strange(flat: list[Any], lengths: IntArray) -> None:

@@ -24,6 +24,8 @@ from structune.structure import (
     template_of,
 )
 from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.names import Names
+from structune.tagging.features.strings import Strings
 from structune.tagging.structure.attribute_weights import (
     AttributeRows,
     AttributeWeights,
@@ -127,7 +129,7 @@ class ChainSpace(Structure):
     def _ordered(
         cls,
         labels: list[str],
-        attributes: list[str],
+        attributes: Sequence[str],
         pair_keys: IntArray,
         transitions: IntArray,
         boundary: bool,
@@ -249,8 +251,9 @@ class ChainSpace(Structure):
     # --- encoding -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _attribute_ids(self) -> dict[str, int]:
-        return {name: a for a, name in enumerate(self.attributes)}
+    def names(self) -> Names:
+        """The attributes, to be looked up."""
+        return Names.of(self.attributes)
 
     def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
         """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
@@ -267,12 +270,13 @@ class ChainSpace(Structure):
         offsets = offsets_of(inputs.lengths)
         if outputs is None:
             labelling = Labelling.unknown(self.labels)
-            self._check_lengths(inputs.lengths)
+            self.check_lengths(inputs.lengths)
         else:
             labelling = encode_labels(outputs, inputs.lengths, self.labels)
             labelling.check_moves(offsets, self.moves)
         example_weights = check_weights(weights, len(inputs))
-        return ChainShard(example_weights, offsets, self._rows(inputs), labelling.labels, labelling.allowed)
+        rows = self._rows(inputs, only_read=outputs is None)
+        return ChainShard(example_weights, offsets, rows, labelling.labels, labelling.allowed)
 
     def check_shard(self, shard: ChainShard) -> None:
         n, n_tokens = shard.weights.size, len(shard.rows)
@@ -289,19 +293,24 @@ class ChainSpace(Structure):
             raise DataError("found labels that are not those that tokens may have")
         Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
 
-    def _check_lengths(self, lengths: IntArray) -> None:
-        bad = np.flatnonzero(~possible_lengths(self.moves, int(lengths.max(initial=0)))[lengths])
+    def check_lengths(self, lengths: IntArray) -> None:
+        """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
+        if self.forbidden is None:
+            return
+        possible = possible_lengths(self.moves, int(lengths.max(initial=0)))
+        bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
         if bad.size:
             raise DataError(
                 f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
                 f"{lengths[bad[0]]} tokens"
             )
 
-    def _rows(self, inputs: AttributeTable) -> AttributeRows:
-        ids = self._attribute_ids
-        columns = np.fromiter((ids.get(name, -1) for name in inputs.names), np.int32, len(inputs.names))
+    def _rows(self, inputs: AttributeTable, only_read: bool) -> AttributeRows:
+        columns = inputs.indices
+        if inputs.names is not self.attributes:
+            columns = self.names.find(Strings.of(inputs.names))[columns]
         values = np.empty(0) if inputs.values is None else inputs.values
-        return self.pairs.layout(inputs.indptr, columns[inputs.indices], values)
+        return self.pairs.layout(inputs.indptr, columns, values, only_read)
 
     # --- scores and features ------------------------------------------------------------------------------
 
@@ -313,8 +322,9 @@ class ChainSpace(Structure):
         start, end = np.zeros((2, self.n_labels), dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
-        for scores, allowed in zip((transition, start, end), self.moves, strict=True):
-            scores[~allowed] = fill
+        if self.forbidden is not None:
+            for scores, allowed in zip((transition, start, end), self.moves, strict=True):
+                scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
