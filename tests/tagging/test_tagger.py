@@ -195,7 +195,7 @@ def test_scikit_learn_splits_tables_and_arrays(form):
 
 def test_a_fit_without_tuning_imports_no_scikit_learn():
     script = "import sys; from structune import SequenceTagger\n"
-    script += "SequenceTagger(max_iterations=1).fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
+    script += "SequenceTagger().fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
     script += "sys.exit('sklearn' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -766,10 +766,12 @@ def test_tuning_does_not_depend_on_how_hessian_products_are_made():
     y, x = simulate_hmm(60, 5, random_state=0)
     inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
     exact, *others = (
-        SequenceTagger(tuning="implicit", hessian=hessian).fit(inputs, outputs).penalty_
+        SequenceTagger(tuning="implicit", hessian=hessian).fit(inputs, outputs).history_
         for hessian in ("exact", "complex-step", "finite-difference")
     )
     for other in others:
-        assert_allclose(other, exact, rtol=1e-3)
+        losses = [[record["heldout_loss"] for record in history[:2]] for history in (other, exact)]
+        assert_allclose(*losses, rtol=1e-5)  # small differences grow where precisions hardly matter
+        assert other[-2]["heldout_loss"] == pytest.approx(exact[-2]["heldout_loss"], rel=3e-3)
     with pytest.raises(DataError, match="hessian='newton'"):
         SequenceTagger(tuning="implicit", hessian="newton").fit(inputs, outputs)

@@ -17,6 +17,7 @@ from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.structure import check_weights, offsets_of
 from structune.tagging.features.attributes import AttributeTable, as_table
+from structune.tagging.named_weights import state_weights, transition_weights
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import check_lengths
 from structune.tagging.structure.rules import Rules
@@ -171,13 +172,13 @@ class SequenceTagger(ConstrainedEstimator):
     def state_features_(self) -> dict[tuple[str, str], float]:
         """Weights by attribute and label."""
         self._check_fitted()
-        return self.chain_.pair_weights(self.coef_)
+        return state_weights(self.chain_, self.coef_)
 
     @property
     def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
         """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
         self._check_fitted()
-        return self.chain_.transition_weights(self.coef_)
+        return transition_weights(self.chain_, self.coef_)
 
     # --- prediction ---------------------------------------------------------------------------------------
 

@@ -117,20 +117,17 @@ class _Path:
             self.value, self.gradient = self._evaluate(self.w)
             self.first_value = self.value
             return
-        n, pairs = start.size, Pairs(start.size)
+        n = start.size
         self.w, self.gradient = state.array("w", n), state.array("gradient", n)
         self.value, self.first_value = state.entry("value", float), state.entry("first_value", float)
         self.first_norm = state.entry("first_norm", float)
         self.n_evaluations, self.n_steps = state.entry("n_evaluations", int), state.entry("n_steps", int)
-        for step, change in zip(state.array("steps", None, n), state.array("changes", None, n), strict=True):
-            pairs.add(step, change)
-        self.pairs, self.best = pairs, (self.w, self.value, self.gradient)
+        self.pairs = Pairs.of(state.array("pairs", None, 2, n))
+        self.best = self.w, self.value, self.gradient
 
     def state(self) -> State:
-        shape = len(self.pairs.steps), self.w.size
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        rows = {name: np.reshape(list(getattr(self.pairs, name)), shape) for name in ("steps", "changes")}
-        return {"w": self.w, "gradient": self.gradient, **rows, **numbers}
+        return {"w": self.w, "gradient": self.gradient, "pairs": self.pairs.rows(), **numbers}
 
     @property
     def norm(self) -> float:
@@ -159,7 +156,8 @@ class _Path:
         """Go along the quasi-Newton direction as far as Wolfe's conditions ask; whether that led lower."""
         direction = -self.pairs.times(self.gradient, self.metric)
         slope = float(direction @ self.gradient)
-        self.hidden = -slope <= _HIDDEN * max(abs(self.value), abs(self.first_value))
+        gain = float(np.einsum("i,i,i", self.gradient, self.metric, self.gradient))
+        self.hidden = gain <= _HIDDEN * max(abs(self.value), abs(self.first_value))
         # where nothing tells how far: a unit in the scaled variables at most
         most = np.inf if self.pairs.steps else 1.0 / np.sqrt(max(-slope, 1e-300))
         found = self._search(direction, slope, min(1.0, most))

@@ -23,8 +23,22 @@ class Pairs:
     """
 
     def __init__(self, n_weights: int) -> None:
+        self.n_weights = n_weights
         n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, _MOST))
         self.steps, self.changes = deque[FloatArray](maxlen=n), deque[FloatArray](maxlen=n)
+
+    @classmethod
+    def of(cls, rows: FloatArray) -> Pairs:
+        """What `rows` gave."""
+        pairs = cls(rows.shape[2])
+        for step, change in rows:
+            pairs.add(step, change)
+        return pairs
+
+    def rows(self) -> FloatArray:
+        """Steps and changes, shape (n_pairs, 2, n_weights)."""
+        pairs = [*zip(self.steps, self.changes, strict=True)]
+        return np.reshape(pairs, (len(pairs), 2, self.n_weights))
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
         """Keep a pair, unless the function does not curve upward along the step."""

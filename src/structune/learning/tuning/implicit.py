@@ -14,6 +14,7 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.hypergradient import ACCURACY, HyperGradient, hypergradient
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
@@ -58,9 +59,11 @@ def _of_risks(
     return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 
 
-def _warm(w: FloatArray, x: FloatArray, log_precision: FloatArray, tolerance: float) -> HyperGradient:
+def _warm(
+    w: FloatArray, x: FloatArray, log_precision: FloatArray, tolerance: float, pairs: Pairs | None
+) -> HyperGradient:
     """A point of which fits and systems nearby can start."""
-    fit, none = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged"), np.empty(0)
+    fit, none = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=pairs), np.empty(0)
     return HyperGradient(np.nan, none, none, log_precision, fit, x, 0, tolerance)
 
 
@@ -242,6 +245,7 @@ class _Search:
             "w": np.array([point.fit.w for point in points]),
             "x": np.array([point.x for point in points]),
             "tolerances": np.array([point.tolerance for point in points]),
+            **{f"pairs {k}": point.fit.pairs.rows() for k, point in enumerate(points) if point.fit.pairs},
             "passes": self.passes.spent,
         }
 
@@ -255,7 +259,11 @@ class _Search:
         best = self._parts(min(self.journal, key=lambda found: found.value).d)[0]
         w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
         tolerances = state.array("tolerances", n_splits).tolist()
-        self.points = [_warm(w, x, best, t) for w, x, t in zip(w, x, tolerances, strict=True)]
+        pairs = [
+            Pairs.of(state.array(f"pairs {k}", None, 2, n)) if f"pairs {k}" in state else None
+            for k in range(n_splits)
+        ]
+        self.points = list(map(_warm, w, x, [best] * n_splits, tolerances, pairs))
         self.problem.full.count_passes(state.entry("passes", float))
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:

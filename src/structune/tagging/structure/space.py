@@ -222,21 +222,6 @@ class ChainSpace(Structure):
             *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
         ]
 
-    def pair_weights(self, w: FloatArray) -> dict[tuple[str, str], float]:
-        """The weights of attribute-label pairs by these."""
-        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), w[self._pairs].tolist(), strict=True)
-        return {(self.attributes[a], self.labels[y]): weight for a, y, weight in pairs}
-
-    def transition_weights(self, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
-        """The weights of transitions by their labels; None stands for the start or end."""
-        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
-        names: list[tuple[str | None, str | None]] = [
-            *((None, y) for y in self.labels if self.boundary),
-            *((y, None) for y in self.labels if self.boundary),
-            *((self.labels[x], self.labels[y]) for x, y in edges),
-        ]
-        return dict(zip(names, w[self._pairs.stop :].tolist(), strict=True))
-
     def groups(self) -> Groups:
         """One group per template (see `template_of`), and the transitions.
 
