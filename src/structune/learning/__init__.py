@@ -4,7 +4,7 @@ Begin with `structune.learning.estimator`, what all estimators do; or with `Risk
 structure of your own.
 
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
-- ``risk``: a loss summed over shards; ``penalties``: grouped L2
+- ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``ray``: weights to begin with
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
 - ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``fitting``:
   one fit; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningProblem
 
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
+_TOLERANCE = 1e-3  # nor do they tell finer gaps apart
 
 
 class ZeroWeightsWarning(UserWarning):
@@ -70,11 +71,10 @@ class Ranker(FeatureEstimator):
     the position of document j from 1. A constant added to a feature of all documents of a query changes
     nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
 
-    At w = 0 all orders tie, and where the convex bound has its minimum there, the procedure goes on from the
-    order given. Before fits of "ramp" and "equivalent" the training documents of each query are therefore
-    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only; with
-    `warm_start`, by the weights of the fit before, unless they are all 0. Sparse features of more than 2^26
-    cells keep their means within queries in that regression.
+    Often the convex bound has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
+    therefore begin with a ridge regression of the documents' gains; in tuning, with one that saw the training
+    part only; with `warm_start`, with the weights of the fit before, unless they are all 0. Sparse features
+    of more than 2^26 cells keep their means within queries in that regression.
 
     Examples
     --------
@@ -91,6 +91,7 @@ class Ranker(FeatureEstimator):
     k: int | None = 10
     convention: str = "letor"
     folds: int | None = 5
+    tolerance: float = _TOLERANCE
     hessian: str = field(default="exact", init=False)  # no loss of rankings has one
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -154,13 +155,13 @@ class Ranker(FeatureEstimator):
         return super()._tuner(tuning)
 
     def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-        """With the documents of training parts sorted: orders that tie at w = 0 are then good ones."""
+        """With weights to begin with: at w = 0 all orders tie."""
         if problem.full.convex:
             return problem
 
-        from structune.ranking.first_order import begin_sorted
+        from structune.ranking.first_weights import begin_at_regression
 
-        return begin_sorted(problem, self._structure, start)
+        return begin_at_regression(problem, start)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
