@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Ranker
@@ -61,6 +62,29 @@ def quietly(model, *data):
 
 def frame(x=X, names="abcd"):
     return pd.DataFrame(x, columns=list(names))
+
+
+# --- scikit-learn's conventions ---------------------------------------------------------------------------
+
+OF_DOCUMENTS = {  # all are of one query, which has one weight
+    f"check_sample_weight{name}": "queries have weights, and documents have none of their own"
+    for name in ("s_not_overwritten", "_equivalence_on_dense_data", "_equivalence_on_sparse_data")
+}
+
+
+@parametrize_with_checks(
+    [Ranker(tuning=None), Ranker(tuning="majorize"), Ranker(tuning=None, loss="margin", k=None)],
+    expected_failed_checks=lambda estimator: OF_DOCUMENTS,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_without_queries_all_documents_are_of_one():
+    one, other = quietly(ranker(), X, Y), quietly(ranker(), X, Y, np.zeros(Y.size))
+    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(np.sort(one.rank(X)), 1 + np.arange(Y.size))
+    assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size))
 
 
 # --- what is learned --------------------------------------------------------------------------------------
@@ -150,6 +174,54 @@ def test_regressions_see_training_parts_only(monkeypatch):
     assert not seen
 
 
+# --- weights of queries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+def test_weights_count_as_so_many_queries(loss, tuning):
+    x, y, queries = planted(noise=1.0, size=12)
+    times = np.random.default_rng(0).integers(0, 4, 12)
+    rows = np.concatenate([np.flatnonzero(queries == q) for q in np.repeat(np.arange(12), times)])
+    repeated = np.repeat(np.arange(times.sum()), 12)
+    one, other = (ranker(loss=loss, tuning=tuning, k=None, tolerance=1e-6) for _ in range(2))
+    quietly(one, x, y, queries, times)
+    quietly(other, x[rows], y[rows], repeated)
+    assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
+    assert_allclose(one.coef_, other.coef_, atol=0.02 * np.abs(other.coef_).max())
+    assert one.score(x, y, queries, times) == pytest.approx(one.score(x[rows], y[rows], repeated))
+
+
+def test_weights_of_documents_are_those_of_their_queries():
+    weights, shuffled = np.arange(1.0, 13.0), np.random.default_rng(0).permutation(Y.size)
+    x, y, queries = (values[shuffled] for values in NOISY)
+    _, first = np.unique(queries, return_index=True)
+    by_query = weights[queries[np.sort(first)]]
+    one, other = (
+        quietly(ranker(), x, y, queries, by_query),
+        quietly(ranker(), x, y, queries, weights[queries]),
+    )
+    assert_array_equal(one.coef_, other.coef_)
+    assert not np.array_equal(one.coef_, quietly(ranker(), x, y, queries).coef_)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.zeros(12), "found a weight of zero for every query"),
+        (np.ones(7), r"found weights of shape \(7,\), expected \(12,\)"),
+        (-np.ones(12), "example 0 has the weight -1.0"),
+        (np.arange(Y.size), "document 1, query 0: found the weight 1.0, expected that of the query's first"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    with pytest.raises(DataError, match=message):
+        ranker().fit(X, Y, QUERIES, weights)
+    model = ranker().fit(X, Y, QUERIES)
+    with pytest.raises(DataError, match=message):
+        model.score(X, Y, QUERIES, weights)
+
+
 # --- awkward queries --------------------------------------------------------------------------------------
 
 
@@ -168,7 +240,9 @@ def test_one_query(loss):
     ids=["nothing relevant", "everything relevant", "equal within queries", "one document a query"],
 )
 def test_nothing_to_learn(y, queries):
-    with pytest.raises(DataError, match="found no query with documents of different relevance, expected at"):
+    with pytest.raises(
+        DataError, match=r"found no query with documents of different relevance \(n_samples = 9"
+    ):
         Ranker().fit(X, y, queries)
 
 
@@ -346,7 +420,7 @@ def test_features_that_are_refused(kind):
         (Y, QUERIES[:, None], r"found query ids of shape \(96, 1\), expected one a document"),
         (Y, np.where(QUERIES == 3, np.nan, QUERIES), "document 24: found the query nan, expected an id"),
         (Y, [], r"found query ids of shape \(0,\)"),
-        (Y, None, r"found query ids of shape \(\)"),
+        (Y, 3, r"found query ids of shape \(\)"),
     ],
 )
 def test_data_that_are_refused(y, queries, message):

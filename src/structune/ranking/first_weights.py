@@ -37,8 +37,12 @@ def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> Tun
 
 
 def ridge_regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG.
+
+    Queries count by their weights.
+    """
     sizes = np.concatenate([shard.sizes() for shard in shards])
+    weights = np.concatenate([shard.weights for shard in shards])
     gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
     matrices = [shard.design.matrix for shard in shards]
     gains = _centred(gains, sizes)
@@ -49,7 +53,8 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
         tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
-        return np.asarray(Regressor(tuning=tuner, fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
+        model = Regressor(tuning=tuner, fit_intercept=False, n_jobs=1)
+        return np.asarray(model.fit(X, gains, np.repeat(weights, sizes)).coef_)
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
