@@ -12,23 +12,21 @@ from commands import fail, succeed
 from structune.cli import warming
 from structune.kinds import Kind, kinds
 
-WITHOUT_KERNELS = {"ranking"}
-
 
 def test_every_kind_with_commands_has_its_warm():
     with_commands = {word for word, kind in kinds().items() if kind.commands}
-    assert warming._rooms(None).keys() == with_commands - WITHOUT_KERNELS
+    assert warming._rooms(None).keys() == with_commands
 
 
 def test_kinds_without_it_are_skipped(monkeypatch):
-    bare = Kind(word="bare", estimator="nothing:Nothing", commands="structune.ranking.commands")
+    bare = Kind(word="bare", estimator="nothing:Nothing", commands="structune.cli.settings")
     monkeypatch.setattr(structune.kinds, "_installed", lambda: (bare,))
     assert "bare" not in warming._rooms(None)
     assert warming._rooms(["bare"]) == {}
 
 
 def test_what_is_asked_for():
-    assert warming._rooms(["tagger", "rna", "ranking"]).keys() == {"tagging", "rna"}
+    assert warming._rooms(["tagger", "rna", "rank"]).keys() == {"tagging", "rna", "ranking"}
     for word in ("classifier", "weather"):  # no commands, no kind
         assert f"found {word!r}, expected one of tagging, rna, " in fail("warm", word)
 

@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer
+from sklearn.linear_model import BayesianRidge, Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -171,7 +173,6 @@ def test_outputs_that_are_strings(y):
         (sp.csr_array(np.where(X > 2, np.nan, X)), Y, None, "contains NaN"),
         (X, np.where(Y > 3, np.nan, Y), None, "contains NaN"),
         (X, np.where(Y > 3, np.inf, Y), None, "contains infinity"),
-        (X, np.column_stack([Y, Y]), None, "should be a 1d array"),
         (X, Y, np.ones(3), r"found weights of shape \(3,\), expected \(80,\)"),
         (X, Y, -np.ones(80), "example 0 has the weight -1.0"),
         (X, Y, np.zeros(80), "found a weight of zero for every example"),
@@ -559,3 +560,140 @@ def test_a_header_that_does_not_fit(header, tmp_path):
     save_model(path, fields.pop("kind"), fields, arrays)
     with pytest.raises(ModelFileError, match=re.escape(str(path))):
         structune.load(path)
+
+
+# --- deviations of predictions ----------------------------------------------------------------------------
+
+
+def deviations(model, x, weights, penalties, at):
+    """As they are defined: of outputs with noise, by the posterior of weights and a free intercept."""
+    z, z_at = (np.column_stack([rows, np.ones(len(rows))]) for rows in (x, at))
+    inverse = np.linalg.inv(z.T @ (weights[:, None] * z) + np.diag([*penalties, 0.0]))
+    return np.sqrt(model.noise_variance_ * (1.0 + np.einsum("ij,jk,ik->i", z_at, inverse, z_at)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("options", [{}, {"tuning": "majorize"}, {"tuning": "grid"}, {"penalty": {"b": 9.0}}])
+def test_deviations(options, weights, form):
+    x, at = 3.0 + X, 5.0 * RNG.normal(size=(7, 4))
+    model = regressor(hessian="dense", groups=["a", "a", "b", "b"], **options).fit(form(x), Y, weights)
+    mean, std = model.predict(form(at), return_std=True)
+    assert_array_equal(mean, model.predict(form(at)))
+    penalties = np.repeat(model.penalty_, 2)
+    expected = deviations(model, x, np.ones(80) if weights is None else weights, penalties, at)
+    assert_allclose(std, expected, rtol=1e-6)
+
+
+def test_deviations_without_an_intercept_are_those_of_bayesian_ridge():
+    peer = BayesianRidge(fit_intercept=False, lambda_1=0, lambda_2=0, alpha_1=0, alpha_2=0).fit(X, Y)
+    model = regressor(fit_intercept=False, penalty=peer.lambda_ / peer.alpha_, hessian="dense").fit(X, Y)
+    model.noise_variance_ = 1.0 / peer.alpha_
+    assert_allclose(model.predict(X, return_std=True)[1], peer.predict(X, return_std=True)[1], rtol=1e-6)
+
+
+def test_outputs_lie_within_their_deviations_as_often_as_they_should():
+    rng = np.random.default_rng(1)
+    within = []
+    for _ in range(10):
+        x = rng.normal(size=(1100, 30))
+        y = x @ rng.normal(size=30) + rng.normal(size=1100)
+        mean, std = Regressor(n_jobs=1).fit(x[:100], y[:100]).predict(x[100:], return_std=True)
+        within.append(np.mean(np.abs(y[100:] - mean) < std))
+    assert np.mean(within) == pytest.approx(0.683, abs=0.05)
+
+
+def test_no_deviations_without_the_hessian(monkeypatch):
+    with pytest.raises(DataError, match="without covariances of its weights, expected one fitted with"):
+        regressor(hessian="exact").fit(X, Y).predict(X, return_std=True)
+    monkeypatch.setattr("structune.flat.regressor.MOST_CELLS", 24)
+    with pytest.raises(DataError, match="and at most 24 covariances"):
+        regressor(hessian="dense").fit(X, Y).predict(X, return_std=True)
+
+
+def test_imputers_draw_from_it():
+    holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+    imputer = IterativeImputer(regressor(hessian="dense"), sample_posterior=True, max_iter=2, random_state=0)
+    assert np.isfinite(imputer.fit_transform(holes)).all()
+
+
+# --- several outputs --------------------------------------------------------------------------------------
+
+BOTH = np.column_stack([Y, 100.0 * (X @ TRUTH[::-1] + RNG.normal(size=80))])
+
+
+@pytest.mark.parametrize("tuning", TUNINGS)
+def test_columns_of_outputs_are_so_many_regressions(tuning):
+    model = regressor(tuning=tuning, hessian="dense", groups="prefix").fit(FRAME, BOTH, WEIGHTS)
+    parts = [clone(model).fit(FRAME, column, WEIGHTS) for column in BOTH.T]
+    assert_allclose(model.predict(FRAME), np.column_stack([part.predict(FRAME) for part in parts]), rtol=1e-9)
+    assert_array_equal(model.coef_, [part.coef_ for part in parts])
+    assert_array_equal(model.intercept_, [part.intercept_ for part in parts])
+    assert_array_equal(model.noise_variance_, [part.noise_variance_ for part in parts])
+    assert_array_equal(model.penalty_, np.concatenate([part.penalty_ for part in parts]))
+    assert model.group_names_ == ("0: size", "0: hue", "0: age", "1: size", "1: hue", "1: age")
+    assert model.group_sizes_.sum() == model.coef_.size
+    assert model.passes_ == sum(part.passes_ for part in parts)
+    assert {record["output"] for record in model.history_} == {0, 1}
+    std = np.column_stack([part.predict(FRAME, return_std=True)[1] for part in parts])
+    assert_array_equal(model.predict(FRAME, return_std=True)[1], std)
+    assert 0.5 < model.score(FRAME, BOTH) < 1.0
+
+
+def test_one_column_is_a_matrix():
+    one, column = regressor().fit(X, Y), regressor().fit(X, Y[:, None])
+    assert_array_equal(column.predict(X), one.predict(X)[:, None])
+    assert column.coef_.shape == (1, 4)
+    assert regressor().fit(X, BOTH).set_params(penalty=2.0).fit(X, Y).predict(X).shape == (80,)
+
+
+def test_warm_starts_of_columns():
+    model = regressor(warm_start=True, hessian="exact", tolerance=1e-9).fit(X, BOTH)
+    cold = model.coef_
+    assert_allclose(model.fit(X, BOTH).coef_, cold, rtol=1e-6)
+    assert_allclose(model.fit(X, BOTH[:, ::-1]).coef_, cold[::-1], rtol=1e-6)
+    assert model.fit(X, np.column_stack([BOTH, Y])).coef_.shape == (3, 4)
+
+
+def test_a_checkpoint_holds_one_fit(tmp_path):
+    with pytest.raises(DataError, match="found 2 columns of outputs and a checkpoint, which holds one fit"):
+        regressor(checkpoint=tmp_path / "kept").fit(X, BOTH)
+
+
+@pytest.mark.parametrize("y", [Y, Y[:, None], BOTH])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_files_hold_all_outputs_and_deviations(y, fit_intercept, tmp_path):
+    model = Regressor(hessian="dense", fit_intercept=fit_intercept, n_jobs=1).fit(FRAME, y)
+    model.save(tmp_path / "model")
+    again = structune.load(tmp_path / "model")
+    for found, expected in zip(again.predict(FRAME, True), model.predict(FRAME, True), strict=True):
+        assert_array_equal(found, expected)
+    assert_array_equal(again.penalty_, model.penalty_)
+    assert (again.history_, again.group_names_) == (model.history_, model.group_names_)
+    assert again.predict(FRAME).shape == y.shape
+
+
+@pytest.mark.parametrize(
+    "header", [{"n_outputs": 0}, {"n_outputs": 3}, {"n_outputs": None}, {"noise_variance": [1.0]}]
+)
+def test_headers_that_do_not_fit_the_outputs(header, tmp_path):
+    regressor().fit(X, BOTH).save(tmp_path / "model")
+    fields, arrays = read_model(tmp_path / "model")
+    fields = {name: v for name, v in {**fields, **header}.items() if name not in ("format", "version")}
+    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
+    with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
+        structune.load(tmp_path / "model")
+
+
+def test_files_of_before(tmp_path):
+    """They say nothing of outputs and covariances."""
+    model = regressor().fit(X, Y)
+    model.save(tmp_path / "model")
+    fields, arrays = read_model(tmp_path / "model")
+    fields = {name: v for name, v in fields.items() if name not in ("format", "version", "n_outputs")}
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("posterior")}
+    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
+    again = structune.load(tmp_path / "model")
+    assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(DataError, match="without covariances"):
+        again.predict(X, return_std=True)

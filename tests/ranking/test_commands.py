@@ -163,7 +163,7 @@ def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, comma
 
     def check(self):
         begun = any(record["stage"] == "grid" for record in self.history)
-        if next(calls) >= 30 and (begun or command == "train"):
+        if next(calls) >= 10 and (begun or command == "train"):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Monitor, "check", check)

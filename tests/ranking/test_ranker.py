@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Ranker
@@ -23,7 +24,7 @@ from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.ranking import first_order
+from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
@@ -63,6 +64,29 @@ def frame(x=X, names="abcd"):
     return pd.DataFrame(x, columns=list(names))
 
 
+# --- scikit-learn's conventions ---------------------------------------------------------------------------
+
+OF_DOCUMENTS = {  # all are of one query, which has one weight
+    f"check_sample_weight{name}": "queries have weights, and documents have none of their own"
+    for name in ("s_not_overwritten", "_equivalence_on_dense_data", "_equivalence_on_sparse_data")
+}
+
+
+@parametrize_with_checks(
+    [Ranker(tuning=None), Ranker(tuning="majorize"), Ranker(tuning=None, loss="margin", k=None)],
+    expected_failed_checks=lambda estimator: OF_DOCUMENTS,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_without_queries_all_documents_are_of_one():
+    one, other = quietly(ranker(), X, Y), quietly(ranker(), X, Y, np.zeros(Y.size))
+    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(np.sort(one.rank(X)), 1 + np.arange(Y.size))
+    assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size))
+
+
 # --- what is learned --------------------------------------------------------------------------------------
 
 
@@ -100,14 +124,16 @@ def test_the_grid_holds_out_queries_and_their_ndcg():
     grid = [record for record in model.history_ if record["stage"] == "grid"]
     assert_allclose([record["log_precision"] for record in grid], np.log(8.0) * np.arange(-3, 4)[:, None])
     assert all(0.0 <= record["heldout_loss"] <= 12.0 for record in grid)
-    best = min(grid, key=lambda record: record["heldout_loss"])
+    best = min(reversed(grid), key=lambda record: record["heldout_loss"])
     assert np.log(model.penalty_) == pytest.approx(best["log_precision"])
 
 
 def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
     x, y, queries = planted(n_queries=10)
     y[:16] = 2.0 - y[:16]
-    ramp, margin = (quietly(ranker(loss=loss, penalty=1e-2), x, y, queries) for loss in ("ramp", "margin"))
+    ramp, margin = (
+        quietly(ranker(loss=loss, penalty=1e-2, tolerance=1e-4), x, y, queries) for loss in ("ramp", "margin")
+    )
     assert ramp.score(*TEST) > 0.95
     assert ramp.score(*TEST) >= margin.score(*TEST)
 
@@ -137,15 +163,63 @@ def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
 
 def test_regressions_see_training_parts_only(monkeypatch):
     seen = []
-    regress = first_order.ridge_regression
+    regress = first_weights.ridge_regression
     monkeypatch.setattr(
-        first_order, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
+        first_weights, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
     )
     Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
     assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
     seen.clear()
     ranker(loss="margin", penalty=1e-3).fit(X, Y, QUERIES)
     assert not seen
+
+
+# --- weights of queries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("tuning", [None, "majorize"])
+def test_weights_count_as_so_many_queries(loss, tuning):
+    x, y, queries = planted(noise=1.0, size=12)
+    times = np.random.default_rng(0).integers(0, 4, 12)
+    rows = np.concatenate([np.flatnonzero(queries == q) for q in np.repeat(np.arange(12), times)])
+    repeated = np.repeat(np.arange(times.sum()), 12)
+    one, other = (ranker(loss=loss, tuning=tuning, k=None, tolerance=1e-6) for _ in range(2))
+    quietly(one, x, y, queries, times)
+    quietly(other, x[rows], y[rows], repeated)
+    assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
+    assert_allclose(one.coef_, other.coef_, atol=0.02 * np.abs(other.coef_).max())
+    assert one.score(x, y, queries, times) == pytest.approx(one.score(x[rows], y[rows], repeated))
+
+
+def test_weights_of_documents_are_those_of_their_queries():
+    weights, shuffled = np.arange(1.0, 13.0), np.random.default_rng(0).permutation(Y.size)
+    x, y, queries = (values[shuffled] for values in NOISY)
+    _, first = np.unique(queries, return_index=True)
+    by_query = weights[queries[np.sort(first)]]
+    one, other = (
+        quietly(ranker(), x, y, queries, by_query),
+        quietly(ranker(), x, y, queries, weights[queries]),
+    )
+    assert_array_equal(one.coef_, other.coef_)
+    assert not np.array_equal(one.coef_, quietly(ranker(), x, y, queries).coef_)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.zeros(12), "found a weight of zero for every query"),
+        (np.ones(7), r"found weights of shape \(7,\), expected \(12,\)"),
+        (-np.ones(12), "example 0 has the weight -1.0"),
+        (np.arange(Y.size), "document 1, query 0: found the weight 1.0, expected that of the query's first"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    with pytest.raises(DataError, match=message):
+        ranker().fit(X, Y, QUERIES, weights)
+    model = ranker().fit(X, Y, QUERIES)
+    with pytest.raises(DataError, match=message):
+        model.score(X, Y, QUERIES, weights)
 
 
 # --- awkward queries --------------------------------------------------------------------------------------
@@ -166,7 +240,9 @@ def test_one_query(loss):
     ids=["nothing relevant", "everything relevant", "equal within queries", "one document a query"],
 )
 def test_nothing_to_learn(y, queries):
-    with pytest.raises(DataError, match="found no query with documents of different relevance, expected at"):
+    with pytest.raises(
+        DataError, match=r"found no query with documents of different relevance \(n_samples = 9"
+    ):
         Ranker().fit(X, y, queries)
 
 
@@ -213,9 +289,12 @@ def test_extreme_penalties(loss, penalty):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_unit_of_the_features_is_that_of_the_penalty(loss, scale):
-    model = quietly(ranker(loss=loss, penalty=1e-3), X, Y, QUERIES)
-    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2), scale * X, Y, QUERIES)
-    assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
+    model = quietly(ranker(loss=loss, penalty=1e-3, tolerance=1e-4), X, Y, QUERIES)
+    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2, tolerance=1e-4), scale * X, Y, QUERIES)
+    if loss == "ramp":  # ends at one of several minima, near the regression with which it begins
+        assert other.score(*TEST) == pytest.approx(model.score(*TEST), abs=0.02)
+    else:
+        assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -341,7 +420,7 @@ def test_features_that_are_refused(kind):
         (Y, QUERIES[:, None], r"found query ids of shape \(96, 1\), expected one a document"),
         (Y, np.where(QUERIES == 3, np.nan, QUERIES), "document 24: found the query nan, expected an id"),
         (Y, [], r"found query ids of shape \(0,\)"),
-        (Y, None, r"found query ids of shape \(\)"),
+        (Y, 3, r"found query ids of shape \(\)"),
     ],
 )
 def test_data_that_are_refused(y, queries, message):
@@ -510,9 +589,9 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
-    regress, starts = first_order.ridge_regression, []
+    regress, starts = first_weights.ridge_regression, []
     monkeypatch.setattr(
-        first_order, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
+        first_weights, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
     )
     shifted = X + 0.5 * QUERIES[:, None]
     forms = shifted, sp.csr_array(shifted)
@@ -536,7 +615,7 @@ def objective_of(model, x):
 
 
 @pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
-@pytest.mark.parametrize("n", [3, 30])
+@pytest.mark.parametrize("n", [3, 12])
 def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
     calls, whole = count(), Ranking.best
 

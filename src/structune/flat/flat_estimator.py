@@ -55,7 +55,9 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> FloatArray:
         """coef_ . x + intercept_, shape (n_examples, n_scores)."""
-        matrix = self._check_features(X)
+        return self._scores_of(self._check_features(X))
+
+    def _scores_of(self, matrix: Any) -> FloatArray:
         return np.asarray(matrix @ np.atleast_2d(self.coef_).T + self.intercept_)
 
     # --- fitting ------------------------------------------------------------------------------------------

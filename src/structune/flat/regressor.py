@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
 from structune.flat.flat_estimator import FlatEstimator
+from structune.flat.posterior import MOST_CELLS, Posterior
 from structune.flat.structure.linear import Linear
-from structune.learning.estimator_file import Arrays
+from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import SquaredLoss
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups
+
+if TYPE_CHECKING:
+    from structune.learning.tuning.problem import TuningProblem
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
@@ -47,13 +51,15 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
-    intercept_ : float
+        Or (n_outputs, n_features), as all that follows, if outputs were given as columns.
+    intercept_ : float, or ndarray, shape (n_outputs,)
     penalty_ : ndarray, shape (n_groups,)
         As `penalty`; what "majorize" learns is the precision of the weights times the variance of the noise.
-    noise_variance_ : float
+        Columns of outputs have groups of their own, called "0: all", "1: all" and so on.
+    noise_variance_ : float, or ndarray, shape (n_outputs,)
         As "majorize" and "direct" learn it; else the mean square of the residuals in training.
     history_ : list of dict
-        Losses are those of outputs scaled to a standard deviation of 10.
+        Losses are those of outputs scaled to a standard deviation of 10. Of several, records say ``output``.
 
     Notes
     -----
@@ -62,6 +68,13 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     weight it counts weights and noise as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Weights
     of examples stand for numbers of them. Scale features to similar ranges: features of one group share a
     prior, and large ones may end a fit early.
+
+    Several outputs are so many regressions: each learns its penalties and its noise. What relates them is not
+    modelled.
+
+    Predictive standard deviations are those of the Gaussian posterior of weights and intercept, with the
+    learned precisions and noise taken as known, plus the noise: as in `sklearn.linear_model.BayesianRidge`,
+    which leaves out the intercept. They need the Hessian as a matrix.
 
     Examples
     --------
@@ -73,7 +86,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     0.5
     """
 
-    _n_scores = 1
+    noise_variance_: Any = field(init=False)
 
     loss: str = field(default="squared", init=False)
     _unit: float = field(default=1.0, init=False)  # of outputs while the model is fitted
@@ -86,7 +99,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
-        y : array-like, shape (n_examples,)
+        y : array-like, shape (n_examples,) or (n_examples, n_outputs)
         sample_weight : array-like, shape (n_examples,), optional
         groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every held-out split.
@@ -95,12 +108,17 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         ------
         ValueError
             Input as scikit-learn refuses it.
+        DataError
+            Several outputs and a checkpoint, which holds one fit.
         """
-        before = self._before()
-        X, y = self._check_fit(X, y, y_numeric=True)
+        before, table = self._before(), X
+        X, y = self._check_fit(X, y, y_numeric=True, multi_output=True)
         if y.dtype.kind not in "biuf":
             raise DataError("found outputs that are strings, expected numbers")
         y = np.asarray(y, dtype=np.float64)
+        self._n_outputs = y.shape[1] if y.ndim == 2 else None
+        if self._n_outputs is not None:
+            return self._fit_columns(table, y, sample_weight, groups, before)
         weights = self._check_weights(sample_weight, y.size)
         centred, mean = self._centred(X, weights)
         offset, scale = _location(y, weights, self.fit_intercept)
@@ -120,10 +138,56 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             self.noise_variance_ = float(np.average(residuals**2, weights=weights))
         else:
             self.noise_variance_ = scale**2 * result.noise
+        self._posteriors = self._posterior_of(structure, mean)
         return self
 
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
+
+    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+        self._risk = problem.full  # its Hessian is that of the posterior
+        return problem
+
+    def _posterior_of(self, structure: Linear, mean: FloatArray) -> list[Posterior]:
+        """Of the weights; none where that would cost more than the fit."""
+        risk = self.__dict__.pop("_risk", None)
+        if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
+            return []
+        precision = self._weight_groups(structure).spread(self.penalty_)
+        return [Posterior.of_fit(risk, precision, mean)]
+
+    def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
+        """One regression for each column of outputs."""
+        if self.checkpoint is not None:
+            raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
+        parts = [self.__sklearn_clone__() for _ in y.T]
+        for k, part in enumerate(parts):
+            if before is not None and len(before[0]) == len(parts):
+                part.coef_, part.intercept_ = before[0][k], before[1][k]
+            part.fit(X, y[:, k], weights, groups)
+        self.coef_ = np.array([part.coef_ for part in parts])
+        self.intercept_ = np.array([part.intercept_ for part in parts])
+        self.noise_variance_ = np.array([part.noise_variance_ for part in parts])
+        self.penalty_ = np.concatenate([part.penalty_ for part in parts])
+        self.l1_ = np.concatenate([part.l1_ for part in parts])
+        self.group_sizes_ = np.concatenate([part.group_sizes_ for part in parts])
+        self.group_names_ = tuple(f"{k}: {name}" for k, p in enumerate(parts) for name in p.group_names_)
+        self.history_ = [_of_output(k, record) for k, part in enumerate(parts) for record in part.history_]
+        self.status_ = next((p.status_ for p in parts if p.status_ != "converged"), "converged")
+        self.passes_, self.extra_ = sum(part.passes_ for part in parts), {}
+        posteriors = [posterior for part in parts for posterior in part._posteriors]
+        n_cells = sum(posterior.root.size for posterior in posteriors)
+        self._posteriors = posteriors if len(posteriors) == len(parts) and n_cells <= MOST_CELLS else []
+        return self
+
+    @property
+    def _n_scores(self) -> int:
+        return self._n_outputs or 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @property
     def _structure(self) -> Linear:
@@ -131,25 +195,77 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> FloatArray:
-        """The expected output of each example, shape (n_examples,)."""
-        return self._scores(X)[:, 0]
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The expected output of each example, shape (n_examples,) or (n_examples, n_outputs).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+        return_std : bool
+            Give their standard deviations, of the same shape, as a second array.
+
+        Raises
+        ------
+        DataError
+            Deviations of a model that was fitted without its Hessian as a matrix.
+        """
+        X = self._check_features(X)
+        mean = self._scores_of(X)
+        if not return_std:
+            return mean if self._n_outputs else mean[:, 0]
+        if not self._posteriors:
+            raise DataError(
+                "found a model without covariances of its weights, expected one fitted with hessian='dense' "
+                f"and at most {MOST_CELLS} covariances"
+            )
+        noise = np.atleast_1d(self.noise_variance_)
+        spread = np.transpose([posterior.variance(X) for posterior in self._posteriors])
+        std = np.sqrt(noise * (1.0 + spread))
+        return (mean, std) if self._n_outputs else (mean[:, 0], std[:, 0])
 
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        return header | {"noise_variance": self.noise_variance_}, arrays
+        header["noise_variance"], header["n_outputs"] = (
+            np.asarray(self.noise_variance_).tolist(),
+            self._n_outputs,
+        )
+        for name in ("root", "mean") if self._posteriors else ():
+            arrays[f"posterior_{name}"] = np.array([getattr(p, name) for p in self._posteriors])
+        return header, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Regressor:
         model = cls()
+        model._n_outputs = n = header.get("n_outputs")
+        if n is not None and (type(n) is not int or n < 1):
+            raise ModelFileError(f"found {n!r} outputs, expected a number >= 1")
         model._unpack(header, arrays)
-        model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
-        model.noise_variance_ = float(header["noise_variance"])
-        if not 0.0 <= model.noise_variance_ < np.inf:
-            raise ModelFileError(f"found the noise variance {model.noise_variance_}, expected a number >= 0")
+        noise = np.array(header["noise_variance"], dtype=np.float64)
+        if noise.shape != (() if n is None else (n,)) or not np.all((noise >= 0.0) & (noise < np.inf)):
+            raise ModelFileError(f"found the noise variance {noise}, expected a number >= 0 for each output")
+        model.noise_variance_ = float(noise) if n is None else noise
+        if n is None:
+            model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
+        model._posteriors = _unpack_posteriors(arrays, n or 1, model)
         return model
+
+
+def _of_output(k: int, record: dict[str, Any]) -> dict[str, Any]:
+    """A record of the fit of one output, whose precisions are some of those of the model."""
+    told = {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
+    return {"output": k, **told}
+
+
+def _unpack_posteriors(arrays: Arrays, n_outputs: int, model: Regressor) -> list[Posterior]:
+    if "posterior_root" not in arrays:
+        return []
+    n = model.n_features_in_
+    has_intercept = arrays["posterior_root"].shape[-1:] == (n + 1,)
+    check_array(arrays, "posterior_root", np.float64, (n_outputs, n + has_intercept, n + has_intercept))
+    check_array(arrays, "posterior_mean", np.float64, (n_outputs, n))
+    return [Posterior(*both) for both in zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)]
 
 
 def _location(y: FloatArray, weights: FloatArray, has_intercept: bool) -> tuple[float, float]:

@@ -4,7 +4,8 @@ Begin with `structune.learning.estimator`, what all estimators do; or with `Risk
 structure of your own.
 
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
-- ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``elastic_net``: paths of l1 penalties
+- ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``elastic_net``: paths of l1 penalties;
+  ``ray``: weights to begin with
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
 - ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``ranges``:
   of numbers; ``fitting``: one fit; ``relevance``: precisions of single weights; ``constrained``: held to

@@ -11,6 +11,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.losses import Loss
+from structune.learning.ray import Ray
 from structune.running.checkpoints import digest
 from structune.running.executors import Executor, ThreadExecutor
 from structune.structure import FloatArray, HessianProduct, Structure, split_evenly
@@ -79,6 +80,9 @@ class Risk:
 
     Attributes
     ----------
+    beginning : Ray or None
+        Of a loss that is not convex: where the convex-concave procedure begins; by default at the minimum of
+        the margin loss.
     linear : ndarray, shape (n_weights,)
         Of the loss: its linear part.
     passes : float
@@ -89,6 +93,8 @@ class Risk:
     dense : bool
         Whether solvers take the Hessian as a matrix.
     """
+
+    beginning: Ray | None = None
 
     def __init__(
         self,
@@ -196,6 +202,10 @@ class Risk:
     def around(self, center: FloatArray) -> Risk:
         """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
         return self._like(origin=self._moved(center))
+
+    def beginning_at(self, w: FloatArray) -> Risk:
+        """The same risk, with weights for the convex-concave procedure to begin with."""
+        return self._like(beginning=Ray(w))
 
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""

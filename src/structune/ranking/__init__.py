@@ -3,8 +3,8 @@
 A linear score of each document, learned from the NDCG of whole rankings. Begin with `Ranker`; on the command
 line with ``structune tune ranking``, ``structune rank``.
 
-- ``ranker``: the estimator; ``first_order``: the order of documents with which its fits begin
-- ``structure/``: the model, its shards, its answers
+- ``ranker``: the estimator; ``first_weights``: the weights with which its fits begin
+- ``structure/``: the model, its shards, its answers; ``kernels/``: orders with penalties
 - ``letor``: LETOR files; ``metrics``: NDCG; ``report``: pages
 - ``data``: OHSUMED; ``commands/``: the command line
 """

@@ -18,12 +18,13 @@ from structune.ranking.structure.gain import Ndcg
 from structune.ranking.structure.queries import brought_together, check_queries, sorted_positions
 from structune.ranking.structure.ranking import Ranking
 from structune.ranking.structure.shard import RankingShard
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray, check_weights
 
 if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningProblem
 
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
+_TOLERANCE = 1e-3  # nor do they tell finer gaps apart
 
 
 class ZeroWeightsWarning(UserWarning):
@@ -70,11 +71,10 @@ class Ranker(FeatureEstimator):
     the position of document j from 1. A constant added to a feature of all documents of a query changes
     nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
 
-    At w = 0 all orders tie, and where the convex bound has its minimum there, the procedure goes on from the
-    order given. Before fits of "ramp" and "equivalent" the training documents of each query are therefore
-    sorted by a ridge regression of their gains; in tuning, by one that saw the training part only; with
-    `warm_start`, by the weights of the fit before, unless they are all 0. Sparse features of more than 2^26
-    cells keep their means within queries in that regression.
+    Often the convex bound has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
+    therefore begin with a ridge regression of the documents' gains; in tuning, with one that saw the training
+    part only; with `warm_start`, with the weights of the fit before, unless they are all 0. Sparse features
+    of more than 2^26 cells keep their means within queries in that regression.
 
     Examples
     --------
@@ -91,11 +91,17 @@ class Ranker(FeatureEstimator):
     k: int | None = 10
     convention: str = "letor"
     folds: int | None = 5
+    tolerance: float = _TOLERANCE
     hessian: str = field(default="exact", init=False)  # no loss of rankings has one
 
     # --- fitting ------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, queries: Any) -> Self:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> Self:
         """Learn from documents with known relevances.
 
         Parameters
@@ -103,9 +109,13 @@ class Ranker(FeatureEstimator):
         X : array-like, sparse matrix or data frame, shape (n_documents, n_features)
         y : array-like, shape (n_documents,)
             Relevances, numbers >= 0.
-        queries : array-like, shape (n_documents,)
+        queries : array-like, shape (n_documents,), optional
             The query of each document, a number or a string; documents may come in any order. Queries
-            whose documents are equally relevant are left out.
+            whose documents are equally relevant are left out. None: all are of one query, of which "grid" has
+            none to hold out.
+        sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+            How many times each query counts, in the order of their first documents; or the same at each
+            document, equal for those of a query.
 
         Raises
         ------
@@ -113,7 +123,7 @@ class Ranker(FeatureEstimator):
             Input as scikit-learn refuses it; nan, which an imputer may replace.
         DataError
             Query ids; relevances below 0, too large, or equal within every query; fewer queries than parts
-            to hold out.
+            to hold out; weights that are negative, all zero, or differ within a query.
         CapabilityError
             A loss that needs more than the best orders, such as "log".
 
@@ -130,7 +140,8 @@ class Ranker(FeatureEstimator):
         ids, order = _arranged(queries, X)
         self._check_relevance(y, ids)
         structure = self._structure
-        shard = _uneven(structure.encode((X[order], ids[order]), y[order]))
+        weights = _query_weights(sample_weight, ids, order)
+        shard = _uneven(structure.encode((X[order], ids[order]), y[order], weights))
         start = before if before is not None and before.size == X.shape[1] else None
         self._learn(structure, loss, shard, start, None)
         if self.status_ == "converged" and not self.coef_.any():
@@ -154,13 +165,13 @@ class Ranker(FeatureEstimator):
         return super()._tuner(tuning)
 
     def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-        """With the documents of training parts sorted: orders that tie at w = 0 are then good ones."""
+        """With weights to begin with: at w = 0 all orders tie."""
         if problem.full.convex:
             return problem
 
-        from structune.ranking.first_order import begin_sorted
+        from structune.ranking.first_weights import begin_at_regression
 
-        return begin_sorted(problem, self._structure, start)
+        return begin_at_regression(problem, start)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -172,10 +183,10 @@ class Ranker(FeatureEstimator):
         """The same: documents of a query are ranked by falling score."""
         return self.decision_function(X)
 
-    def rank(self, X: Any, queries: Any) -> IntArray:
+    def rank(self, X: Any, queries: Any = None) -> IntArray:
         """Position of each document in the ranking of its query, from 1, shape (n_documents,).
 
-        Documents with equal scores stay in the order given.
+        Documents with equal scores stay in the order given. Without `queries` all are of one.
         """
         scores = self.decision_function(X)
         ids, order = _arranged(queries, scores)
@@ -183,12 +194,16 @@ class Ranker(FeatureEstimator):
         ranks[order] = 1 + sorted_positions(check_queries(ids[order])[1], -scores[order])
         return ranks
 
-    def score(self, X: Any, y: Any, queries: Any) -> float:
-        """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents."""
+    def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
+        """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents.
+
+        `queries` and `sample_weight` are as in `fit`.
+        """
         scores = self.decision_function(X)
         ids, order = _arranged(queries, scores)
         self._check_relevance(y, ids)
-        return float(ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention).mean())
+        found = ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention)
+        return float(np.average(found, weights=_query_weights(sample_weight, ids, order)))
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -201,10 +216,31 @@ class Ranker(FeatureEstimator):
 
 def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
     """Query ids, and an order of the rows that brings the documents of each query together."""
-    ids, order = brought_together(queries)
+    ids, order = brought_together(np.zeros(rows.shape[0], np.int64) if queries is None else queries)
     if ids.size != rows.shape[0]:
         raise DataError(f"found {ids.size} query ids for {rows.shape[0]} documents")
     return ids, order
+
+
+def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArray | None:
+    """The weight of each query, in the order of their first documents."""
+    if sample_weight is None:
+        return None
+    offsets = check_queries(ids[order])[1]
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape == ids.shape:
+        given = weights[order]
+        weights = given[starts]
+        for j in np.flatnonzero(given != np.repeat(weights, sizes))[:1]:
+            raise DataError(
+                f"document {order[j]}, query {ids[order[j]]}: found the weight {given[j]}, expected that of "
+                "the query's first document, for queries have weights"
+            )
+    weights = check_weights(weights, starts.size)
+    if not weights.any():
+        raise DataError("found a weight of zero for every query, expected a positive one")
+    return weights
 
 
 def _uneven(shard: RankingShard) -> RankingShard:
@@ -212,5 +248,6 @@ def _uneven(shard: RankingShard) -> RankingShard:
     starts = shard.offsets[:-1]
     low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
     if not np.any(low < high):
-        raise DataError("found no query with documents of different relevance, expected at least one")
+        found = f"no query with documents of different relevance (n_samples = {shard.n_parts})"
+        raise DataError(f"found {found}, expected at least one")
     return shard.take(np.flatnonzero(low < high))

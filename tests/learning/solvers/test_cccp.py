@@ -124,6 +124,35 @@ def test_the_least_loss_over_equivalent_outputs(fits):
     assert values[-1] < values[0]
 
 
+@pytest.mark.parametrize("kind", ["ranking", "classes"])
+@pytest.mark.parametrize("t", [1e-4, 1.0, 1e4])
+def test_it_may_begin_with_weights_of_any_scale(kind, t, fits):
+    """The tangent of the first round is that of the weights, and it finds their best multiple."""
+    problem = enumerated(kind)
+    precision, loss = precision_of(problem, kind), RampLoss()
+    w = minimize_cccp(risk_of(problem, loss), precision).w
+    fits.clear()
+    risk = risk_of(problem, loss).beginning_at(t * w)
+    fit = minimize_cccp(risk, precision)
+    first = risk.bound(risk.concave(w)[1])
+    multiples = [first.value(s * w) + 0.5 * s * s * precision @ w**2 for s in np.linspace(0.0, 3.0, 61)]
+    assert fit.status == "converged"
+    assert fits[0].objective <= min(multiples) * (1 + 1e-2)
+    assert fit.objective <= objective(problem, w, precision, loss) * (1 + 1e-2)
+
+
+def test_what_is_on_the_ray_is_asked_once():
+    problem = enumerated("classes")
+    risk = risk_of(problem, RampLoss()).beginning_at(np.ones(problem.w.size))
+    passes = []
+    for _ in range(2):
+        before = risk.passes
+        fit = minimize_cccp(risk, precision_of(problem, "classes"))
+        passes.append(risk.passes - before)
+    assert passes[1] <= passes[0] - 4
+    assert_array_equal(fit.w, minimize_cccp(risk, precision_of(problem, "classes")).w)
+
+
 # --- outputs known in part --------------------------------------------------------------------------------
 
 

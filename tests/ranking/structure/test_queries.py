@@ -6,7 +6,6 @@ from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
 from structune.ranking.structure.queries import brought_together, check_queries
-from structune.ranking.structure.ranking import Ranking
 
 
 @pytest.mark.parametrize(
@@ -37,15 +36,3 @@ def test_documents_are_brought_together(queries, expected):
 def test_ids_that_are_refused(queries, message):
     with pytest.raises(DataError, match=message):
         brought_together(queries)
-
-
-def test_shards_are_sorted_within_queries():
-    structure, x = Ranking(["x"], k=2), np.array([[3.0], [1.0], [2.0], [0.0], [5.0]])
-    shard = structure.encode((x, list("aaabb")), [0, 1, 1, 2, 0], [2.0, 3.0])
-    scores = np.array([0.0, 1.0, 2.0, 4.0, 4.0])
-    other = shard.sorted_by(scores)
-    order = [2, 1, 0, 3, 4]
-    expected = structure.encode((x[order], list("aaabb")), [1, 1, 0, 2, 0], [2.0, 3.0])
-    assert_array_equal(other.design.matrix, x[order])
-    for name in ("weights", "offsets", "gains", "ideal", "outputs"):
-        assert_array_equal(getattr(other, name), getattr(expected, name), strict=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
+from structune.learning.ray import Ray
 from structune.learning.risk import Risk
 from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
@@ -21,6 +22,8 @@ GAP = 1e-3  # of the objective
 _PART = 0.03  # and of the fall from the objective at the center, which a strong prior makes small,
 _FINEST = 0.01  # but not below this times the gap asked for
 _THETA = 0.1  # of the way from the best point to the minimum of the planes: where the next plane touches
+_THETA_NEAR = 0.05  # the same, where the best point is near the minimum from the start on
+_MOST_POWER = 24.0  # of two, on a ray
 _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
 _ROUNDING = 1e-6  # of the objective: what a bound may lie above it
@@ -80,6 +83,7 @@ def minimize_bundle(
     precision: FloatArray,
     start: FloatArray | None = None,
     *,
+    ray: Ray | None = None,
     bundle: Bundle | None = None,
     tolerance: float = GAP,
     max_iterations: int = 1000,
@@ -100,6 +104,8 @@ def minimize_bundle(
         Positive.
     start : ndarray, shape (n_weights,), optional
         The center by default.
+    ray : Ray, optional
+        In place of a start: weights of which a multiple is near the minimum.
     bundle : Bundle, optional
         That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
         have been others; it has the center.
@@ -131,7 +137,7 @@ def minimize_bundle(
         w = bundle.resume(risk, monitor, w)
     search = _Search(risk, bundle, tolerance, monitor)
     with one_thread():
-        return search.run(w, max_iterations)
+        return search.run(w, None if len(bundle.planes) else ray, max_iterations)
 
 
 class _Search:
@@ -143,12 +149,15 @@ class _Search:
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
         self.least = 0.0  # scale of a gap, should the minimum be zero
-        self.lower, self.trust, self.n = -np.inf, 1.0, 0
+        self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, 0
 
-    def run(self, w: FloatArray, max_iterations: int) -> Solution:
+    def run(self, w: FloatArray, ray: Ray | None, max_iterations: int) -> Solution:
         status = "iterations"
         try:
-            self._evaluate(w)
+            if ray is None:
+                self._evaluate(w)
+            else:
+                self._look_along(ray)
             while self.n < max_iterations:
                 aim = self._next_point()
                 assert self.best is not None
@@ -187,9 +196,27 @@ class _Search:
         objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
         return Point(w, objective, gradient + self.planes.linear)
 
-    def _evaluate(self, w: FloatArray) -> None:
-        """A pass over the data at `w`."""
-        point = self._point(self.function, w)
+    def _look_along(self, ray: Ray) -> None:
+        """Zero, and powers of two times the ray's weights, until two have the minimum on it between them."""
+
+        def at(t: float) -> Point:
+            return self._evaluate(t * ray.w, lambda _: ray.at(self.risk, t))
+
+        at(0.0)
+        self.theta, low, high, power = _THETA_NEAR, -np.inf, np.inf, 0.0
+        while high - low > 1.0 and abs(power) <= _MOST_POWER:
+            point = at(2.0**power)
+            pull = self.planes.precision * (point.w - self.planes.center)
+            if (point.gradient + pull) @ ray.w < 0.0:
+                low, power = power, power + 2.0
+            else:
+                high, power = power, power - 2.0
+            if np.isfinite(high - low):
+                power = np.floor(0.5 * (low + high))
+
+    def _evaluate(self, w: FloatArray, function: Convex | None = None) -> Point:
+        """A pass over the data at `w`, or of a function that knows what it gives there."""
+        point = self._point(function or self.function, w)
         self.n += 1
         if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
             raise DataError("the loss or its gradient is not finite: scale the features and outputs")
@@ -201,6 +228,7 @@ class _Search:
         self.bundle.keep(self.best.w)
         self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
         self.monitor.check()
+        return point
 
     def _minimum_of_planes(self) -> FloatArray:
         aim, bound = self.planes.minimum()
@@ -212,7 +240,7 @@ class _Search:
         assert self.best is not None
         if self.seen is None:
             aim = self._minimum_of_planes()
-            return self.best.w + _THETA * (aim - self.best.w)
+            return self.best.w + self.theta * (aim - self.best.w)
         gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
         aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._target_gap))
         return self.best.w + self.trust * (aim - self.best.w)

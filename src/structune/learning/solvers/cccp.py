@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from structune.learning.margin_losses import EquivalentMarginLoss
+from structune.learning.ray import Ray
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.learning.solvers.solution import Solution
@@ -37,7 +38,7 @@ def minimize_cccp(
 
     Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
     the losses are minimised one after the other: that relative to the best output that agrees with what is
-    known, then the risk itself.
+    known, then the risk itself. Where the risk has weights to begin with, the first tangent is that there.
 
     Parameters
     ----------
@@ -65,7 +66,9 @@ def minimize_cccp(
         if not 0 <= first < len(phases):
             raise earlier.refuse(f"found the phase {first}, expected one of {len(phases)}")
     try:
-        if earlier is None and not risk.partial:
+        if earlier is None and risk.beginning is not None:
+            rounds.begin_on(risk.beginning)
+        elif earlier is None and not risk.partial:
             rounds.run(risk.bound(), start, tolerance)
         for k, phase in enumerate(phases[first:], first):
             if risk.partial or earlier is not None:
@@ -93,6 +96,7 @@ class _Rounds:
 
     fit: Solution
     objective: float = float(np.finfo(float).max)
+    ray: Ray | None = None
     gradient: FloatArray
     slope: FloatArray
 
@@ -112,6 +116,10 @@ class _Rounds:
         self.kept = Kept()
         if monitor.checkpoint is not None:
             self.kept = monitor.kept_fit(_ROUNDS, precision, self.bundle.planes.center, convex.at_zero.name)
+
+    def begin_on(self, ray: Ray) -> None:
+        """Take the first tangent there."""
+        self.ray, self.slope = ray, ray.tangent(self.risk)
 
     def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
         """Go on with another risk, whose planes and outputs are the same; the first starts at `start`."""
@@ -140,6 +148,7 @@ class _Rounds:
             convex,
             self.precision,
             start,
+            ray=self.ray,
             bundle=self.bundle,
             tolerance=gap,
             max_iterations=self.max_iterations,

@@ -40,10 +40,14 @@ class FactoredSystem:
 
     def determined(self) -> FloatArray:
         """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
+        rows = self.inverse_root()
+        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
+
+    def inverse_root(self) -> FloatArray:
+        """R, lower triangular, of (C + H)^-1 = R' R."""
         with one_thread():
             inverse, _ = dtrtri(self._factor[0], lower=1)
-        rows = np.tril(inverse) * self._scale  # of (C + H)^-1, the sum of their outer products
-        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
+        return np.asarray(np.tril(inverse) * self._scale)
 
 
 def system_at(

@@ -109,3 +109,10 @@ def rank(
     from structune.ranking.commands.ranking import run
 
     run(model, file, output)
+
+
+def warm() -> None:
+    """Compile the kernels of rankings."""
+    from structune.ranking.commands.warming import run
+
+    run()

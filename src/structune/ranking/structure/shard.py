@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from structune.flat.structure.design import Design
-from structune.ranking.structure.queries import sorted_documents, sorted_positions
 from structune.structure import FloatArray, IntArray, SequenceShard, offsets_of, segment_indices
-
-_CELLS_PER_PART = 10  # document-position pairs of an assignment that cost as much as a part of a chain
 
 
 @dataclass(frozen=True)
@@ -42,9 +39,6 @@ class RankingShard(SequenceShard):
     def bounds(self) -> IntArray:
         return self.offsets
 
-    def work(self) -> IntArray:
-        return 1 + self.sizes() ** 2 // _CELLS_PER_PART
-
     def take(self, indices: Any) -> RankingShard:
         chosen = self._chosen(indices)
         documents = self._documents(chosen)
@@ -57,16 +51,6 @@ class RankingShard(SequenceShard):
             self.ideal[chosen] if known else self.ideal,
             self.outputs[documents] if known else self.outputs,
         )
-
-    def sorted_by(self, scores: FloatArray) -> RankingShard:
-        """The same queries with known relevances, the documents of each by falling score.
-
-        Where weights or relevances leave a tie, documents stay in the order given: this one from now on.
-        """
-        documents = sorted_documents(self.offsets, -scores)
-        gains = self.gains[documents]
-        own = sorted_positions(self.offsets, -gains)
-        return replace(self, design=self.design.take(documents), gains=gains, outputs=own)
 
     def _documents(self, chosen: IntArray) -> IntArray | slice:
         """Those of the chosen queries; as a slice, which shares memory, where these follow one another."""

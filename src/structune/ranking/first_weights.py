@@ -1,4 +1,4 @@
-"""The order of documents with which fits begin that end at the nearest of several minima."""
+"""The weights with which fits begin that end at the nearest of several minima."""
 
 from __future__ import annotations
 
@@ -14,31 +14,35 @@ from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem
 from structune.ranking.structure.gain import ratio
-from structune.ranking.structure.ranking import Ranking
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import FloatArray, IntArray
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
 
 
-def begin_sorted(problem: TuningProblem, structure: Ranking, start: FloatArray | None) -> TuningProblem:
-    """The problem with its training documents sorted by the weights of `start`, or by a ridge regression.
+def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+    """The problem, whose fits begin with the weights of `start`, or with those of a ridge regression.
 
-    Those of held-out splits by a regression that saw their training part only.
+    Those of held-out splits with a regression that saw their training part only.
     """
 
-    def ordered(risk: Risk) -> Risk:
-        w = start if start is not None and start.any() else ridge_regression(risk.shards)
-        shards = [shard.sorted_by(structure.scores(w, shard)) for shard in risk.shards]
-        return Risk(structure, risk.loss, shards, risk.executor)
+    def begun(risk: Risk) -> Risk:
+        return risk.beginning_at(ridge_regression(risk.shards) if start is None else start)
 
-    splits = tuple(replace(split, train=ordered(split.train)) for split in problem.splits)
-    return replace(problem, full=ordered(problem.full), splits=splits)
+    if start is not None and not start.any():
+        start = None
+
+    splits = tuple(replace(split, train=begun(split.train)) for split in problem.splits)
+    return replace(problem, full=begun(problem.full), splits=splits)
 
 
 def ridge_regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG.
+
+    Queries count by their weights.
+    """
     sizes = np.concatenate([shard.sizes() for shard in shards])
+    weights = np.concatenate([shard.weights for shard in shards])
     gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
     matrices = [shard.design.matrix for shard in shards]
     gains = _centred(gains, sizes)
@@ -49,7 +53,8 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
         tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
-        return np.asarray(Regressor(tuning=tuner, fit_intercept=False, n_jobs=1).fit(X, gains).coef_)
+        model = Regressor(tuning=tuner, fit_intercept=False, n_jobs=1)
+        return np.asarray(model.fit(X, gains, np.repeat(weights, sizes)).coef_)
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
