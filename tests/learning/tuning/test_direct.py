@@ -6,9 +6,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
 from structune.errors import CapabilityError
+from structune.flat.structure.classes import Classes
+from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.penalties import IntegratedL2
 from structune.learning.tuning import DirectTuner, MajorizeTuner
+from structune.learning.tuning.majorize import CollapseWarning
+from structune.learning.tuning.problem import TuningProblem
+from structune.structure import Groups
 from tiny import KINDS, Budget, Fuse, margin_problem, tuning_problem
 
 
@@ -58,3 +63,14 @@ def test_losses_with_kinks_are_refused(loss):
     with pytest.raises(CapabilityError, match=f"the direct tuner needs a smooth loss, found {found}"):
         DirectTuner().tune(problem)
     assert problem.full.passes == 0
+
+
+def test_a_degenerate_end_is_told():
+    """More weights than examples: at w = 0 the prior of the many is a well that the search does not leave."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 400))
+    y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
+    structure = Classes([0, 1], [f"x{k}" for k in range(400)], bias=False)
+    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), Groups.single(400), splits=False)
+    with pytest.warns(CollapseWarning, match="tuning='direct' seldom leaves"):
+        DirectTuner().tune(problem)
