@@ -71,6 +71,8 @@ def test_a_degenerate_end_is_told():
     x = rng.normal(size=(60, 400))
     y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
     structure = Classes([0, 1], [f"x{k}" for k in range(400)], bias=False)
-    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), Groups.single(400), splits=False)
+    problem = TuningProblem.build(
+        structure, LogLoss(), structure.encode(x, y), Groups.single(structure.n_weights), splits=False
+    )
     with pytest.warns(CollapseWarning, match="tuning='direct' seldom leaves"):
         DirectTuner().tune(problem)
