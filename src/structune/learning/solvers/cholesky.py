@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from structune.learning.risk import Risk
 from structune.learning.solvers.linear import HessianSystem, LinearSolution
@@ -30,8 +29,8 @@ class FactoredSystem:
         self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
     ) -> LinearSolution:
         """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
-        x = self._scale * cho_solve(self._factor, self._scale * b, check_finite=False)
-        return LinearSolution(x, 0, "cholesky", True)
+        x, _ = dpotrs(self._factor, self._scale * b, lower=1)
+        return LinearSolution(self._scale * x, 0, "cholesky", True)
 
     def determined(self) -> FloatArray:
         """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
@@ -41,7 +40,7 @@ class FactoredSystem:
     def inverse_root(self) -> FloatArray:
         """R, lower triangular, of (C + H)^-1 = R' R."""
         with one_thread():
-            inverse, _ = dtrtri(self._factor[0], lower=1)
+            inverse, _ = dtrtri(self._factor, lower=1)
         return np.asarray(np.tril(inverse) * self._scale)
 
 
@@ -54,12 +53,13 @@ def system_at(
     return HessianSystem(risk, precision, w, monitor=monitor)
 
 
-def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> tuple[FloatArray, bool]:
+def _factor(hessian: FloatArray, precision: FloatArray, scale: FloatArray) -> FloatArray:
+    """The lower triangle; LAPACK itself, for a few weights take less time than SciPy's checks."""
     jitter = _JITTER
     while True:
         matrix = scale[:, None] * hessian * scale
         matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
-        try:
-            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            jitter *= 100.0
+        factor, failed = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            return np.asarray(factor)
+        jitter *= 100.0
