@@ -13,15 +13,15 @@ penalties come from one grid. What a choice by NDCG@10 would have given stands b
   the penalty on five folds of the training part.
 - margin: its convex bound, relative to one order by relevance, in which ties stay as in the files.
 - equivalent: the least such bound over all orders by relevance.
-- regression: of the gains, within queries, with the penalty that majorisation chooses: the weights by which
-  the ramp loss breaks the ties of its start. It has no setting to choose.
+- regression: of the gains, within queries, with the penalty that majorisation chooses: the weights with which
+  the ramp loss begins. It has no setting to choose.
 - pairwise SVM: scikit-learn's LinearSVC (squared hinge) on the differences of all pairs of documents of a
   query that differ in relevance.
 - LambdaMART: LightGBM, its number of trees chosen too.
 
 Where all weights are 0 documents stay as they lie in the files; "random" is the expectation over orders.
 Differences are in the mean over k, paired by query, with bootstraps over queries. A query validates in one
-fold and is tested in another: that a regression breaks the ties of the ramp loss was decided on the
+fold and is tested in another: that the ramp loss begins with a regression was decided on the
 validation parts of all folds, and so with a look at the relevances of queries that other folds test.
 """
 

@@ -105,12 +105,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         loss = self._make_loss()
         before = self._before()
         X, y = self._check_fit(X, y)
-        check_classification_targets(y)
+        if y.dtype.kind not in "biuU":  # else they can be nothing but classes
+            check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise DataError(f"found one class, {y[0]!r}, expected two at least")
         weights = self._check_weights(sample_weight, y.size)
-        weights = self._check_weights(weights * self._class_weights(codes, weights)[codes], y.size)
+        if self.class_weight is not None:
+            weights = self._check_weights(weights * self._class_weights(codes, weights)[codes], y.size)
         centred, mean = self._centred(X, weights)
         structure = self._structure
         shard = structure.encode(centred, y.tolist(), weights)

@@ -285,11 +285,15 @@ class Risk:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
         w = self._moved(w)
-        self.count_passes(self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops")))
+        self.count_passes(self._hessian_passes)
         matrix = np.asarray(self._sum(_hessian, self.loss, w))
         if self.quadratic:
             self._constant_hessian = matrix
         return matrix
+
+    @cached_property
+    def _hessian_passes(self) -> float:
+        return self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops"))
 
     def _flops(self, what: str) -> float:
         return float(sum(getattr(shard, what) for shard in self.shards))

@@ -90,7 +90,7 @@ class ThreadExecutor:
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
         results = self.map(function, *columns, shared=shared)
-        total: list[Any] = []
+        total = [next(results)]
         while more := list(islice(results, _AT_A_TIME)):  # of many large arrays only some are in memory
             total = [self._add_all([*total, *more])]
         return total[0]
