@@ -5,7 +5,7 @@ columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on t
 ``structune train``, ``tune``, ``predict``.
 
 - ``tagger``: the estimator; ``tagger_file``: its model files; ``unused``: attributes without weights
-- ``crfsuite``: model files of CRFsuite
+- ``crfsuite``: model files of CRFsuite; ``named_weights``: weights by the names of attributes and labels
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
 - ``features/``: attribute tables and templates; ``conll``: column files
 - ``metrics``: scores of tokens and segments; ``report``: pages of errors

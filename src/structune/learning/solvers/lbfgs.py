@@ -55,14 +55,11 @@ def minimize_smooth(
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, scale, gradient_tolerance)
-    path = _Path(objective, scale * scale, pairs or Pairs(start.size), monitor, gradient_tolerance)
+    path = _Path(
+        objective, scale * scale, pairs.copy() if pairs else Pairs(start.size), monitor, gradient_tolerance
+    )
     with one_thread():
-        try:
-            path.begin(start, kept.state)
-        except STOPS as stop:
-            if path.best is None:
-                raise
-            return path.solution(stop_status(stop))
+        path.begin(start, kept.state)
         try:
             status = _descend(path, kept, least_gain, max_iterations, until)
         except STOPS as stop:
@@ -78,6 +75,7 @@ def _descend(
     until: Callable[[FloatArray], bool] | None,
 ) -> str:
     kept.keep(path.state)
+    path.monitor.check()
     while path.norm > path.gradient_tolerance:
         if path.n_steps >= max_iterations:
             return "iterations"
@@ -142,7 +140,6 @@ class _Path:
             self.first_norm = self.first_norm or norm
             shown = {"evaluation": self.n_evaluations, "objective": value, "gradient": norm}
             self.monitor.show("fit", done=self._done(norm), **shown)
-        self.monitor.check()
         return value, gradient
 
     def _done(self, norm: float) -> float | None:
@@ -178,6 +175,7 @@ class _Path:
         for _ in range(_MOST_TRIALS):
             w = self.w + length * direction
             value, gradient = self._evaluate(w)
+            self.monitor.check()
             steep = float(direction @ gradient)
             if not value <= self.value + _DECREASE * length * slope + slack * (abs(steep) <= abs(slope)):
                 high = length, value, steep

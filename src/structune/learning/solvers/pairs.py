@@ -26,6 +26,7 @@ class Pairs:
         self.n_weights = n_weights
         n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, _MOST))
         self.steps, self.changes = deque[FloatArray](maxlen=n), deque[FloatArray](maxlen=n)
+        self._products = deque[float](maxlen=n)  # of each step and its change
 
     @classmethod
     def of(cls, rows: FloatArray) -> Pairs:
@@ -45,6 +46,14 @@ class Pairs:
         if is_curved(step, change):
             self.steps.append(step)
             self.changes.append(change)
+            self._products.append(float(step @ change))
+
+    def copy(self) -> Pairs:
+        """The same pairs, to add others to."""
+        pairs = Pairs(self.n_weights)
+        pairs.steps, pairs.changes = self.steps.copy(), self.changes.copy()
+        pairs._products = self._products.copy()
+        return pairs
 
     def under(self, extra: FloatArray) -> Pairs:
         """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
@@ -60,15 +69,16 @@ class Pairs:
         """
         if not self.steps:
             return metric * v
+        rows = [*zip(self.steps, self.changes, self._products, strict=True)]
         left, shares = v.copy(), []
-        for step, change in zip(reversed(self.steps), reversed(self.changes), strict=True):
-            shares.append(float(step @ left) / float(step @ change))
+        for step, change, product in reversed(rows):
+            shares.append(float(step @ left) / product)
             left -= shares[-1] * change
-        step, change = self.steps[-1], self.changes[-1]
+        step, change, product = rows[-1]
         left *= metric
-        left *= float(step @ change) / float(np.einsum("i,i,i", change, metric, change))
-        for step, change in zip(self.steps, self.changes, strict=True):
-            left += (shares.pop() - float(change @ left) / float(step @ change)) * step
+        left *= product / float(np.einsum("i,i,i", change, metric, change))
+        for step, change, product in rows:
+            left += (shares.pop() - float(change @ left) / product) * step
         return left
 
 

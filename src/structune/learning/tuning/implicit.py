@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from structune.structure import FloatArray, Groups
 _FIRST_GAMMA = 0.5
 _FIRST_RADIUS, _MOST_RADIUS = 2.0, 3.0  # of a move, in log precisions: far off, every slope is flat
 _UNIT_OF_GAMMA = 0.25
+_SPREAD = 2.5  # of the log precisions, around 0: a few held-out examples would choose them at random
 _SPAN = 2.5  # of the box that the search may end in
 _GOOD, _BAD, _SHRINK = (
     0.7,
@@ -93,7 +95,7 @@ class ImplicitTuner:
 
     start: Any = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.004
+    tolerance: float = 0.002
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
@@ -117,10 +119,11 @@ class _Outcome:
     """Of the held-out losses at one point of the hyperparameters: the log precisions, and gamma."""
 
     d: FloatArray
-    value: float
+    loss: float
+    value: float  # what is minimised: the loss, and what is less likely at the start
     gradient: FloatArray
     curvature: FloatArray
-    accuracy: float  # of the value, relative to it
+    accuracy: float  # of the loss, relative to it
 
 
 class _End(Exception):  # noqa: N818
@@ -144,6 +147,7 @@ class _Search:
             for bound, of_gamma in zip(BOUNDS, (0.0, 1.0), strict=True)
         )
         self.unit = np.append(np.ones(n), np.full(gammas, _UNIT_OF_GAMMA))
+        self.tightness = np.append(np.full(n, _SPREAD**-2), np.zeros(gammas))
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
@@ -173,7 +177,7 @@ class _Search:
         _, gain = self._within(model, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
         self.monitor.history[-1].setdefault("possible_gain", gain)
-        enough = self.tuner.tolerance * abs(best.value)
+        enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if len(self.moves) >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
             raise _End("converged")
@@ -181,10 +185,10 @@ class _Search:
         if expected <= little:
             raise _End("stalled")
         finest = _ACCURACY * self.tuner.tolerance
-        share = _SHARE * expected / max(abs(best.value), 1e-300)
+        share = _SHARE * expected / max(abs(best.loss), 1e-300)
         found, points = self.evaluate(best.d + step, max(finest, min(share, _LEAST_ACCURATE)))
         self.moves.append((step, found.gradient - best.gradient))
-        doubt = _DOUBT * best.accuracy * abs(best.value)
+        doubt = _DOUBT * best.accuracy * abs(best.loss)
         if 0 <= found.value - best.value <= doubt and best.accuracy > finest:  # is it as low as it seems?
             self._take(self.evaluate(best.d, max(finest, _TIGHTER * best.accuracy)))
         assert self.best is not None
@@ -215,10 +219,11 @@ class _Search:
         if k < len(self.journal) and np.array_equal(self.journal[k].d, d):
             return self.journal[k], []
         points = self._hypergradients(d, accuracy)
-        value = sum(p.value for p in points)
-        gradient = np.sum([p.gradient for p in points], axis=0)
-        curvature = np.sum([p.curvature for p in points], axis=0)
-        found = _Outcome(d.copy(), value, gradient, curvature, accuracy)
+        loss = sum(p.value for p in points)
+        value = loss + 0.5 * float(np.sum(self.tightness * d * d))
+        gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
+        curvature = np.sum([p.curvature for p in points], axis=0) + self.tightness
+        found = _Outcome(d.copy(), loss, value, gradient, curvature, accuracy)
         self.journal[k:] = [found]
         self._record(found, points)
         return found, points
@@ -227,7 +232,7 @@ class _Search:
         self.monitor.record(
             "implicit",
             done=self.n_evaluations / self.tuner.max_evaluations,
-            heldout_loss=found.value,
+            heldout_loss=found.loss,
             gradient_norm=float(np.linalg.norm(found.gradient)),
             gradient=found.gradient.tolist(),
             log_precision=self._parts(found.d)[0].tolist(),
@@ -242,6 +247,7 @@ class _Search:
         points, names = self.points, [field.name for field in fields(_Outcome)]
         return {
             **{name: np.array([getattr(found, name) for found in self.journal]) for name in names},
+            "at": points[0].log_precision,
             "w": np.array([point.fit.w for point in points]),
             "x": np.array([point.x for point in points]),
             "tolerances": np.array([point.tolerance for point in points]),
@@ -253,10 +259,12 @@ class _Search:
         n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
         d = state.array("d", None, k)
         gradients, curvatures = (state.array(name, *d.shape) for name in ("gradient", "curvature"))
-        values, accuracies = (state.array(name, len(d)).tolist() for name in ("value", "accuracy"))
-        rows = zip(d, values, gradients, curvatures, accuracies, strict=True)
-        self.journal = [_Outcome(at, value, g, h, accuracy) for at, value, g, h, accuracy in rows]
-        best = self._parts(min(self.journal, key=lambda found: found.value).d)[0]
+        losses, values, accuracies = (
+            state.array(name, len(d)).tolist() for name in ("loss", "value", "accuracy")
+        )
+        rows = zip(d, losses, values, gradients, curvatures, accuracies, strict=True)
+        self.journal = list(starmap(_Outcome, rows))
+        best = state.array("at", len(self.problem.groups))
         w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
         tolerances = state.array("tolerances", n_splits).tolist()
         pairs = [
@@ -289,7 +297,7 @@ class _Search:
                 w = self._refit(d, fits)
             except STOPS as stop:
                 w, status = getattr(stop, "w", w), stop_status(stop)
-        value = None if self.best is None else self.best.value
+        value = None if self.best is None else self.best.loss
         log_precision, gamma = self._parts(d)
         found = TuningResult(log_precision, w, status, value, self.passes.spent, self.monitor.history)
         return found if self.problem.parent is None else replace(found, gamma=gamma)

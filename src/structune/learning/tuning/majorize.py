@@ -30,6 +30,7 @@ _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
+_MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
 COUNTS = ("auto", "all", "effective")
 _KEPT: dict[str, type] = {
     **dict.fromkeys(("noise", "loss", "first_loss"), float),
@@ -239,7 +240,7 @@ class _Steps:
         noise = self.integrated.variance(self.loss, taken)
         move = np.append(log_precision, np.log(noise)) - before
         way = move * self._stretch(move)
-        step = way if self.effective else move
+        step = move + np.clip(way - move, -_MOST_ADDED, _MOST_ADDED) if self.effective else move
         is_first, self.moves = not np.any(self.moves), np.array([move, step])
         *log_precision, log_noise = before + step
         self.log_precision = np.array(log_precision)
