@@ -267,7 +267,7 @@ def test_a_fit_survives():
 @pytest.mark.parametrize("tuner", [ImplicitTuner(), MajorizeTuner()], ids=lambda tuner: type(tuner).__name__)
 def test_tuning_survives(tuner):
     one, other = undisturbed_and_disturbed(
-        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor)
+        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor), 4
     )
     assert other.status == one.status
     assert_allclose(other.w, one.w, atol=1e-9)
