@@ -14,11 +14,14 @@ from structune.learning.solvers.linear import HessianSystem
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import Split
+from structune.learning.tuning.response import GRID, Response, of_precisions
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
 ACCURACY = 3e-4
 _TIGHTER = 0.25  # tolerance of the fit that a value is checked by
+_MOST_COUPLED = 64  # hyperparameters: each takes a product with the Hessian on the held-out part
+_TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
 _TIGHTEST = 1e-10  # of all tolerances
 
 
@@ -33,8 +36,8 @@ class HyperGradient:
     gradient : ndarray, shape (n_hyperparameters,)
         In the log precisions and, where the prior has its mean at gamma times the weights of a parent, in
         gamma, which is the last.
-    curvature : ndarray, shape (n_hyperparameters,)
-        The diagonal of the Gauss-Newton Hessian, of the diagonals of all Hessians in the weights.
+    response : Response
+        How the value changes with the hyperparameters, by the curvature of Gauss and Newton.
     log_precision : ndarray, shape (n_groups,)
     fit : Solution
         On the training part.
@@ -48,7 +51,7 @@ class HyperGradient:
 
     value: float
     gradient: FloatArray
-    curvature: FloatArray
+    response: Response
     log_precision: FloatArray
     fit: Solution
     x: FloatArray
@@ -68,7 +71,7 @@ def hypergradient(
     accuracy: float = ACCURACY,
     monitor: Monitor | None = None,
 ) -> HyperGradient:
-    """Held-out loss of the weights fitted with exp(`log_precision`), its gradient and curvature in that.
+    """Held-out loss of the weights fitted with exp(`log_precision`), its gradient in that, and a model of it.
 
     One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
     the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
@@ -83,24 +86,27 @@ def hypergradient(
         Residual of the linear system, relative to its right-hand side.
     accuracy : float
         Of the value, relative to it: where the fit goes on to a quarter of its tolerance and the corrected
-        value moves by more, it goes on further. Newton's fits are exact enough.
+        value moves by more, and by more again where the system is solved at the new weights, it goes on.
+        Newton's fits are exact enough.
     """
-    fits = _Fits(split, groups, log_precision, gamma, start, monitor)
+    fits, known = _Fits(split, groups, log_precision, gamma, start, monitor), np.inf
     while True:
         fits.go_on(tolerance)
+        before = fits.n_products
         value = fits.corrected(fits.solve(cg_tolerance))
-        if split.train.dense or fits.fit.status != "converged":
+        is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
+        if split.train.dense or fits.fit.status != "converged" or is_told:
             break
         tolerance = min(tolerance, fits.fit.gradient_norm / split.train.at_zero.gradient_norm)
         fits.go_on(_TIGHTER * tolerance)
         first, value = value, fits.corrected(split.heldout.value(fits.fit.w))
         if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
             break
-        tolerance *= _TIGHTER
-    gradient, curvature = fits.slopes()
+        known, tolerance = value, _TIGHTER * tolerance
+    gradient, response = fits.slopes()
     assert fits.x is not None
     fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
-    return HyperGradient(value, gradient, curvature, log_precision, fit, fits.x, fits.n_products, tolerance)
+    return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
 
 
 class _Fits:
@@ -163,20 +169,33 @@ class _Fits:
         assert self.x is not None
         return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
 
-    def slopes(self) -> tuple[FloatArray, FloatArray]:
-        """Of the held-out loss in the hyperparameters, and how fast they change.
+    def slopes(self) -> tuple[FloatArray, Response]:
+        """Of the held-out loss in the hyperparameters, and how it changes further off.
 
         A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, and by c w_p / (c + h) with
         gamma, if h is all that the Hessian has.
         """
         assert self.x is not None
-        center, parent = self._center, self.split.parent
-        away = self.fit.w if center is None else self.fit.w - center
-        share = self.precision / self.system.diagonal
-        weight = self.split.heldout.variance(self.fit.w) * share * share
-        gradient = -self.groups.sum(self.x * self.precision * away)
-        curvature = self.groups.sum(weight * away * away)
+        center, parent, x, c = self._center, self.split.parent, self.x, self.precision
+        away, total = self.fit.w if center is None else self.fit.w - center, self.system.diagonal
+        weight = self.split.heldout.variance(self.fit.w)
+        gradient = -self.groups.sum(x * c * away)
+        linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
+        moves = [np.where(self.groups.index == j, -c * away / total, 0.0) for j in range(len(self.groups))]
         if parent is not None:
-            gradient = np.append(gradient, np.sum(self.x * self.precision * parent))
-            curvature = np.append(curvature, np.sum(weight * parent * parent))
-        return gradient, curvature
+            gradient = np.append(gradient, np.sum(x * c * parent))
+            linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
+            moves.append(c * parent / total)
+        return gradient, Response(linear, length, self._coupling(moves, weight))
+
+    def _coupling(self, moves: list[FloatArray], weight: FloatArray) -> FloatArray:
+        """The curvature of the held-out loss along `moves`; of many, none between them."""
+        if len(moves) > _MOST_COUPLED:
+            return np.diag([weight @ (move * move) for move in moves])
+        product = self.split.heldout.linearize(self.fit.w)
+        changes = np.array([product(move) for move in moves])
+        matrix = np.array(moves) @ changes.T
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        return np.asarray(
+            (vectors * np.maximum(values, 0.0)) @ vectors.T
+        )  # partial labels may curve downward

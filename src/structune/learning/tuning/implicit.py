@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Any
 
@@ -17,15 +17,15 @@ from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.hypergradient import ACCURACY, HyperGradient, hypergradient
+from structune.learning.tuning.hypergradient import HyperGradient, hypergradient
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
-from structune.learning.tuning.trust_region import TrustModel, no_moves
+from structune.learning.tuning.response import FARTHEST, GRID, Response
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
 _FIRST_GAMMA = 0.5
-_FIRST_RADIUS, _MOST_RADIUS = 2.0, 3.0  # of a move, in log precisions: far off, every slope is flat
+_FIRST_RADIUS, _MOST_RADIUS = 2.5, FARTHEST  # of a move, in log precisions: far off, every slope is flat
 _UNIT_OF_GAMMA = 0.25
 _SPREAD = 2.5  # of the log precisions, around 0: a few held-out examples would choose them at random
 _SPAN = 2.5  # of the box that the search may end in
@@ -37,9 +37,9 @@ _GOOD, _BAD, _SHRINK = (
 _FALL = 0.2  # of the possible gain, from its peak: where precisions are too low to matter, it is small too
 _MOVES = 2  # that are made even where every slope is small, if there are any
 _NOTHING = 1e-4  # of a gain that is enough
-_SHARE = 0.1  # of what the next move should gain: what the values may be off
-_ACCURACY = 0.2  # of the search's tolerance: that of the last values
-_LEAST_ACCURATE = 5e-3
+_SHARE = 0.25  # of what the next move should gain: what the values may be off
+_ACCURACY = 0.5  # of the search's tolerance: that of the last values
+_LEAST_ACCURATE = 2e-2
 _DOUBT, _TIGHTER = 2.0, 0.25  # accuracies that the lowest value may be off, and how much better the next is
 _LOOSE = 10.0  # tolerance of the first fit, relative to the last
 _LOOSER = 2.0  # of each, relative to what was tight enough before
@@ -66,16 +66,16 @@ def _warm(
 ) -> HyperGradient:
     """A point of which fits and systems nearby can start."""
     fit, none = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=pairs), np.empty(0)
-    return HyperGradient(np.nan, none, none, log_precision, fit, x, 0, tolerance)
+    return HyperGradient(np.nan, none, Response(none, none, none), log_precision, fit, x, 0, tolerance)
 
 
 @dataclass
 class ImplicitTuner:
     """Minimises a held-out loss over the log precisions, by its implicit gradient and a trust region.
 
-    Each move goes to the lowest point of a quadratic model in a box: its curvature is the diagonal of the
-    Gauss-Newton matrix, corrected by BFGS as moves tell more. To the held-out loss is added the prior of the
-    log precisions, normal with mean 0 and standard deviation 2.5: a few examples tell little of them.
+    Each move goes to the lowest point of a model in a box: of the curvature of Gauss and Newton, and of how
+    far precisions move weights (`structune.learning.tuning.response`). To the held-out loss is added a
+    prior of the log precisions, normal with mean 0 and standard deviation 2.5: few examples tell little.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class ImplicitTuner:
 
     start: Any = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.002
+    tolerance: float = 0.0025
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
@@ -123,8 +123,12 @@ class _Outcome:
     loss: float
     value: float  # what is minimised: the loss, and what is less likely at the start
     gradient: FloatArray
-    curvature: FloatArray
+    response: Response  # of the value
     accuracy: float  # of the loss, relative to it
+
+
+_OF_OUTCOMES = "d", "loss", "value", "gradient", "accuracy"  # that a checkpoint keeps
+_OF_RESPONSES = "linear", "length", "coupling"
 
 
 class _End(Exception):  # noqa: N818
@@ -152,7 +156,7 @@ class _Search:
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
-        self.moves, self.radius, self.peak_gain = no_moves(), _FIRST_RADIUS, 0.0
+        self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
         self.kept = monitor.kept_search(f"implicit {problem.name}")
         if self.kept.state is not None:
@@ -174,31 +178,31 @@ class _Search:
         self.kept.keep(self._state)
         best = self.best
         assert best is not None
-        model = TrustModel(best.gradient, best.curvature, self.moves)
-        _, gain = self._within(model, _SPAN)
+        _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
         self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.loss)
-        little = _SHARE * enough if len(self.moves) >= _MOVES else _NOTHING * enough
+        little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
             raise _End("converged")
-        step, expected = self._within(model, self.radius)
+        step, expected = self._within(best, self.radius)
         if expected <= little:
             raise _End("stalled")
         finest = _ACCURACY * self.tuner.tolerance
         share = _SHARE * expected / max(abs(best.loss), 1e-300)
         found, points = self.evaluate(best.d + step, max(finest, min(share, _LEAST_ACCURATE)))
-        self.moves.append((step, found.gradient - best.gradient))
+        self.n_moves += 1
         doubt = _DOUBT * best.accuracy * abs(best.loss)
         if 0 <= found.value - best.value <= doubt and best.accuracy > finest:  # is it as low as it seems?
             self._take(self.evaluate(best.d, max(finest, _TIGHTER * best.accuracy)))
         assert self.best is not None
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
-        if fall < _BAD * expected:
+        noise = finest * abs(best.loss)
+        if fall + noise < _BAD * expected:
             self.radius = _SHRINK * length
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
-        if fall > 0:
+        if fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain):
             self._take((found, points))
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
@@ -206,11 +210,11 @@ class _Search:
         self.best, points = evaluated
         self.points = points or self.points
 
-    def _within(self, model: TrustModel, radius: float) -> tuple[FloatArray, float]:
-        assert self.best is not None
+    def _within(self, found: _Outcome, radius: float) -> tuple[FloatArray, float]:
+        """The best move from there, and what the model has to gain by it."""
         most = radius * self.unit
-        low, high = np.maximum(self.low - self.best.d, -most), np.minimum(self.high - self.best.d, most)
-        return model.lowest(low, high)
+        low, high = np.maximum(self.low - found.d, -most), np.minimum(self.high - found.d, most)
+        return found.response.lowest(low, high)
 
     def evaluate(self, d: FloatArray, accuracy: float) -> tuple[_Outcome, list[HyperGradient]]:
         """The held-out losses there, and of which points they are the sums: none where they are known."""
@@ -223,11 +227,18 @@ class _Search:
         loss = sum(p.value for p in points)
         value = loss + 0.5 * float(np.sum(self.tightness * d * d))
         gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
-        curvature = np.sum([p.curvature for p in points], axis=0) + self.tightness
-        found = _Outcome(d.copy(), loss, value, gradient, curvature, accuracy)
+        found = _Outcome(d.copy(), loss, value, gradient, self._response(d, points), accuracy)
         self.journal[k:] = [found]
         self._record(found, points)
         return found, points
+
+    def _response(self, d: FloatArray, points: list[HyperGradient]) -> Response:
+        """Of the value near `d`."""
+        linear = sum(p.response.linear for p in points) + self.tightness[:, None] * GRID * (
+            d[:, None] + GRID / 2
+        )
+        length = np.mean([p.response.length for p in points], axis=0)
+        return Response(linear, length, np.sum([p.response.coupling for p in points], axis=0))
 
     def _record(self, found: _Outcome, points: list[HyperGradient]) -> None:
         self.monitor.record(
@@ -245,9 +256,13 @@ class _Search:
 
     def _state(self) -> State:
         """What a search that goes on from here has to know: all outcomes, and the best point."""
-        points, names = self.points, [field.name for field in fields(_Outcome)]
+        points = self.points
         return {
-            **{name: np.array([getattr(found, name) for found in self.journal]) for name in names},
+            **{name: np.array([getattr(found, name) for found in self.journal]) for name in _OF_OUTCOMES},
+            **{
+                name: np.array([getattr(found.response, name) for found in self.journal])
+                for name in _OF_RESPONSES
+            },
             "at": points[0].log_precision,
             "w": np.array([point.fit.w for point in points]),
             "x": np.array([point.x for point in points]),
@@ -259,11 +274,13 @@ class _Search:
     def _restore(self, state: Restored) -> None:
         n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
         d = state.array("d", None, k)
-        gradients, curvatures = (state.array(name, *d.shape) for name in ("gradient", "curvature"))
+        gradients = state.array("gradient", *d.shape)
         losses, values, accuracies = (
             state.array(name, len(d)).tolist() for name in ("loss", "value", "accuracy")
         )
-        rows = zip(d, losses, values, gradients, curvatures, accuracies, strict=True)
+        curves = (state.array(name, *d.shape, GRID.size) for name in ("linear", "length"))
+        responses = map(Response, *curves, state.array("coupling", *d.shape, k))
+        rows = zip(d, losses, values, gradients, responses, accuracies, strict=True)
         self.journal = list(starmap(_Outcome, rows))
         best = state.array("at", len(self.problem.groups))
         w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
@@ -281,7 +298,7 @@ class _Search:
         looser = _LOOSER if self.best is None or accuracy >= self.best.accuracy else 1.0
         tolerances = {
             "tolerance": min(looser * last or np.inf, _LOOSE * tuner.fit_tolerance),
-            "cg_tolerance": tuner.cg_tolerance * float(np.clip(accuracy / ACCURACY, 1.0, 3.0)),
+            "cg_tolerance": tuner.cg_tolerance,
             "accuracy": accuracy,
         }
         parents = [split.parent for split in self.problem.splits]

@@ -1,0 +1,73 @@
+"""The model of a held-out loss in the hyperparameters, and the lowest point of a box."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
+
+from structune.learning.tuning.response import FARTHEST, GRID, Response, of_precisions
+from structune.structure import Groups
+
+FAR = np.full(3, FARTHEST)
+
+
+def straight(gradient, coupling):
+    """Where weights go as far as the log precisions, a quadratic."""
+    gradient = np.asarray(gradient)
+    return Response(gradient[:, None] * GRID, np.tile(GRID, (gradient.size, 1)), np.asarray(coupling))
+
+
+@given(st.integers(0, 1000))
+def test_the_lowest_point_of_a_quadratic(seed):
+    rng = np.random.default_rng(seed)
+    root, gradient = rng.normal(size=(3, 3)), rng.normal(size=3)
+    coupling = root @ root.T + np.eye(3)
+    model = straight(gradient, coupling)
+    step, fall = model.lowest(-FAR, FAR)
+    expected = -np.linalg.solve(coupling, gradient)
+    if np.all(np.abs(expected) < FARTHEST):
+        assert_allclose(step, expected, atol=1e-3)
+        assert fall == pytest.approx(0.5 * gradient @ -expected, rel=1e-4)
+    step, fall = model.lowest(-FAR / 100, FAR / 100)
+    assert np.all(np.abs(step) <= FARTHEST / 100)
+    assert fall == pytest.approx(-model.change(step))
+    assert fall > 0
+
+
+def test_nothing_curves():
+    step, fall = straight([1.0, 0.0], np.zeros((2, 2))).lowest(np.full(2, -2.0), np.full(2, 2.0))
+    assert_allclose(step, [-2.0, 0.0])
+    assert fall == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
+def test_independent_weights(s):
+    """Their loss is known far from where it was measured: one weight a group, quadratics all."""
+    rng = np.random.default_rng(0)
+    hessian, heldout, best, other = rng.uniform(0.5, 5.0, (4, 3))
+    precision, groups = np.ones(3), Groups(np.arange(3), ("a", "b", "c"))
+
+    def loss(log_precision):
+        w = hessian * best / (np.exp(log_precision) + hessian)
+        return 0.5 * np.sum(heldout * (w - other) ** 2)
+
+    w = hessian * best / (precision + hessian)
+    slope = heldout * (w - other)
+    linear, length = of_precisions(groups, precision, hessian, w, slope, heldout)
+    unit = np.diag(heldout * (w / (precision + hessian)) ** 2)
+    model = Response(linear, length, unit)
+    assert model.change(np.full(3, s)) == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
+    assert_allclose(
+        approx_fprime(np.zeros(3), model.change, 1e-5), approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02
+    )
+
+
+def test_groups_that_tell_nothing():
+    groups = Groups(np.array([0, 0, -1]), ("a", "empty"))
+    linear, length = of_precisions(
+        groups, np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3), np.zeros(3)
+    )
+    assert_allclose(linear, 0.0)
+    assert_allclose(length, [GRID, GRID])
