@@ -81,12 +81,12 @@ def folding(share: float) -> Task:
     from structune.rna import load_rna
 
     data = load_rna("s151rfam")
-    short = [k for k, sequence in enumerate(data.sequences) if len(sequence) <= 100]
+    short = [k for k, sequence in enumerate(data.sequences) if len(sequence) <= 140]
     order = np.random.default_rng(0).permutation(short)
-    n = round(80 * share)
+    n = round(0.5 * share * len(short))
     parts = [
         ([data.sequences[k] for k in chosen], [data.structures[k] for k in chosen])
-        for chosen in (order[:n], order[n : n + 50])
+        for chosen in (order[:n], order[n:])
     ]
     return of_score(RNAFolder, parts[0], parts[1], "F1 of base pairs")
 
