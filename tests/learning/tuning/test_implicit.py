@@ -7,11 +7,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
+from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
 from structune.learning.tuning.hypergradient import hypergradient
-from structune.learning.tuning.implicit import BOUNDS
+from structune.learning.tuning.implicit import BOUNDS, _Search
+from structune.learning.tuning.problem import TuningProblem
+from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor
 from tiny import (
     Budget,
@@ -218,3 +222,18 @@ def test_losses_with_kinks_are_refused(loss):
     with pytest.raises(CapabilityError, match=f"the implicit tuner needs a smooth loss, found {found}"):
         ImplicitTuner().tune(problem)
     assert problem.full.passes == 0
+
+
+def test_many_groups():
+    """Of more than a matrix is made for; and a search of so many goes on from a checkpoint."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2000))
+    y = (x[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    structure = Classes([0, 1], [f"x{k}" for k in range(2000)], bias=False)
+    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), structure.groups())
+    whole = ImplicitTuner(max_evaluations=8).tune(problem)
+    assert whole.heldout_loss < next(r["heldout_loss"] for r in whole.history if r["stage"] == "implicit")
+    search, again = (_Search(ImplicitTuner(max_evaluations=2), problem, Monitor()) for _ in range(2))
+    search.run()
+    again._restore(Restored(search._state()))
+    assert_array_equal(again.journal[0].response.coupling, search.journal[0].response.coupling)

@@ -30,6 +30,8 @@ def test_the_lowest_point_of_a_quadratic(seed):
     if np.all(np.abs(expected) < FARTHEST):
         assert_allclose(step, expected, atol=1e-3)
         assert fall == pytest.approx(0.5 * gradient @ -expected, rel=1e-4)
+    alone = straight(gradient, np.diag(coupling)).lowest(-FAR, FAR)
+    assert_allclose(alone[0], straight(gradient, np.diag(np.diag(coupling))).lowest(-FAR, FAR)[0], atol=1e-6)
     step, fall = model.lowest(-FAR / 100, FAR / 100)
     assert np.all(np.abs(step) <= FARTHEST / 100)
     assert fall == pytest.approx(-model.change(step))

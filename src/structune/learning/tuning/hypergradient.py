@@ -20,7 +20,7 @@ from structune.structure import FloatArray, Groups
 
 ACCURACY = 3e-4
 _TIGHTER = 0.25  # tolerance of the fit that a value is checked by
-_MOST_COUPLED = 64  # hyperparameters: each takes a product with the Hessian on the held-out part
+MOST_COUPLED = 64  # groups: each takes a product with the Hessian on the held-out part
 _TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
 _TIGHTEST = 1e-10  # of all tolerances
 
@@ -181,21 +181,27 @@ class _Fits:
         weight = self.split.heldout.variance(self.fit.w)
         gradient = -self.groups.sum(x * c * away)
         linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
-        moves = [np.where(self.groups.index == j, -c * away / total, 0.0) for j in range(len(self.groups))]
-        if parent is not None:
-            gradient = np.append(gradient, np.sum(x * c * parent))
-            linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
-            moves.append(c * parent / total)
-        return gradient, Response(linear, length, self._coupling(moves, weight))
+        moves = -c * away / total
+        if parent is None:
+            return gradient, Response(linear, length, self._coupling(moves, None, weight))
+        gradient = np.append(gradient, np.sum(x * c * parent))
+        linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
+        return gradient, Response(linear, length, self._coupling(moves, c * parent / total, weight))
 
-    def _coupling(self, moves: list[FloatArray], weight: FloatArray) -> FloatArray:
-        """The curvature of the held-out loss along `moves`; of many, none between them."""
-        if len(moves) > _MOST_COUPLED:
-            return np.diag([weight @ (move * move) for move in moves])
-        product = self.split.heldout.linearize(self.fit.w)
-        changes = np.array([product(move) for move in moves])
-        matrix = np.array(moves) @ changes.T
-        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    def _coupling(self, moves: FloatArray, of_gamma: FloatArray | None, weight: FloatArray) -> FloatArray:
+        """The curvature of the held-out loss as each group goes by `moves`; between many groups, none."""
+
+        def along(v: FloatArray) -> FloatArray:
+            return np.append(self.groups.sum(moves * v), [] if of_gamma is None else [of_gamma @ v])
+
+        if len(self.groups) > MOST_COUPLED:
+            diagonal = self.groups.sum(weight * moves * moves)
+            return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
+        product, n = self.split.heldout.linearize(self.fit.w), len(self.groups)
+        rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
+        if of_gamma is not None:
+            rows.append(along(product(of_gamma)))
+        values, vectors = np.linalg.eigh(0.5 * (np.array(rows) + np.transpose(rows)))
         return np.asarray(
             (vectors * np.maximum(values, 0.0)) @ vectors.T
         )  # partial labels may curve downward

@@ -17,7 +17,7 @@ from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.hypergradient import HyperGradient, hypergradient
+from structune.learning.tuning.hypergradient import MOST_COUPLED, HyperGradient, hypergradient
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 from structune.learning.tuning.response import FARTHEST, GRID, Response
 from structune.running.checkpoints import Restored, State
@@ -278,8 +278,9 @@ class _Search:
         losses, values, accuracies = (
             state.array(name, len(d)).tolist() for name in ("loss", "value", "accuracy")
         )
+        coupled = [k] * (len(self.problem.groups) <= MOST_COUPLED)
         curves = (state.array(name, *d.shape, GRID.size) for name in ("linear", "length"))
-        responses = map(Response, *curves, state.array("coupling", *d.shape, k))
+        responses = map(Response, *curves, state.array("coupling", *d.shape, *coupled))
         rows = zip(d, losses, values, gradients, responses, accuracies, strict=True)
         self.journal = list(starmap(_Outcome, rows))
         best = state.array("at", len(self.problem.groups))

@@ -25,8 +25,8 @@ class Response:
         l_j on `GRID`: the first-order change.
     length : ndarray, shape (n_hyperparameters, n_grid)
         t_j on `GRID`: how far the weights go, where a small step takes them as far as it is long.
-    coupling : ndarray, shape (n_hyperparameters, n_hyperparameters)
-        G, with no curvature below zero.
+    coupling : ndarray, shape (n_hyperparameters, n_hyperparameters) or (n_hyperparameters,)
+        G, with no curvature below zero; or its diagonal.
     """
 
     linear: FloatArray
@@ -54,7 +54,7 @@ class Response:
 
         def model(step: FloatArray) -> tuple[float, FloatArray]:
             (first, slope), (way, speed) = linear.at(step), length.at(step)
-            pull = self.coupling @ way
+            pull = self.coupling @ way if self.coupling.ndim == 2 else self.coupling * way
             return float(first.sum() + 0.5 * way @ pull), slope + speed * pull
 
         return model
