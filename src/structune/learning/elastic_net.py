@@ -28,7 +28,7 @@ def elastic_net_path(
     tolerance: float = TOLERANCE,
     monitor: Monitor | None = None,
 ) -> Iterator[tuple[float, Solution]]:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i| for falling factors t.
+    """Minimise ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
 
     Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010). It is made when the
     caller asks for it, who may stop at any. To choose a factor by held-out loss, see `GridTuner`.

@@ -41,7 +41,7 @@ def fit_l2(
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
     with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
-    l1_i |w_i - center_i| is added, an elastic net: see `minimize_composite`.
+    ``l1_i |w_i - center_i|`` is added, an elastic net: see `minimize_composite`.
 
     Parameters
     ----------

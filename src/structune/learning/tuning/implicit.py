@@ -71,10 +71,10 @@ def _warm(
 
 @dataclass
 class ImplicitTuner:
-    """Minimises a held-out loss over the log precisions, by its implicit gradient and a trust region.
+    """Minimises a held-out loss over the log precisions, by its implicit gradient.
 
     Each move goes to the lowest point of a model in a box: of the curvature of Gauss and Newton, and of how
-    far precisions move weights (`structune.learning.tuning.response`). To the held-out loss is added a
+    far precisions move weights (``response``). To the held-out loss is added a
     prior of the log precisions, normal with mean 0 and standard deviation 2.5: few examples tell little.
 
     Parameters
@@ -88,7 +88,7 @@ class ImplicitTuner:
         move by up to 2.5, and by a fifth at most of what it could have on the way.
     fit_tolerance, cg_tolerance : float
         Of the last fit, and of the last linear systems. The fits of the search are as loose as the values
-        allow: see `structune.learning.tuning.hypergradient`.
+        allow: see ``hypergradient``.
     refit : bool
         Fit on all data at the end. The precisions stay as they are: the loss is a sum over examples and the
         precision belongs to the prior of the weights, which more data does not change.
