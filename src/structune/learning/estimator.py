@@ -65,8 +65,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         named). Ignored under `tuning`. It may be 0 where `l1` is not.
     l1 : float or dict
         Weight of an l1 penalty, ``l1 |w|``, beside half the penalty times w^2: an elastic net, with weights
-        that are exactly zero. One number, or one by group name (0 for groups not named). Smooth losses only, and
-        of the tuners "grid" alone, which chooses precisions beside it.
+        that are exactly zero. One number, or one by group name (0 for groups not named). Smooth losses only,
+        and of the tuners "grid" alone, which chooses precisions beside it.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
         How to choose the precisions; None fits with `penalty`.
     groups : "kind", "single", "separate", or callable
