@@ -53,19 +53,14 @@ def fit_weights(
     constraints = model._constraints(structure, loss, shard)
     l1 = _checked_l1(model, groups, loss, tuner, bool(constraints))
     with Monitor(model.verbose, model.max_seconds) as monitor, one_thread():
-        splits: dict[str, Any] = {"splits": False}
-        if tuner is not None:
-            splits = {"splits": tuner.needs_splits, "holdout": model.holdout, "folds": model.folds}
-        options = {"executor": model._executor(), "hessian": model.hessian, "origin": origin, **splits}
-        if isinstance(shard, ShardFolder):
-            problem = TuningProblem.of_files(structure, loss, shard, groups, **options)
-        else:
+        options = {"executor": model._executor(), "hessian": model.hessian, "origin": origin}
+        if not isinstance(shard, ShardFolder):
             options |= {
                 "example_groups": example_groups,
                 "strata": strata,
                 "random_state": model.random_state,
             }
-            problem = TuningProblem.build(structure, loss, shard, groups, **options)
+        problem = _problem(model, tuner, options, structure, loss, shard, groups)
         if not problem.full.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
         problem = model._prepared(replace(problem, l1=l1), start if tuner is None else None)
@@ -86,6 +81,21 @@ def fit_weights(
     if result.status in _UNFINISHED:
         _warn_unfinished(model, result.status)
     return result
+
+
+def _problem(
+    model: StructuredEstimator, tuner: Tuner | None, options: dict[str, Any], *data: Any
+) -> TuningProblem:
+    """With the splits that the tuner needs, or can do with where there are examples enough."""
+    build = TuningProblem.of_files if isinstance(data[2], ShardFolder) else TuningProblem.build
+    needed = tuner is not None and tuner.needs_splits
+    if needed or getattr(tuner, "calibrated", False):
+        try:
+            return build(*data, **options, holdout=model.holdout, folds=model.folds)
+        except DataError:
+            if needed:
+                raise
+    return build(*data, **options, splits=False)
 
 
 def _warn_unfinished(model: StructuredEstimator, status: str) -> None:

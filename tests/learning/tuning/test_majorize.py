@@ -380,5 +380,5 @@ def test_stretched_moves_save_updates():
     model = make_pipeline(PolynomialFeatures(10), StandardScaler(), Classifier()).fit(x, y)
     updates = [record for record in model[-1].history_ if record["stage"] == "majorize"]
     assert model[-1].status_ == "converged"
-    assert model.score(x, y) > 0.97
+    assert model.score(x, y) > 0.96
     assert len(updates) < 10  # twenty of plain updates were too few

@@ -2,6 +2,7 @@
 
 - ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
 - ``majorize``: integrates the precisions out (Foo, Do & Ng 2009); ``direct``: the same, as one function
+- ``calibration``: a factor of precisions so found, by held-out loss
 - ``grid``: one precision for all, by trial
 """
 

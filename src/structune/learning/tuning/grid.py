@@ -122,7 +122,7 @@ class _Search:
         for batch in [[point] for point in points] if warm else [points]:
             columns = [(k, point, self.starts[k]) for point in batch for k in range(n)]
             found = []
-            for result in fits.map(_fit_and_judge, *zip(*columns, strict=True), shared=shared):
+            for result in fits.map(fit_and_judge, *zip(*columns, strict=True), shared=shared):
                 if self.loss is None:
                     self.w = result[0]  # better than nothing, should the work end here
                 found.append(result[0])
@@ -169,7 +169,7 @@ class _Search:
         return fit.w
 
 
-def _fit_and_judge(
+def fit_and_judge(
     risks: tuple[Risk, Risk],
     point: _Point,
     start: FloatArray | None,

@@ -15,6 +15,7 @@ from structune.learning.penalties import GroupedL2, IntegratedL2
 from structune.learning.solvers.cholesky import FactoredSystem
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import HessianSystem
+from structune.learning.tuning.calibration import best_factor
 from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
@@ -28,6 +29,7 @@ _PRODUCTS_PER_PROBE = 10
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
+_NEAR = 1.0  # of a log precision
 _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
 _MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
@@ -78,6 +80,10 @@ class MajorizeTuner:
     noise_floor : float
         In regression, where the noise variance is integrated out too: the least that it may be, as a share of
         the mean square of the outputs. With as many weights as examples there would be no other bound.
+    calibrated : bool
+        At the end multiply all precisions by the factor of the lowest held-out loss, where the problem has
+        splits: the evidence of many classes asks for more regularisation than their probabilities can do
+        with. See ``calibration``.
     """
 
     alpha: float = 0.0
@@ -90,6 +96,7 @@ class MajorizeTuner:
     cg_tolerance: float = 0.02
     random_state: int = 0
     noise_floor: float = NOISE_FLOOR
+    calibrated: bool = False
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -103,7 +110,8 @@ class MajorizeTuner:
 class _Steps:
     def __init__(self, tuner: MajorizeTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.monitor = tuner, monitor
-        self.risk, self.groups = problem.full, problem.groups
+        self.problem, self.risk, self.groups = problem, problem.full, problem.groups
+        self.heldout_loss: float | None = None
         self.passes = PassCount(problem)
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
@@ -114,6 +122,9 @@ class _Steps:
         many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
+        # one precision for all weights, which held-out examples will choose anew, may be anywhere near
+        self.is_rough = len(self.groups) == 1 and tuner.calibrated and bool(problem.splits)
+        self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
         self.w = np.zeros(self.risk.n_weights)
@@ -143,21 +154,29 @@ class _Steps:
         status = "iterations"
         try:
             if self.first_loss is None:
-                self._fit(_LOOSE * self.tuner.fit_tolerance)
+                self._fit(self.loose)
             while self.n_updates < self.tuner.max_iterations:
                 self.kept.keep(self._state)
-                if self._update() <= self.tuner.tolerance:
+                if self._update() <= (_NEAR if self.is_rough else self.tuner.tolerance):
                     status = "converged"
                     break
-                self._fit(_LOOSE * self.tuner.fit_tolerance)
+                self._fit(self.loose)
                 self._check_collapse()
                 self.n_updates += 1
+            if self.tuner.calibrated and self.problem.splits:
+                self._calibrate()
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
         spent, history = self.passes.spent, self.monitor.history
         noise = self.integrated.of_result(self.noise)
-        return TuningResult(self.log_precision, self.w, status, None, spent, history, noise)
+        return TuningResult(self.log_precision, self.w, status, self.heldout_loss, spent, history, noise)
+
+    def _calibrate(self) -> None:
+        at = self.log_precision + np.log(self.noise)
+        found = best_factor(self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor)
+        self.log_precision, self.w = self.log_precision + found.log, found.w
+        self.heldout_loss = found.heldout_loss
 
     def _state(self) -> State:
         solved = {f"solved {p}": x for p, x in self.solved.items()}
@@ -255,6 +274,8 @@ class _Steps:
 
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
+        if self.is_rough:
+            return self._most_counts(self._precision + self.risk.variance(self.w))
         if self.exact:
             return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
         return self._probed_counts()
@@ -281,5 +302,9 @@ class _Steps:
             right = system.hessian_product(probe)
             self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
             counts += self.groups.sum(probe * x) / len(self._probes)
-        most = self.groups.sum(1.0 - precision / system.diagonal)
+        most = self._most_counts(system.diagonal)
         return np.clip(counts, _LEAST * most, most)
+
+    def _most_counts(self, diagonal: FloatArray) -> FloatArray:
+        """Their bounds, by the diagonal of C + H."""
+        return self.groups.sum(1.0 - self._precision / diagonal)

@@ -256,7 +256,7 @@ class TuningResult:
 class Tuner(Protocol):
     """Chooses the hyperparameters of a `TuningProblem`."""
 
-    needs_splits: bool
+    needs_splits: bool  # and may have them where `calibrated`
     fit_tolerance: float
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
