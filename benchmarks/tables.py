@@ -398,10 +398,12 @@ _FLAT_LABELS = {
     "majorize_all": "majorize that counts all weights",
     "majorize_ard": "majorize, a penalty a feature",
     "plain": "least squares",
+    "evidence": "majorize, nothing held out",
+    "LogisticRegressionCV_log_loss": "LogisticRegressionCV by log loss",
 }
 
 
-_FLAT_PEERS = ("grid", "grid_warm", "implicit", "LogisticRegressionCV")
+_FLAT_PEERS = ("grid", "grid_warm", "implicit", "LogisticRegressionCV", "LogisticRegressionCV_log_loss")
 _FLAT_PEERS += ("RidgeCV", "BayesianRidge", "ARDRegression")
 
 
@@ -471,6 +473,27 @@ def flat_tables() -> str:
     header = ["test error, % (examples x features, classes)", *(_FLAT_LABELS.get(m, m) for m in methods)]
     header += ["published, the first four", "seconds, in this order"]
     return table(header, rows)
+
+
+def flat_probabilities() -> str:
+    """Log loss and calibration error of every set for classification, and their means."""
+    sets = {
+        name: r["methods"] for name, r in result("flat_tables")["sets"].items() if r["task"] != "regression"
+    }
+    methods = ("evidence", "majorize", "implicit", "LogisticRegressionCV", "LogisticRegressionCV_log_loss")
+
+    def cells(rows: list[dict[str, Any]]) -> list[str]:
+        columns = ([found[m] for found in rows] for m in methods)
+        return [
+            " / ".join(
+                f"{np.mean([row[key] for row in column]):.3f}" for key in ("log_loss", "calibration_error")
+            )
+            for column in columns
+        ]
+
+    rows = [[name, *cells([found])] for name, found in sets.items()]
+    rows.append(["mean", *cells(list(sets.values()))])
+    return table(["log loss / calibration error", *(_FLAT_LABELS.get(m, m) for m in methods)], rows)
 
 
 def flat_regression() -> str:
