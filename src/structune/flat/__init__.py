@@ -4,7 +4,8 @@ Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression),
 each group of features.
 
 - ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
-  what rankings share with them; ``posterior``: deviations of predictions
+  what rankings share with them; ``posterior``: deviations of predictions;
+  ``rotation``: fewer features where these are many and examples few
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository
 """

@@ -86,9 +86,12 @@ class FeatureEstimator(StructuredEstimator):
             and bool(np.isfinite(X).all())
         )
 
+    def _feature_groups(self) -> list[str]:
+        """The group of each feature."""
+        return _feature_groups(self.groups, self._names, hasattr(self, "feature_names_in_"))
+
     def _weight_groups(self, structure: Structure) -> Groups:
-        named = hasattr(self, "feature_names_in_")
-        labels = _feature_groups(self.groups, self._names, named)
+        labels = self._feature_groups()
         groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
         free = np.full(structure.n_weights - groups.index.size, -1)
         return Groups(np.concatenate((groups.index, free)), groups.names)

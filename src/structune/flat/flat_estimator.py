@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +11,15 @@ from sklearn.base import BaseEstimator
 
 from structune.errors import DataError
 from structune.flat.feature_estimator import FeatureEstimator
+from structune.flat.rotation import Rotation
+from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, check_weights
+from structune.structure import FloatArray, Structure, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.tuning.problem import Tuner
+    from structune.learning.tuning.problem import Tuner, TuningResult
+
+_MOST_TURNED = 1001  # weights of features that were turned, for a Hessian as a matrix
 
 
 @parameters
@@ -42,6 +46,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     hessian: str = "auto"
 
     intercept_: Any = field(init=False)
+
+    _rotation: Rotation | None = field(default=None, init=False)  # of the features, while the model is fitted
 
     @property
     def _n_free(self) -> int:
@@ -83,12 +89,58 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         mean = np.average(X, axis=0, weights=weights)
         return X - mean, mean
 
+    def _learn(
+        self,
+        structure: Any,
+        loss: Loss,
+        shard: Any,
+        start: FloatArray | None,
+        example_groups: Any,
+        strata: Any = None,
+    ) -> TuningResult:
+        groups = self._weight_groups(structure)
+        if self._learner is None and not np.any(self._l1(groups)) and self._norms_suffice(loss):
+            self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
+        if self._rotation is None:
+            return super()._learn(structure, loss, shard, start, example_groups, strata)
+        shard = replace(shard, design=self._rotation.design)
+        if start is not None:
+            start = self._rotation.turned(start.reshape(-1, self._n_scores)).ravel()
+        structure = structure.with_features(self._rotation.names)
+        try:
+            result = super()._learn(structure, loss, shard, start, example_groups, strata)
+        finally:
+            self._rotation = None
+        self.group_sizes_ = groups.sizes
+        return result
+
+    def _hessian(self, structure: Structure) -> str:
+        # as many features as examples tell classes apart without a mistake, and loose fits then tell little
+        if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
+            return "dense"
+        return self.hessian
+
+    def _norms_suffice(self, loss: Loss) -> bool:
+        """Whether precisions are chosen by norms of weights, whatever their number."""
+        from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+
+        tuner = None if self.tuning is None else self._tuner(self.tuning)
+        if isinstance(tuner, MajorizeTuner):
+            return tuner.count != "all" and loss.smooth
+        return tuner is None or isinstance(tuner, GridTuner | ImplicitTuner)
+
+    def _feature_groups(self) -> list[str]:
+        labels = super()._feature_groups()
+        return labels if self._rotation is None else self._rotation.group_labels(labels)
+
     @property
     def _weights(self) -> FloatArray:
         """Coefficients, and intercepts, which are 0 where there are none."""
         return np.concatenate((np.atleast_2d(self.coef_).T.ravel(), np.atleast_1d(self.intercept_)))
 
     def _set_weights(self, w: FloatArray) -> None:
+        if self._rotation is not None:
+            w = self._rotation.back(w.reshape(-1, self._n_scores)).ravel()
         n_coefs = self.n_features_in_ * self._n_scores
         self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
         self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)

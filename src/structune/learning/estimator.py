@@ -243,6 +243,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._keep(groups, self._precisions(groups) if self.tuning is None else result.precision, result)
         return result
 
+    def _hessian(self, structure: Structure) -> str:
+        """How products with it are made, or that it is a matrix."""
+        return self.hessian
+
     def _origin(self, structure: Structure) -> FloatArray | None:
         """Where the prior has its mean, if not at zero."""
         return None

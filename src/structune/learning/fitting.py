@@ -53,7 +53,7 @@ def fit_weights(
     constraints = model._constraints(structure, loss, shard)
     l1 = _checked_l1(model, groups, loss, tuner, bool(constraints))
     with Monitor(model.verbose, model.max_seconds) as monitor, one_thread():
-        options = {"executor": model._executor(), "hessian": model.hessian, "origin": origin}
+        options = {"executor": model._executor(), "hessian": model._hessian(structure), "origin": origin}
         if not isinstance(shard, ShardFolder):
             options |= {
                 "example_groups": example_groups,

@@ -56,6 +56,10 @@ class Classes(Structure):
         self.bias, self.reference = bias, reference
         self._ids = {label: y for y, label in enumerate(self.labels)}
 
+    def with_features(self, features: Sequence[str]) -> Classes:
+        """The same classes, with other features."""
+        return Classes(self.labels, features, self.bias, self.reference)
+
     @property
     def n_labels(self) -> int:
         return len(self.labels)

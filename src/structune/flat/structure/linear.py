@@ -41,6 +41,10 @@ class Linear(Structure):
     def __init__(self, features: Sequence[str], bias: bool = True) -> None:
         self.feature_names, self.bias = list(features), bias
 
+    def with_features(self, features: Sequence[str]) -> Linear:
+        """The same, with other features."""
+        return Linear(features, self.bias)
+
     @property
     def n_weights(self) -> int:
         return len(self.feature_names) + self.bias

@@ -198,11 +198,12 @@ class _Search:
         assert self.best is not None
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
         noise = finest * abs(best.loss)
-        if fall + noise < _BAD * expected:
+        taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
+        if not taken or fall + noise < _BAD * expected:
             self.radius = _SHRINK * length
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
-        if fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain):
+        if taken:
             self._take((found, points))
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:

@@ -1,0 +1,106 @@
+"""Fewer features with the same scores, where a group has more features than there are examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy
+
+from structune.flat.structure.design import Design
+from structune.running.blas import one_thread
+from structune.structure import FloatArray, IntArray
+
+_LEAST_FEATURES, _MOST_EXAMPLES = 1025, 1000  # of a group, and of its Gram matrix: what pays
+_WIDER = 2  # than high
+_LEAST_EIGENVALUE = 1e-12  # relative to the largest
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The features X of each wide group turned to X V, of which as many are left as there are examples.
+
+    Weights with one precision that fit best lie in the span of the examples (the representer theorem), and
+    V, orthonormal, spans it: the weights v of X V have the norm and the scores that V v have of X. So fits,
+    held-out losses and their gradients in the precision are what they were; only norms that are not
+    Euclidean differ, and what counts weights. With X X' = U L U', V is X' U L^-1/2, and X V is U L^1/2.
+
+    Attributes
+    ----------
+    design : Design
+        Group by group.
+    names : list of str
+        Of its features.
+    parts : list of (ndarray of int64, ndarray of shape (n_examples, n_kept) or None)
+        Features of each group, and U L^-1/2 where they were turned.
+    given : Design
+        X.
+    """
+
+    design: Design
+    names: list[str]
+    parts: list[tuple[IntArray, FloatArray | None]]
+    given: Design
+
+    @classmethod
+    def of(cls, design: Design, names: Sequence[str], labels: Sequence[str]) -> Self | None:
+        """Of features with these names and groups; None where that would not pay."""
+        groups: dict[str, list[int]] = {}
+        for k, label in enumerate(labels):
+            groups.setdefault(label, []).append(k)
+        least = max(_LEAST_FEATURES, _WIDER * len(design))
+        if len(design) > _MOST_EXAMPLES or all(len(own) < least for own in groups.values()):
+            return None
+        blocks, found, parts = [], [], []
+        for label, own in groups.items():
+            block, back, told = design.matrix[:, own], None, [names[k] for k in own]
+            if len(own) >= least:
+                block, back = _turned(block)
+                told = [f"{label} {k}" for k in range(block.shape[1])]
+            blocks.append(block)
+            found += told
+            parts.append((np.array(own), back))
+        return cls(Design(_beside(blocks, design.is_sparse), design.bias), found, parts, design)
+
+    def group_labels(self, labels: Sequence[str]) -> list[str]:
+        """Groups of the features of `design`, from those of the features given."""
+        return [labels[own[0]] for own, back in self.parts for _ in range(_width(own, back))]
+
+    def turned(self, w: FloatArray) -> FloatArray:
+        """Weights of the given features, shape (n_columns, n_scores), as those of `design`."""
+        x = self.given.matrix
+        rows = [w[own] if back is None else back.T @ (x[:, own] @ w[own]) for own, back in self.parts]
+        return np.concatenate([*rows, w[x.shape[1] :]])
+
+    def back(self, v: FloatArray) -> FloatArray:
+        """The reverse."""
+        x, at = self.given.matrix, 0
+        w = np.empty((self.given.n_columns, v.shape[1]))
+        for own, back in self.parts:
+            rows = v[at : at + _width(own, back)]
+            w[own] = rows if back is None else x[:, own].T @ (back @ rows)
+            at += len(rows)
+        w[x.shape[1] :] = v[at:]
+        return w
+
+
+def _width(own: IntArray, back: FloatArray | None) -> int:
+    return own.size if back is None else back.shape[1]
+
+
+def _turned(x: Any) -> tuple[FloatArray, FloatArray]:
+    """U L^1/2 and U L^-1/2 of X X' = U L U'."""
+    with one_thread():
+        gram: Any = x @ x.T
+        values, vectors = np.linalg.eigh(gram.toarray() if scipy.sparse.issparse(x) else gram)
+    kept = values > _LEAST_EIGENVALUE * max(values[-1], 0.0)
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots
+
+
+def _beside(blocks: list[Any], is_sparse: bool) -> Any:
+    if len(blocks) > 1 and is_sparse:
+        return scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
+    return np.hstack(blocks)
