@@ -71,7 +71,7 @@ def test_the_same_models(kind, groups, tuning, monkeypatch):
     assert turned.group_names_ == plain.group_names_
     assert turned.group_sizes_.tolist() == plain.group_sizes_.tolist()
     assert_allclose(turned.penalty_, plain.penalty_, rtol=1e-2)
-    assert_allclose(turned.coef_, plain.coef_, atol=2e-2 * np.abs(plain.coef_).max() if loss else 1e-4)
+    assert_allclose(turned.coef_, plain.coef_, atol=(2e-2 if loss else 5e-3) * np.abs(plain.coef_).max())
 
 
 @pytest.mark.parametrize(
