@@ -18,7 +18,6 @@ from structune.structure import (
     IntArray,
     Structure,
     check_offsets,
-    check_range,
     check_weights,
     offsets_of,
     template_of,
@@ -33,22 +32,21 @@ from structune.tagging.structure.attribute_weights import (
     find_keys,
     order_attributes,
 )
-from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels, single_labels
+from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels
 from structune.tagging.structure.posterior import MoveScores
 from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
 from structune.tagging.structure.shard import ChainShard
-
-_MOST_LABELS = 4096
 
 
 class ChainSpace(Structure):
     """Label sequences over a fixed vocabulary of attributes and labels, their weights and their features.
 
     The weights are, in this order: attribute-label pairs, starts, ends, transitions. `Chain`, which answers
-    questions about them, tells of the parameters.
+    questions about them, tells of the parameters; `SecondOrderChain` has trigrams besides.
     """
 
     name = "chain"
+    _most_labels, _growth = 4096, "square"
 
     def __init__(
         self,
@@ -63,9 +61,10 @@ class ChainSpace(Structure):
         self.transitions, self.boundary = transitions, boundary
         self.forbidden = as_rules(forbidden)
         n_labels = len(self.labels)
-        if n_labels > _MOST_LABELS:
+        if n_labels > self._most_labels:
             raise DataError(
-                f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
+                f"found {n_labels} labels, expected at most {self._most_labels}: tables grow as their "
+                f"{self._growth}"
             )
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self.moves = allowed_moves(self.labels, self.forbidden)
@@ -117,13 +116,32 @@ class ChainSpace(Structure):
         if states == "all":
             pair_keys = np.arange(len(inputs.names) * n_labels)
         else:
-            pair_keys = _seen_pairs(inputs, labelling)
-        moves = allowed_moves(labelling.names, forbidden)[0]
+            pair_keys = labelling.seen_pairs(inputs.indptr, inputs.indices, len(inputs.names))
+        moves = cls._all_moves(labelling.names, boundary, forbidden)
         if transitions == "seen":
-            moves = moves & labelling.seen_transitions(inputs.lengths)
-        return cls._ordered(
-            labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden
-        )
+            seen = cls._seen_moves(labelling, inputs.lengths)
+            moves = {name: np.intersect1d(keys, seen[name]) for name, keys in moves.items()}
+        return cls._ordered(labelling.names, inputs.names, pair_keys, moves, boundary, forbidden)
+
+    @classmethod
+    def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
+        """Keys of all that neighbouring labels can have weights for, by the parameter that takes them."""
+        return {"transitions": np.flatnonzero(allowed_moves(labels, forbidden)[0])}
+
+    @classmethod
+    def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
+        """Keys of those that occur, or may under partial labels."""
+        return {"transitions": np.flatnonzero(labelling.seen_transitions(lengths))}
+
+    def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
+        """Keys of its own among `n_labels` labels, of which its labels are those numbered `ids`."""
+        before, after = np.divmod(self.transitions, self.n_labels)
+        return {"transitions": ids[before] * n_labels + ids[after]}
+
+    def _kept(self, which: BoolArray) -> tuple[dict[str, IntArray], IntArray]:
+        """Keys of those of its weights that `which` names, and the numbers of these."""
+        edges = np.flatnonzero(which[self._transitions])
+        return {"transitions": self.transitions[edges]}, self._transitions.start + edges
 
     @classmethod
     def _ordered(
@@ -131,15 +149,14 @@ class ChainSpace(Structure):
         labels: list[str],
         attributes: Sequence[str],
         pair_keys: IntArray,
-        transitions: IntArray,
+        moves: dict[str, IntArray],
         boundary: bool,
         forbidden: Rules,
     ) -> Self:
         """A chain whose attributes come in the order that is fast."""
         order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
-        return cls(
-            labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden
-        )
+        names = [attributes[a] for a in order.tolist()]
+        return cls(labels, names, pair_keys, boundary=boundary, forbidden=forbidden, **moves)
 
     @classmethod
     def merge(cls, chains: Sequence[Self], *, states: str = "seen", transitions: str = "seen") -> Self:
@@ -166,13 +183,14 @@ class ChainSpace(Structure):
             a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
             old = len(c.labels)
             pairs.append(a[c.pairs.keys // old] * len(labels) + y[c.pairs.keys % old])
-            moves.append(y[c.transitions // old] * len(labels) + y[c.transitions % old])
-        pair_keys, edges = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
+            moves.append(c._moved(y, len(labels)))
+        pair_keys = np.unique(np.concatenate(pairs))
         if states == "all":
             pair_keys = np.arange(len(attributes) * len(labels))
+        union = {name: np.unique(np.concatenate([keys[name] for keys in moves])) for name in moves[0]}
         if transitions == "all":
-            edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
-        return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
+            union = cls._all_moves(labels, first.boundary, first.forbidden)
+        return cls._ordered(labels, list(attributes), pair_keys, union, first.boundary, first.forbidden)
 
     def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
         """The chain with some of its weights, and attributes that are in one.
@@ -180,7 +198,7 @@ class ChainSpace(Structure):
         Parameters
         ----------
         which : ndarray of bool, shape (n_weights,)
-            Of attribute-label pairs and transitions; starts and ends stay.
+            Of attribute-label pairs, transitions and trigrams; starts and ends stay.
 
         Returns
         -------
@@ -188,17 +206,19 @@ class ChainSpace(Structure):
         before : ndarray of int64, shape (n_weights,)
             Numbers that its weights have here.
         """
-        kept, edges = (np.flatnonzero(which[part]) for part in (self._pairs, self._transitions))
+        kept = np.flatnonzero(which[self._pairs])
         n, keys = self.n_labels, self.pairs.keys[kept]
         used, attribute = np.unique(keys // n, return_inverse=True)
         order, _ = order_attributes(attribute * n + keys % n, used.size, n)
         names = [self.attributes[a] for a in used[order].tolist()]
         keys = np.argsort(order)[attribute] * n + keys % n
         rising = np.argsort(keys)
-        moves = self.transitions[edges]
-        chain = type(self)(self.labels, names, keys[rising], moves, self.boundary, self.forbidden)
+        moves, numbers = self._kept(which)
+        chain = type(self)(
+            self.labels, names, keys[rising], boundary=self.boundary, forbidden=self.forbidden, **moves
+        )
         ends = np.arange(self._starts.start, self._ends.stop)
-        return chain, np.concatenate((kept[rising], ends, self._transitions.start + edges))
+        return chain, np.concatenate((kept[rising], ends, numbers))
 
     # --- vocabulary ---------------------------------------------------------------------------------------
 
@@ -269,14 +289,9 @@ class ChainSpace(Structure):
         if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
             raise DataError("found an empty sequence, expected at least one token")
         self.pairs.check(shard.rows, n_tokens)
-        labels, allowed = shard.labels, shard.allowed
-        check_range("labels", labels, np.int64, (n_tokens,), -1 if shard.partial else 0, self.n_labels)
-        check_range("labels", allowed, bool, (shard.partial * n_tokens, self.n_labels), 0, 2)
-        if shard.partial and not allowed.any(axis=1).all():
-            raise DataError("found a token without a label that it may have")
-        if shard.partial and not np.array_equal(labels, single_labels(allowed)):
-            raise DataError("found labels that are not those that tokens may have")
-        Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
+        labelling = Labelling(self.labels, shard.labels, shard.allowed)
+        labelling.check(n_tokens)
+        labelling.check_moves(shard.offsets, self.moves)
 
     def check_lengths(self, lengths: IntArray) -> None:
         """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
@@ -312,6 +327,17 @@ class ChainSpace(Structure):
                 scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
+    def _no_moves(self, dtype: Any) -> Array:
+        """Counts of 0, of all that neighbouring labels can have weights for."""
+        return np.zeros((self.n_labels, self.n_labels), dtype)
+
+    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
+        """Counts in given labels, (n_tokens,), by the weight of each token."""
+        counts = self._no_moves(np.float64)
+        later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
+        np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
+        return counts
+
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         """Add counts of starts, ends and transitions to a weight vector."""
         out[self._transitions] += transitions.reshape(-1)[self.transitions]
@@ -344,14 +370,9 @@ class ChainSpace(Structure):
     ) -> None:
         labels = self._labels_of(shard, outputs)
         rows = np.zeros((shard.n_parts, self.n_labels))
-        rows[np.arange(labels.size), labels] = np.repeat(
-            shard.weights if weights is None else weights, shard.sizes()
-        )
-        counts = np.zeros((self.n_labels, self.n_labels))
-        inner = np.ones(labels.size, dtype=bool)
-        inner[shard.offsets[:-1]] = False
-        later = np.flatnonzero(inner)
-        np.add.at(counts, (labels[later - 1], labels[later]), rows[later, labels[later]])
+        per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        rows[np.arange(labels.size), labels] = per_token
+        counts = self._count_moves(labels, shard.offsets, per_token)
         tokens = self.pairs.open_counts(out)
         self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
         self.pairs.close_counts(tokens)
@@ -380,15 +401,3 @@ class ChainSpace(Structure):
         if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
             raise DataError("the shard has no complete labels")
         return labels
-
-
-def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
-    n_labels = len(labelling.names)
-    token = np.repeat(np.arange(inputs.n_tokens, dtype=np.int32), np.diff(inputs.indptr))
-    seen = np.zeros((len(inputs.names), n_labels), dtype=bool)
-    if labelling.partial:
-        for y in range(n_labels):
-            seen[inputs.indices[labelling.allowed[token, y]], y] = True
-    else:
-        seen[inputs.indices, labelling.labels[token]] = True
-    return np.flatnonzero(seen)
