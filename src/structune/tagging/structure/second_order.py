@@ -13,7 +13,7 @@ from structune.structure import Array, FloatArray, Groups, HessianProduct, IntAr
 from structune.tagging.kernels import second_order as kernels
 from structune.tagging.structure.attribute_weights import find_keys
 from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.labels import BoolArray, Labelling, trigram_keys
+from structune.tagging.structure.labels import Labelling, trigram_keys
 from structune.tagging.structure.pair_posterior import LinearPairs, LogPairs, Neighbours, TrigramScores
 from structune.tagging.structure.posterior import MoveScores
 from structune.tagging.structure.rules import Rules, allowed_moves
@@ -76,34 +76,31 @@ class SecondOrderChain(ChainInference):
     def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
         return {**super()._seen_moves(labelling, lengths), "trigrams": labelling.seen_trigrams(lengths)}
 
-    def _split(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The labels of each trigram."""
-        a, b, c = np.unravel_index(self.trigrams, self._no_moves(bool).shape)
+    def split_trigrams(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Numbers of the labels of each trigram that has a weight; n_labels for the start and the end."""
+        n = self.n_labels
+        a, b, c = np.unravel_index(self.trigrams, (n + 1, n, n + 1))
         return a, b, c
 
     def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
         ends = np.append(ids, n_labels)
-        a, b, c = self._split()
+        a, b, c = self.split_trigrams()
         trigrams = (ends[a] * n_labels + ids[b]) * (n_labels + 1) + ends[c]
         return {**super()._moved(ids, n_labels), "trigrams": trigrams}
 
-    def _kept(self, which: BoolArray) -> tuple[dict[str, IntArray], IntArray]:
-        moves, numbers = super()._kept(which)
-        kept = np.flatnonzero(which[self._trigrams])
-        numbers = np.concatenate((numbers, self._trigrams.start + kept))
-        return {**moves, "trigrams": self.trigrams[kept]}, numbers
+    @property
+    def move_keys(self) -> dict[str, IntArray]:
+        return {**super().move_keys, "trigrams": self.trigrams}
 
     @property
     def n_weights(self) -> int:
         return self._trigrams.stop
 
-    def trigram_names(self) -> list[tuple[str, str, str]]:
-        """The labels of each trigram that has a weight."""
-        first, last = [*self.labels, "(start)"], [*self.labels, "(end)"]
-        return [(first[a], self.labels[b], last[c]) for a, b, c in zip(*self._split(), strict=True)]
-
     def weight_names(self) -> list[str]:
-        return [*super().weight_names(), *(" -> ".join(names) for names in self.trigram_names())]
+        first, last = [*self.labels, "(start)"], [*self.labels, "(end)"]
+        trigrams = zip(*self.split_trigrams(), strict=True)
+        names = (f"{first[a]} -> {self.labels[b]} -> {last[c]}" for a, b, c in trigrams)
+        return [*super().weight_names(), *names]
 
     def groups(self) -> Groups:
         """One group per template, the transitions with starts and ends, and the trigrams."""
