@@ -93,9 +93,10 @@ class LogPairs:
         self.moves, self.offsets, self.scores = moves, offsets, scores
         n_tokens, n = scores.shape
         self.alpha, self.beta = np.empty((2, n_tokens, n + 1, n), scores.dtype)
-        arrays = moves.start, moves.transition, moves.end
+        self.peaks, arrays = np.empty(n_tokens), (moves.start, moves.transition, moves.end)
         self.log_z = peaks + np.array([
-            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices()
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s], self.peaks[s])
+            for s in self._slices()
         ])  # fmt: skip
 
     def _slices(self) -> list[slice]:
@@ -107,8 +108,9 @@ class LogPairs:
         both = np.zeros_like(self.moves.transition), np.zeros_like(self.moves.end)
         for s, weight in zip(self._slices(), weights, strict=True):
             log.expectations(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], weight, rows[s], *both
-            )
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], self.peaks[s], weight,
+                rows[s], *both,
+            )  # fmt: skip
         if counts is not None:
             _add(*both, counts)
         return rows
