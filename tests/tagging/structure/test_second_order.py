@@ -70,7 +70,7 @@ def assert_same(found, expected, tolerance):
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=problems())
 def test_laws(circumstance, problem):
     with circumstance():
@@ -88,13 +88,13 @@ def test_laws_where_fresh_memory_is_nan(problem):
         laws.hold(problem)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(problem=problems(scale=1e3))
 def test_laws_under_huge_weights(problem):
     laws.hold(problem, DIFFERENCES)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(problem=problems())
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
@@ -121,7 +121,7 @@ def test_best_within_partial_labels(problem):
 # --- orders -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(problem=problems())
 def test_without_trigram_weights_it_is_the_first_order(problem):
     chain, shard = problem.structure, problem.shard
@@ -214,7 +214,7 @@ def is_linear(chain, w, shard):
     return isinstance(posterior, LinearPairs)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.sampled_from([1, 2, 3, 9]),
