@@ -136,6 +136,22 @@ def tuned() -> str:
     return f"{table(header, rows)}\n\nMinus structune's own grid, points: {versus}."
 
 
+def orders() -> str:
+    letters, chunks = result("orders_letters"), result("orders_chunks")
+    rows = []
+    for kind in ("known words", "unseen words"):
+        found = letters[kind]
+        seconds = [np.mean([row[f"order {order}"]["seconds"] for row in found["folds"]]) for order in (1, 2)]
+        accuracies = [f"{100 * accuracy:.2f}" for accuracy in found["means"]]
+        name = f"letters right, {kind}"
+        rows.append([name, *accuracies, interval(found["gain"]), f"{seconds[1] / seconds[0]:.0f}"])
+    first, second = chunks["order 1"], chunks["order 2"]
+    f1s = [f"{100 * row['f1']:.2f}" for row in (first, second)]
+    ratio = second["seconds"] / first["seconds"]
+    rows.append(["CoNLL-2000, segment F1", *f1s, interval(chunks["gain"]), f"{ratio:.0f}"])
+    return table(["%", "order 1", "order 2", "gain, points", "times as long"], rows)
+
+
 def sparse_taggers() -> str:
     data = result("sparse_taggers")
 

@@ -87,6 +87,8 @@ def feature_counts(tokens, labels, boundary=True):
         counts[f"(start) -> {labels[0]}"] += 1
         counts[f"{labels[-1]} -> (end)"] += 1
     counts.update(f"{a} -> {b}" for a, b in pairwise(labels))
+    around = ["(start)", *labels, "(end)"]
+    counts.update(" -> ".join(around[t : t + 3]) for t in range(len(labels)))
     return counts
 
 
@@ -162,7 +164,7 @@ def blur(rng, outputs, labels):
 
 
 @st.composite
-def chain_problems(draw, scale=2.0, partial=None):
+def chain_problems(draw, scale=2.0, partial=None, of=Chain):
     """Chains of all kinds, over shards with complete, partial or no labels."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = draw(st.sampled_from(["free", "rules", "bio", "bioes"]))
@@ -173,7 +175,7 @@ def chain_problems(draw, scale=2.0, partial=None):
         labels = list("ABCDEFG"[:n_labels])
         forbidden = draw_rules(rng, labels) if kind == "rules" else None
     real = draw(st.booleans())
-    chain = draw_chain(draw, rng, labels, most, forbidden, real)
+    chain = draw_chain(draw, rng, labels, most, forbidden, real, of)
     lengths = draw(st.lists(st.integers(1, most), min_size=1, max_size=3))
     sequences = draw_sequences(rng, lengths, [*ATTRIBUTES, "word=unseen", "new"], real)
     outputs = [draw_labels(rng, chain.labels, n, forbidden) for n in lengths]
@@ -186,13 +188,13 @@ def chain_problems(draw, scale=2.0, partial=None):
     return chain_problem(chain, sequences, None if given == "none" else outputs, w, weights)
 
 
-def draw_chain(draw, rng, labels, most, forbidden, real):
+def draw_chain(draw, rng, labels, most, forbidden, real, of=Chain):
     lengths = rng.integers(1, most + 1, size=3)
     sequences = draw_sequences(rng, lengths, ATTRIBUTES, real)
     outputs = [draw_labels(rng, labels, n, forbidden) for n in lengths]
     if draw(st.booleans()):
         outputs = blur(rng, outputs, labels)
-    return Chain.build(
+    return of.build(
         table(sequences),
         outputs,
         states=draw(st.sampled_from(["seen", "all"])),

@@ -78,6 +78,7 @@ def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
         {"tuning": "direct", "groups": "separate", "boundary": False},
         {"penalty": 0.1, "states": "all", "transitions": "seen", "groups": "single"},
         {"forbidden": [("NOUN", "DET"), (None, "NOUN"), ("x\n", "x\n")]},
+        {"order": 2, "transitions": "seen"},
     ],
 )
 def test_what_is_saved_comes_back(options, tmp_path):
@@ -221,7 +222,7 @@ def test_a_missing_part(saved, scratch):
     header, arrays = header_names(saved, scratch)
     for name in arrays:
         refused(rewrite(scratch, saved, arrays={name: None}), name)
-    for name in header.keys() - {"kind", "format", "version"}:
+    for name in header.keys() - {"kind", "format", "version", "order"}:
         text = json.dumps({k: v for k, v in header.items() if k != name})
         refused(rewrite(scratch, saved, raw_header=text), name)
 
@@ -270,6 +271,15 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
     refused(rewrite(scratch, saved, arrays={name: keys}), f"the table '{name}' is damaged")
 
 
+def test_a_file_without_an_order(saved, scratch):
+    """Of before there were two."""
+    header, _ = parts(rewrite(scratch, saved))
+    del header["order"]
+    model = structune.load(rewrite(scratch, saved, raw_header=json.dumps(header)))
+    assert model.order == 1
+    assert model.predict(X) == fitted(tuning="majorize").predict(X)
+
+
 @pytest.mark.parametrize(
     "header",
     [
@@ -279,6 +289,9 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
         {"labels": ["DET", "NOUN", None]},
         {"labels": [["DET"], ["NOUN"], ["x"]]},
         {"labels": None},
+        {"order": 2},
+        {"order": 3},
+        {"order": None},
         {"forbidden": "bioes"},
         {"forbidden": [["DET"]]},
         {"forbidden": [["DET", "VERB"]]},

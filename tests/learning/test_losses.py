@@ -10,9 +10,9 @@ from scipy.special import logsumexp
 
 from chains import chain_problems
 from structune.learning.losses import LogLoss
-from structune.tagging.structure import chain as module
+from structune.tagging.structure.chain import Chain
 
-CHAIN = {"linear": module._SAFE_RANGE, "log": 0.0}
+CHAIN = {"linear": Chain._safe_range, "log": 0.0}
 
 
 def value_and_gradient(problem, w):
@@ -40,7 +40,7 @@ def has_outputs(problem):
 @settings(max_examples=30)
 @given(problem=chain_problems().filter(has_outputs))
 def test_log_loss_is_minus_log_likelihood(domain, problem):
-    with mock.patch.object(module, "_SAFE_RANGE", CHAIN[domain]):
+    with mock.patch.object(Chain, "_safe_range", CHAIN[domain]):
         value, _ = value_and_gradient(problem, problem.w)
     assert_allclose(value, minus_log_likelihood(problem), rtol=1e-10, atol=1e-10)
     assert value > -1e-10

@@ -77,4 +77,5 @@ from .metrics import (
     token_scores as token_scores,
 )
 from .structure.chain import Chain as Chain
+from .structure.second_order import SecondOrderChain as SecondOrderChain
 from .tagger import SequenceTagger as SequenceTagger

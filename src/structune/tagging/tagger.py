@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,16 @@ from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.structure import check_weights, offsets_of
 from structune.tagging.features.attributes import AttributeTable, as_table
-from structune.tagging.named_weights import state_weights, transition_weights
-from structune.tagging.structure.chain import Chain
+from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
+from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.labels import check_lengths
+from structune.tagging.structure.orders import chain_class
 from structune.tagging.structure.rules import Rules
 from structune.tagging.structure.shard import ChainShard
 from structune.tagging.tagger_file import pack_chain, unpack_chain
+
+if TYPE_CHECKING:
+    from structune.tagging.structure.second_order import SecondOrderChain
 
 
 @parameters
@@ -49,6 +53,10 @@ class SequenceTagger(ConstrainedEstimator):
         Which attribute-label pairs and which transitions have weights.
     boundary : bool
         Whether starts and ends of sequences have weights.
+    order : {1, 2}
+        How many labels before a token's own its score looks at. With 2 there are weights of three labels in
+        a row, too, as `transitions` has it: the group ``trigrams``. Time then grows with the cube of the
+        number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Transitions that cannot happen, in training and in prediction; None stands for the start or end.
     constraints : None or "validation"
@@ -72,10 +80,12 @@ class SequenceTagger(ConstrainedEstimator):
     classes_ : list of str
     coef_ : ndarray, shape (n_weights,)
         Named by ``chain_.weight_names()``.
-    chain_ : Chain
+    chain_ : Chain or SecondOrderChain
     state_features_ : dict of (attribute, label) to float
     transition_features_ : dict of (label, label) to float
         None stands for the start or end of a sequence.
+    trigram_features_ : dict of (label, label, label) to float
+        Of order 2, with None as above; empty for order 1.
 
     Examples
     --------
@@ -94,6 +104,7 @@ class SequenceTagger(ConstrainedEstimator):
     transitions: str = "all"
     boundary: bool = True
     forbidden: Rules = None
+    order: int = 1
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -117,7 +128,7 @@ class SequenceTagger(ConstrainedEstimator):
             Names the sequence and token that cannot be used.
         """
         table = as_table(X)
-        chain = Chain.build(
+        chain = chain_class(self.order).build(
             table,
             y,
             states=self.states,
@@ -128,7 +139,12 @@ class SequenceTagger(ConstrainedEstimator):
         return self._fit_chain(chain, table, y, sample_weight, groups)
 
     def _fit_chain(
-        self, chain: Chain, table: AttributeTable, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        chain: ChainInference,
+        table: AttributeTable,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Learn the weights of a chain that is there."""
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
@@ -155,16 +171,16 @@ class SequenceTagger(ConstrainedEstimator):
             _check_known(shard)
 
     @property
-    def _structure(self) -> Chain:
+    def _structure(self) -> ChainInference:
         return self.chain_
 
-    def with_structure(self, chain: Chain) -> Self:
+    def with_structure(self, chain: ChainInference) -> Self:
         """The tagger with a given chain, and weights of zero."""
         self._keep_chain(chain)
         self._import(np.zeros(chain.n_weights))
         return self
 
-    def _keep_chain(self, chain: Chain) -> None:
+    def _keep_chain(self, chain: ChainInference) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
 
@@ -179,6 +195,14 @@ class SequenceTagger(ConstrainedEstimator):
         """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
         self._check_fitted()
         return transition_weights(self.chain_, self.coef_)
+
+    @property
+    def trigram_features_(self) -> dict[tuple[str | None, str, str | None], float]:
+        """Weights by three labels in a row; None stands for the start or end of a sequence."""
+        self._check_fitted()
+        if self.chain_.order == 1:
+            return {}
+        return trigram_weights(cast("SecondOrderChain", self.chain_), self.coef_)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -268,7 +292,7 @@ class SequenceTagger(ConstrainedEstimator):
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
         tagger, chain = cls(), unpack_chain(header, arrays)
         unpack_fit(tagger, chain.n_weights, header, arrays)
-        tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden)
+        tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         return tagger
 

@@ -8,21 +8,23 @@ import numpy as np
 
 from structune.errors import ModelFileError
 from structune.learning.estimator_file import Arrays, pack_names, unpack_names
-from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.orders import chain_class
 
 
-def pack_chain(chain: Chain) -> tuple[dict[str, Any], Arrays]:
+def pack_chain(chain: ChainInference) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a chain."""
     header = {
+        "order": chain.order,
         "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
         "boundary": chain.boundary,
         "forbidden": chain.forbidden,
     }
-    arrays = {"pair_keys": chain.pairs.keys, "transitions": chain.transitions}
+    arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
     return header, arrays | pack_names("attribute", chain.attributes)
 
 
-def unpack_chain(header: dict[str, Any], arrays: Arrays) -> Chain:
+def unpack_chain(header: dict[str, Any], arrays: Arrays) -> ChainInference:
     """The chain that `pack_chain` packed."""
     attributes = unpack_names("attribute", arrays)
     labels, forbidden = list(header["labels"]), header["forbidden"]
@@ -33,12 +35,16 @@ def unpack_chain(header: dict[str, Any], arrays: Arrays) -> Chain:
         raise ModelFileError("two attributes have the same name, expected each once")
     if isinstance(forbidden, list):
         forbidden = [(a, b) for a, b in forbidden]
-    ends = {"pair_keys": len(attributes) * len(labels), "transitions": len(labels) ** 2}
+    n, order = len(labels), header.get("order", 1)  # files of before have none
+    ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
+    if order == 2:
+        ends["trigrams"] = (n + 1) ** 2 * n
     for name, end in ends.items():
-        keys = arrays[name]
-        rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(np.diff(keys) > 0))
-        if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):
+        table = arrays[name]
+        rising = table.dtype == np.int64 and table.ndim == 1 and bool(np.all(np.diff(table) > 0))
+        if not rising or (table.size and not 0 <= table[0] <= table[-1] < end):
             raise ModelFileError(f"the table {name!r} is damaged")
-    return Chain(
-        labels, attributes, arrays["pair_keys"], arrays["transitions"], bool(header["boundary"]), forbidden
+    keys = {name: arrays[name] for name in ends}
+    return chain_class(order)(
+        labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys
     )

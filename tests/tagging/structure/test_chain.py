@@ -16,10 +16,11 @@ from chains import blur, chain_problems, draw_rules, draw_sequences, table
 from structune.errors import CapabilityError, DataError
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import attribute_weights
+from structune.tagging.structure import attribute_weights, inference
 from structune.tagging.structure import chain as module
 from structune.tagging.structure import posterior as chain_posterior
 from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.posterior import LinearPosterior
 
 COMPLEX = (laws.complex_step_gives_slope_and_curvature, laws.within_complex_step_gives_curvature)
@@ -47,17 +48,17 @@ class Poisoned:
 @contextmanager
 def poisoned_memory():
     with ExitStack() as stack:
-        for user in (module, chain_posterior, attribute_weights):
+        for user in (module, inference, chain_posterior, attribute_weights):
             stack.enter_context(mock.patch.object(user, "np", Poisoned()))
         yield
 
 
 def log_domain():
-    return mock.patch.object(module, "_SAFE_RANGE", 0.0)
+    return mock.patch.object(ChainInference, "_safe_range", 0.0)
 
 
 def small_blocks(cells=1):
-    return mock.patch.multiple(module, _CACHE_CELLS=cells, _BLOCK_CELLS=cells)
+    return mock.patch.multiple(Chain, _cache_cells=cells, _block_cells=cells)
 
 
 def everything(chain, w, shard, within=False):
@@ -333,11 +334,11 @@ def test_blocks_do_not_matter(cells):
     chain = Chain.build(inputs, outputs)
     shard = chain.encode(inputs, outputs, np.random.default_rng(1).uniform(size=60))
     w = np.random.default_rng(0).normal(size=chain.n_weights)
-    assert len(list(chain._blocks(shard, module._CACHE_CELLS))) == 1
+    assert len(list(chain._blocks(shard, Chain._cache_cells))) == 1
     whole = everything(chain, w, shard)
     del whole["variance"]  # that of transitions is a rough one, pooled over a block
     with small_blocks(cells):
-        assert len(list(chain._blocks(shard, module._CACHE_CELLS))) > 1
+        assert len(list(chain._blocks(shard, Chain._cache_cells))) > 1
         assert_same(everything(chain, w, shard), whole, 1e-12)
 
 

@@ -146,8 +146,8 @@ def weights(
 ) -> None:
     """Show the largest and smallest weights of a tagger.
 
-    One table is of transitions between labels, the other of state features: attributes with labels. MODEL may
-    also be a model of CRFsuite.
+    One table is of transitions between labels, another of state features: attributes with labels. A model of
+    order 2 has one of trigrams, too. MODEL may also be a model of CRFsuite.
 
     \b
     Example:

@@ -71,6 +71,14 @@ GroupsOption = Annotated[
 StatesOption = Annotated[
     States, typer.Option(help="Weights for the attribute-label pairs seen in TRAIN, or for all pairs.")
 ]
+OrderOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=2,
+        help="Labels before a token's own that its score looks at; 2 adds weights of three labels in a row.",
+    ),
+]
 TestFile = Annotated[
     Path | None, typer.Option("--test", help="Column file to evaluate the model on.", show_default=False)
 ]
@@ -90,7 +98,12 @@ class Weights:
 
     forbidden: Forbidden = None
     states: StatesOption = States.seen
+    order: OrderOption = 1
 
     def parameters(self) -> dict[str, Any]:
         """Of `SequenceTagger`."""
-        return {"forbidden": self.forbidden and self.forbidden.value, "states": self.states.value}
+        return {
+            "forbidden": self.forbidden and self.forbidden.value,
+            "states": self.states.value,
+            "order": self.order,
+        }

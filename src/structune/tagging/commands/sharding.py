@@ -12,7 +12,8 @@ from structune.cli.shard_data import Target
 from structune.tagging.commands.columns import Reader, open_blocks
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll_blocks
-from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.orders import chain_class
 from structune.tagging.tagger import SequenceTagger
 
 _LINES = 1 << 20  # that are in memory at a time
@@ -34,12 +35,13 @@ def run(path: Path, features: Features, settings: Mapping[str, Any], sharding: S
     target.tell(folder, sizes, [("attributes", f"{len(chain.attributes):,}")])
 
 
-def _vocabulary(reader: Reader, blocks: Iterable[ConllData], settings: Mapping[str, Any]) -> Chain:
+def _vocabulary(reader: Reader, blocks: Iterable[ConllData], settings: Mapping[str, Any]) -> ChainInference:
     """The chain over the features and labels of all blocks."""
-    chains: list[Chain] = []
+    chains, of = list[ChainInference](), chain_class(settings["order"])
+    options = {name: value for name, value in settings.items() if name != "order"}
     for data in blocks:
-        chains.append(Chain.build(reader.attributes(data), reader.labels(data), **settings))
-        chains = [Chain.merge(chains, states=settings["states"], transitions="all")]
+        chains.append(of.build(reader.attributes(data), reader.labels(data), **options))
+        chains = [of.merge(chains, states=settings["states"], transitions="all")]
     return chains[0]
 
 

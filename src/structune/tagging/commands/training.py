@@ -49,7 +49,7 @@ def _of_file(tagger: SequenceTagger, path: Path, features: Features) -> _Data:
 
 def _of_folder(tagger: SequenceTagger, path: Path) -> _Data:
     """A folder of shards, whose features and labels are fixed."""
-    refuse_given(path, "--columns", "--templates", "--forbidden", "--states")
+    refuse_given(path, "--columns", "--templates", "--forbidden", "--states", "--order")
     folder = open_shards(path)
     reader = reader_of(folder.model, f"{path}: found no columns and templates, expected them of shard")
     sizes = len(folder), sum(folder.n_parts), len(folder.model.classes_)

@@ -21,8 +21,11 @@ def run(path: Path, top: int) -> None:
     """Show the weights at both ends."""
     model = read_crfsuite(path) if is_crfsuite(path) else load(path)
     tagger = check_class(model, SequenceTagger, path, "a sequence tagger")
+    labels = ["label", "next", "after that"]
+    trigrams = [_table("trigrams", labels, tagger.trigram_features_, top)] if tagger.trigram_features_ else []
     print_tables(
         _table("transitions", ["from", "to"], tagger.transition_features_, top),
+        *trigrams,
         _table("state features", ["attribute", "label"], tagger.state_features_, top),
     )
 

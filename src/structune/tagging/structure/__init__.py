@@ -1,1 +1,1 @@
-"""The linear chain, its labels and features, and its answers."""
+"""Linear chains of either order, their labels and features, and their answers."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from structune.errors import CapabilityError, DataError
 from structune.kernels.vectors import all_lanes, lanes_for
 from structune.structure import Array, FloatArray, HessianProduct, IntArray
 from structune.tagging.kernels import costs as chain_costs
@@ -15,16 +13,12 @@ from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.kernels.whole_shard import expectations
 from structune.tagging.structure.attribute_weights import OpenWeights
 from structune.tagging.structure.flips import BackPointers, Flips
-from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores
 from structune.tagging.structure.shard import ChainShard
-from structune.tagging.structure.space import ChainSpace
-
-_CACHE_CELLS = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
-_BLOCK_CELLS = 1 << 17  # that a call of a kernel works on, where Python does the rest of the work
-_SAFE_RANGE = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
 
-class Chain(ChainSpace):
+class Chain(ChainInference):
     """A first-order linear chain: label sequences scored by token attributes and label transitions.
 
     Build one with `build`.
@@ -51,83 +45,28 @@ class Chain(ChainSpace):
         }
     )
 
+    order = 1
+    _posteriors = (LinearPosterior, LogPosterior)
+    _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
+
+    @property
+    def _n_states(self) -> int:
+        return self.n_labels
+
     # --- inference ----------------------------------------------------------------------------------------
 
-    def _blocks(self, shard: ChainShard, n_cells: int) -> Iterator[slice]:
-        """Runs of sequences with about `n_cells` cells in each."""
-        tokens = max(1, n_cells // self.n_labels)
-        start = 0
-        if 0 < shard.n_parts <= tokens:  # at once: searching takes as long as tagging a few words
-            yield slice(0, len(shard))
-            return
-        while start < len(shard):
-            stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
-            yield slice(start, max(stop, start + 1))
-            start = max(stop, start + 1)
-
-    def _reach(self, within: bool) -> int:
-        """Steps after which every label has been reached from any other; see `fits_double`."""
-        if self._mixing is None or (within and self._mixing > 1):
-            return int(np.iinfo(np.int64).max)
-        return self._mixing
-
-    def _posterior(
-        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
-    ) -> Posterior:
-        first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-        offsets = shard.offsets[block.start : block.stop + 1] - first
-        scores = self.pairs.scores(w, shard.rows, first, last)
-        if within:
-            scores[~shard.allowed[first:last]] = -np.inf
-        peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
-        kernels.shift_rows(offsets, scores, peaks, spreads)
-        if kernels.fits_double(
-            offsets, spreads, moves.spread, self._reach(within), self.n_labels, _SAFE_RANGE
-        ):
-            return LinearPosterior(moves, offsets, scores, peaks)
-        if np.iscomplexobj(scores):
-            raise CapabilityError(
-                "the complex step works in the linear domain, and these weights leave its range"
-            )
-        return LogPosterior(moves, offsets, scores, peaks)
-
-    def log_partition(
-        self,
-        w: Array,
-        shard: ChainShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
-    ) -> Array:
-        within = within and shard.partial
-        weights = shard.weights if weights is None else weights
-        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
-        tokens = None if expected is None else self.pairs.open_counts(expected)
-        blocks = list(self._blocks(shard, _CACHE_CELLS))
-        log_z, left = self._log_partition(opened, moves, shard, blocks, expected, tokens, weights, within)
-        for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within)
-            log_z[block] = posterior.log_z
-            if expected is not None and tokens is not None:
-                counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
-                rows = posterior.expectations(weights[block], counts)
-                self._add_block(expected, tokens, shard, block, rows, counts)
-        if tokens is not None:
-            self.pairs.close_counts(tokens)
-        return log_z
-
-    def _log_partition(
+    def _whole_shard(
         self,
         opened: OpenWeights,
         moves: MoveScores,
         shard: ChainShard,
-        blocks: list[slice],
         expected: Array | None,
         tokens: OpenWeights | None,
         weights: FloatArray,
         within: bool,
     ) -> tuple[Array, list[slice]]:
         """`log_partition` in the linear domain, and the blocks whose scores leave its range."""
+        blocks = list(self._blocks(shard, self._cache_cells))
         n, dtype = self.n_labels, opened.w.dtype
         bounds = np.array([0, *(block.stop for block in blocks)])
         longest = int(shard.sizes().max(initial=0)), int(np.diff(shard.offsets[bounds]).max(initial=0))
@@ -148,7 +87,7 @@ class Chain(ChainSpace):
             moves.potentials,
             moves.spread,
             self._reach(within),
-            _SAFE_RANGE,
+            self._safe_range,
             lanes_for(dtype, n),
             np.empty((3, longest[1], n), dtype),
             np.empty((longest[0] + 1, n), dtype),
@@ -169,7 +108,7 @@ class Chain(ChainSpace):
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
         within = within and shard.partial
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        blocks = list(self._blocks(shard, _BLOCK_CELLS))
+        blocks = list(self._blocks(shard, self._block_cells))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
         for block, posterior in zip(blocks, posteriors, strict=True):
             posterior.keep(shard.weights[block])
@@ -192,57 +131,16 @@ class Chain(ChainSpace):
 
         return product
 
-    def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        out = np.zeros(self.n_weights)
-        tokens = self.pairs.open_counts(out)
-        for block in self._blocks(shard, _BLOCK_CELLS):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
-            weights = np.repeat(shard.weights[block], np.diff(posterior.offsets))[:, None]
-            counts = np.zeros((self.n_labels, self.n_labels))
-            rows = posterior.expectations(shard.weights[block], counts)
-            rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
-            counts *= 1.0 - counts / (counts.sum() or 1.0)
-            self._add_block(out, tokens, shard, block, rows, counts, power=2)
-        self.pairs.close_counts(tokens)
-        return out
-
     # --- decoding -----------------------------------------------------------------------------------------
 
-    def best(
-        self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
-    ) -> tuple[IntArray, FloatArray]:
-        """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+    def _viterbi(
+        self, moves: MoveScores, offsets: IntArray, scores: FloatArray, labels: IntArray, best: FloatArray
+    ) -> None:
         lanes = lanes_for(np.float64, self.n_labels)
-        for block in self._blocks(shard, _BLOCK_CELLS):
-            first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets = shard.offsets[block.start : block.stop + 1] - first
-            scores = self.pairs.scores(pairs, shard.rows, first, last)
-            if within and shard.partial:
-                scores[~shard.allowed[first:last]] = -np.inf
-            if cost is not None:
-                per_token = np.repeat(cost[block], np.diff(offsets))
-                scores += per_token[:, None]
-                scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
-            kernels.viterbi(
-                offsets,
-                scores,
-                moves.transition,
-                moves.start,
-                moves.end,
-                lanes,
-                labels[first:last],
-                best[block],
-            )
-        return labels, best
+        kernels.viterbi(offsets, scores, moves.transition, moves.start, moves.end, lanes, labels, best)
 
-    def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
-        """Hamming cost: the number of tokens labelled differently."""
-        return np.add.reduceat(
-            (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
-        )
+    def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
+        kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
 
     def best_rescaled(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
@@ -260,7 +158,7 @@ class Chain(ChainSpace):
         transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
         rates = np.zeros(len(shard)) if cost is None else cost
         labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
-        for block in self._blocks(shard, _BLOCK_CELLS):
+        for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
             offsets = shard.offsets[block.start : block.stop + 1] - first
             scores = self.pairs.scores(pairs, shard.rows, first, last)
@@ -270,20 +168,6 @@ class Chain(ChainSpace):
                 labels[first:last], values[block],
             )  # fmt: skip
         return labels, values
-
-    def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
-        if n < 1:
-            raise DataError(f"n={n}: expected at least 1")
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        results = []
-        for s in range(len(shard)):
-            first, last = int(shard.offsets[s]), int(shard.offsets[s + 1])
-            scores = self.pairs.scores(pairs, shard.rows, first, last)
-            labels, best = np.empty((n, last - first), np.int64), np.empty(n)
-            kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
-            results.append((labels[best > -np.inf], best[best > -np.inf]))
-        return results
 
     def flips(self, w: FloatArray, shard: ChainShard, counted: FloatArray) -> Flips:
         """The smallest change of each transition weight that flips a back pointer of a best labelling.
@@ -303,39 +187,6 @@ class Chain(ChainSpace):
         back = BackPointers(shard.offsets, scores, moves)
         found = back.flips(self.transitions, back.tally(counts, counted_moves), counted_moves)
         return replace(found, weights=found.weights + self._transitions.start)
-
-    def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        """Probability of each label at each token, shape (n_tokens, n_labels)."""
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        out = np.empty((shard.n_parts, self.n_labels))
-        for block in self._blocks(shard, _BLOCK_CELLS):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
-            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-            out[rows] = posterior.expectations(np.ones(block.stop - block.start))
-        return out
-
-    def segment_probability(
-        self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
-    ) -> float:
-        """Probability that tokens ``start, start + 1, ...`` of a sequence carry exactly `labels`.
-
-        Raises
-        ------
-        DataError
-            A label outside the set, or a segment that leaves the sequence.
-        """
-        one = shard.take([sequence])
-        if not labels or start < 0 or start + len(labels) > one.n_parts:
-            raise DataError(
-                f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}"
-            )
-        allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
-        for i, label in enumerate(labels):
-            if label not in self.labels:
-                raise DataError(f"the label {label!r} is not among {self.labels}")
-            allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
-        restricted = self.log_partition(w, one.with_allowed(allowed), within=True)
-        return float(np.exp(restricted - self.log_partition(w, one))[0])
 
 
 def _subtract_own(scores: FloatArray, moves: MoveScores, offsets: IntArray, own: IntArray) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.structure import place_of
+from structune.structure import check_range, offsets_of, place_of
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -45,6 +45,17 @@ class Labelling:
         """Of sequences that come without outputs."""
         return cls(names, np.empty(0, np.int64), np.empty((0, len(names)), bool))
 
+    def seen_pairs(self, indptr: IntArray, indices: Any, n_attributes: int) -> IntArray:
+        """Rising ``attribute * n_labels + label`` of those that occur, or may, of CSR rows of attributes."""
+        token = np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
+        seen = np.zeros((n_attributes, len(self.names)), dtype=bool)
+        if self.partial:
+            for y in range(len(self.names)):
+                seen[indices[self.allowed[token, y]], y] = True
+        else:
+            seen[indices, self.labels[token]] = True
+        return np.flatnonzero(seen)
+
     def seen_transitions(self, lengths: IntArray) -> BoolArray:
         """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
         is_later = np.ones(int(lengths.sum()), dtype=bool)
@@ -56,6 +67,33 @@ class Labelling:
             return np.asarray(before.T @ after > 0)
         seen[self.labels[later - 1], self.labels[later]] = True
         return seen
+
+    def seen_trigrams(self, lengths: IntArray) -> IntArray:
+        """Keys of trigrams that occur, or may under partial labels; see `trigram_keys`."""
+        offsets = offsets_of(lengths)
+        if not self.partial:
+            return np.unique(trigram_keys(self.labels, offsets, len(self.names)))
+        n = len(self.names)
+        seen = np.zeros((n + 1, n, n + 1), dtype=bool)
+        outside = np.append(np.zeros(n, bool), True)
+        padded = np.hstack((self.allowed, np.zeros((len(self.allowed), 1), bool)))
+        before, after = np.roll(padded, 1, axis=0), np.roll(padded, -1, axis=0)
+        full = lengths > 0
+        before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = outside
+        for y in range(n):
+            own = self.allowed[:, y]
+            seen[:, y] = before[own].T.astype(np.float32) @ after[own].astype(np.float32) > 0
+        return np.flatnonzero(seen)
+
+    def check(self, n_tokens: int) -> None:
+        """Raise `DataError` for labels from a file that are not sound."""
+        n = len(self.names)
+        check_range("labels", self.labels, np.int64, (n_tokens,), -1 if self.partial else 0, n)
+        check_range("labels", self.allowed, bool, (self.partial * n_tokens, n), 0, 2)
+        if self.partial and not self.allowed.any(axis=1).all():
+            raise DataError("found a token without a label that it may have")
+        if self.partial and not np.array_equal(self.labels, single_labels(self.allowed)):
+            raise DataError("found labels that are not those that tokens may have")
 
     def check_moves(self, offsets: IntArray, moves: tuple[BoolArray, BoolArray, BoolArray]) -> None:
         """Raise `DataError` for the first sequence that only forbidden transitions could label."""
@@ -145,6 +183,18 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
         if not allowed[t].any():
             raise DataError(f"{_where(t, lengths)}: found an empty set of labels, expected at least one")
     return Labelling(names, single_labels(allowed), allowed)
+
+
+def trigram_keys(labels: IntArray, offsets: IntArray, n_labels: int) -> IntArray:
+    """For each token, the key of the labels before it, its own, and after it.
+
+    The key of a, b, c is ``(a * n_labels + b) * (n_labels + 1) + c``; `n_labels` stands for the start and the
+    end.
+    """
+    before, after = np.roll(labels, 1), np.roll(labels, -1)
+    full = np.diff(offsets) > 0
+    before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = n_labels
+    return (before * n_labels + labels) * (n_labels + 1) + after
 
 
 def single_labels(allowed: BoolArray) -> IntArray:

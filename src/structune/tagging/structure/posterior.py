@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from structune.errors import CapabilityError
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.kernels import linear_domain as linear
@@ -40,7 +41,7 @@ class MoveScores:
         """exp(score - peak) of transitions, their transpose, starts and ends."""
         transition = np.exp(self.transition - self.peaks[0])
         start, end = np.exp(self.start - self.peaks[1]), np.exp(self.end - self.peaks[2])
-        return transition, np.ascontiguousarray(transition.T), start, end
+        return transition, np.ascontiguousarray(transition.swapaxes(-1, -2)), start, end
 
     def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
         """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
@@ -122,6 +123,10 @@ class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
+        if np.iscomplexobj(scores):
+            raise CapabilityError(
+                "the complex step works in the linear domain, and these weights leave its range"
+            )
         self.moves, self.offsets, self.scores = moves, offsets, scores
         self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
         arrays = moves.transition, moves.start, moves.end

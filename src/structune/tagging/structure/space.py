@@ -1,237 +1,28 @@
-"""Which label sequences there are, which weights they have, and how sequences are laid out for kernels."""
+"""Which label sequences there are, how they are laid out for kernels, and what they have of each feature."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.structure import (
-    Array,
-    FloatArray,
-    Groups,
-    IntArray,
-    Structure,
-    check_offsets,
-    check_range,
-    check_weights,
-    offsets_of,
-    template_of,
-)
+from structune.structure import Array, FloatArray, IntArray, check_offsets, check_weights, offsets_of
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.names import Names
 from structune.tagging.features.strings import Strings
-from structune.tagging.structure.attribute_weights import (
-    AttributeRows,
-    AttributeWeights,
-    OpenWeights,
-    find_keys,
-    order_attributes,
-)
-from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels, single_labels
+from structune.tagging.structure.attribute_weights import AttributeRows, OpenWeights, find_keys
+from structune.tagging.structure.labels import Labelling, encode_labels
 from structune.tagging.structure.posterior import MoveScores
-from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps, possible_lengths
+from structune.tagging.structure.rules import possible_lengths
 from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.vocabulary import ChainVocabulary
 
-_MOST_LABELS = 4096
 
-
-class ChainSpace(Structure):
-    """Label sequences over a fixed vocabulary of attributes and labels, their weights and their features.
-
-    The weights are, in this order: attribute-label pairs, starts, ends, transitions. `Chain`, which answers
-    questions about them, tells of the parameters.
-    """
-
-    name = "chain"
-
-    def __init__(
-        self,
-        labels: Sequence[str],
-        attributes: Sequence[str],
-        pair_keys: IntArray,
-        transitions: IntArray,
-        boundary: bool = True,
-        forbidden: Rules = None,
-    ) -> None:
-        self.labels, self.attributes = list(labels), attributes
-        self.transitions, self.boundary = transitions, boundary
-        self.forbidden = as_rules(forbidden)
-        n_labels = len(self.labels)
-        if n_labels > _MOST_LABELS:
-            raise DataError(
-                f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
-            )
-        self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
-        self.moves = allowed_moves(self.labels, self.forbidden)
-        self._mixing = mixing_steps(self.moves[0])
-        sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        self._pairs, self._starts, self._ends, self._transitions = (
-            slice(int(a), int(b)) for a, b in pairwise(ends)
-        )
-
-    @classmethod
-    def build(
-        cls,
-        inputs: AttributeTable,
-        outputs: Any,
-        *,
-        states: str = "seen",
-        transitions: str = "all",
-        boundary: bool = True,
-        forbidden: Rules = None,
-        labels: Sequence[str] | None = None,
-    ) -> Self:
-        """The chain over the attributes and labels of a training set.
-
-        Parameters
-        ----------
-        inputs : AttributeTable
-        outputs : sequence of sequences of labels
-            A label is a str; None where it is unknown; a set or list of str where it is one of these.
-        states, transitions : {"seen", "all"}
-            Which attribute-label pairs, and which transitions, have weights: those that occur in the
-            training set (or may, under partial labels), or all.
-        labels : sequence of str, optional
-            The label set; by default the sorted labels of `outputs`.
-
-        Raises
-        ------
-        DataError
-            Empty training set, no labels, a wrong option, or anything `encode` refuses.
-        """
-        for name, value in (("states", states), ("transitions", transitions)):
-            if value not in ("seen", "all"):
-                raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
-        if not len(inputs):
-            raise DataError("the training set is empty: expected at least one sequence")
-        inputs = inputs.used()
-        labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
-        n_labels = len(labelling.names)
-        if states == "all":
-            pair_keys = np.arange(len(inputs.names) * n_labels)
-        else:
-            pair_keys = _seen_pairs(inputs, labelling)
-        moves = allowed_moves(labelling.names, forbidden)[0]
-        if transitions == "seen":
-            moves = moves & labelling.seen_transitions(inputs.lengths)
-        return cls._ordered(
-            labelling.names, inputs.names, pair_keys, np.flatnonzero(moves), boundary, forbidden
-        )
-
-    @classmethod
-    def _ordered(
-        cls,
-        labels: list[str],
-        attributes: Sequence[str],
-        pair_keys: IntArray,
-        transitions: IntArray,
-        boundary: bool,
-        forbidden: Rules,
-    ) -> Self:
-        """A chain whose attributes come in the order that is fast."""
-        order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
-        return cls(
-            labels, [attributes[a] for a in order.tolist()], pair_keys, transitions, boundary, forbidden
-        )
-
-    @classmethod
-    def merge(cls, chains: Sequence[Self], *, states: str = "seen", transitions: str = "seen") -> Self:
-        """The chain over the union of several vocabularies (of shards, tasks or workers).
-
-        Parameters
-        ----------
-        states, transitions : {"seen", "all"}
-            "seen": weights that one of the chains has; "all" as in `build`.
-        """
-        first = chains[0]
-        if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
-            raise DataError(
-                "chains with different boundary weights or forbidden transitions cannot be merged"
-            )
-        labels = sorted({label for c in chains for label in c.labels})
-        attributes = {
-            name: a for a, name in enumerate(dict.fromkeys(n for c in chains for n in c.attributes))
-        }
-        label_id = {label: y for y, label in enumerate(labels)}
-        pairs, moves = [], []
-        for c in chains:
-            y = np.array([label_id[label] for label in c.labels])
-            a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
-            old = len(c.labels)
-            pairs.append(a[c.pairs.keys // old] * len(labels) + y[c.pairs.keys % old])
-            moves.append(y[c.transitions // old] * len(labels) + y[c.transitions % old])
-        pair_keys, edges = np.unique(np.concatenate(pairs)), np.unique(np.concatenate(moves))
-        if states == "all":
-            pair_keys = np.arange(len(attributes) * len(labels))
-        if transitions == "all":
-            edges = np.flatnonzero(allowed_moves(labels, first.forbidden)[0])
-        return cls._ordered(labels, list(attributes), pair_keys, edges, first.boundary, first.forbidden)
-
-    def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
-        """The chain with some of its weights, and attributes that are in one.
-
-        Parameters
-        ----------
-        which : ndarray of bool, shape (n_weights,)
-            Of attribute-label pairs and transitions; starts and ends stay.
-
-        Returns
-        -------
-        chain : Chain
-        before : ndarray of int64, shape (n_weights,)
-            Numbers that its weights have here.
-        """
-        kept, edges = (np.flatnonzero(which[part]) for part in (self._pairs, self._transitions))
-        n, keys = self.n_labels, self.pairs.keys[kept]
-        used, attribute = np.unique(keys // n, return_inverse=True)
-        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
-        names = [self.attributes[a] for a in used[order].tolist()]
-        keys = np.argsort(order)[attribute] * n + keys % n
-        rising = np.argsort(keys)
-        moves = self.transitions[edges]
-        chain = type(self)(self.labels, names, keys[rising], moves, self.boundary, self.forbidden)
-        ends = np.arange(self._starts.start, self._ends.stop)
-        return chain, np.concatenate((kept[rising], ends, self._transitions.start + edges))
-
-    # --- vocabulary ---------------------------------------------------------------------------------------
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.labels)
-
-    @property
-    def n_weights(self) -> int:
-        return self._transitions.stop
-
-    def weight_names(self) -> list[str]:
-        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
-        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
-        starts = [f"(start) -> {y}" for y in self.labels] if self.boundary else []
-        ends = [f"{y} -> (end)" for y in self.labels] if self.boundary else []
-        return [
-            *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
-            *starts,
-            *ends,
-            *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
-        ]
-
-    def groups(self) -> Groups:
-        """One group per template (see `template_of`), and the transitions.
-
-        Starts and ends go with the transitions: all are weights between neighbours.
-        """
-        templates = [template_of(name) for name in self.attributes]
-        groups = Groups.by_name([*templates, "transitions"])
-        index = np.full(self.n_weights, groups.index[-1])
-        index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]
-        return Groups(index, groups.names)
+class ChainSpace(ChainVocabulary):
+    """Label sequences over a vocabulary, their scores and their features."""
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -269,14 +60,9 @@ class ChainSpace(Structure):
         if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
             raise DataError("found an empty sequence, expected at least one token")
         self.pairs.check(shard.rows, n_tokens)
-        labels, allowed = shard.labels, shard.allowed
-        check_range("labels", labels, np.int64, (n_tokens,), -1 if shard.partial else 0, self.n_labels)
-        check_range("labels", allowed, bool, (shard.partial * n_tokens, self.n_labels), 0, 2)
-        if shard.partial and not allowed.any(axis=1).all():
-            raise DataError("found a token without a label that it may have")
-        if shard.partial and not np.array_equal(labels, single_labels(allowed)):
-            raise DataError("found labels that are not those that tokens may have")
-        Labelling(list(self.labels), labels, allowed).check_moves(shard.offsets, self.moves)
+        labelling = Labelling(self.labels, shard.labels, shard.allowed)
+        labelling.check(n_tokens)
+        labelling.check_moves(shard.offsets, self.moves)
 
     def check_lengths(self, lengths: IntArray) -> None:
         """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
@@ -312,6 +98,17 @@ class ChainSpace(Structure):
                 scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
+    def _no_moves(self, dtype: Any) -> Array:
+        """Counts of 0, of all that neighbouring labels can have weights for."""
+        return np.zeros((self.n_labels, self.n_labels), dtype)
+
+    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
+        """Counts in given labels, (n_tokens,), by the weight of each token."""
+        counts = self._no_moves(np.float64)
+        later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
+        np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
+        return counts
+
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         """Add counts of starts, ends and transitions to a weight vector."""
         out[self._transitions] += transitions.reshape(-1)[self.transitions]
@@ -344,14 +141,9 @@ class ChainSpace(Structure):
     ) -> None:
         labels = self._labels_of(shard, outputs)
         rows = np.zeros((shard.n_parts, self.n_labels))
-        rows[np.arange(labels.size), labels] = np.repeat(
-            shard.weights if weights is None else weights, shard.sizes()
-        )
-        counts = np.zeros((self.n_labels, self.n_labels))
-        inner = np.ones(labels.size, dtype=bool)
-        inner[shard.offsets[:-1]] = False
-        later = np.flatnonzero(inner)
-        np.add.at(counts, (labels[later - 1], labels[later]), rows[later, labels[later]])
+        per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        rows[np.arange(labels.size), labels] = per_token
+        counts = self._count_moves(labels, shard.offsets, per_token)
         tokens = self.pairs.open_counts(out)
         self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
         self.pairs.close_counts(tokens)
@@ -380,15 +172,3 @@ class ChainSpace(Structure):
         if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
             raise DataError("the shard has no complete labels")
         return labels
-
-
-def _seen_pairs(inputs: AttributeTable, labelling: Labelling) -> IntArray:
-    n_labels = len(labelling.names)
-    token = np.repeat(np.arange(inputs.n_tokens, dtype=np.int32), np.diff(inputs.indptr))
-    seen = np.zeros((len(inputs.names), n_labels), dtype=bool)
-    if labelling.partial:
-        for y in range(n_labels):
-            seen[inputs.indices[labelling.allowed[token, y]], y] = True
-    else:
-        seen[inputs.indices, labelling.labels[token]] = True
-    return np.flatnonzero(seen)

@@ -1,0 +1,281 @@
+"""Second-order linear chains in the linear domain, over a block of sequences.
+
+The state of a token is its label and the one before, which is L (for "start") at first tokens. Potentials are
+exponentials of scores: ``emission`` (n_tokens, L), ``start`` (L,), ``end`` (L + 1, L) of the last state, and
+``moves`` (L, L + 1, L): ``moves[y, x, z]`` of the labels x, y, z in a row. Rules between neighbours make
+states impossible: labels that may come before y are ``before[before_starts[y]:before_starts[y + 1]]``, and
+``after`` has those that may come after it. Sums are analytic: the same source serves float64 and, for the
+complex step, complex128. `viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
+"""
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
+from structune.tagging.kernels.linear_domain import insert
+
+
+@kernel
+def _sum_over(factors, first, stride, chosen, lo, hi, matrix, row_start, n, k, lanes):
+    """The run from column k on of the chosen rows' sum; row i has the factor ``factors[first + i * stride]``.
+
+    Rows of `matrix` are of n cells, from `row_start` on.
+    """
+    even = odd = splat(factors[first] * 0.0, lanes)
+    for at in range(lo, hi - 1, 2):
+        i, j = chosen[at], chosen[at + 1]
+        even = even + splat(factors[first + i * stride], lanes) * load(matrix, row_start + i * n + k, lanes)
+        odd = odd + splat(factors[first + j * stride], lanes) * load(matrix, row_start + j * n + k, lanes)
+    if (hi - lo) % 2:
+        i = chosen[hi - 1]
+        even = even + splat(factors[first + i * stride], lanes) * load(matrix, row_start + i * n + k, lanes)
+    return even + odd
+
+
+@kernel
+def forward(offsets, emission, start, moves, end, before_starts, before, lanes, alpha, scale, log_z):
+    """Forward probabilities, each token's scaled to sum to one; ``log_z`` without the shifts of the scores.
+
+    ``alpha`` is (n_tokens, L + 1, L): by the label before and the token's own.
+    """
+    n = start.size
+    states, c_before = (n + 1) * n, cells(before)
+    c_emission, c_start, c_moves = cells(emission), cells(start), cells(moves)
+    c_end, c_alpha, zero = cells(end), cells(alpha), start.dtype.type(0.0)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        log_scale = zero
+        for t in range(first, last):
+            at, c = t * states, zero
+            for k in range(n * n, states):
+                c_alpha[at + k] = zero
+            if t == first:
+                for k in range(n * n):
+                    c_alpha[at + k] = zero
+                for y in range(n):
+                    c_alpha[at + n * n + y] = c_start[y] * c_emission[t * n + y]
+                    c += c_alpha[at + n * n + y]
+            for y in range(n if t > first else 0):
+                lo, hi = before_starts[y], before_starts[y + 1]
+                for step in range(0, n, width(lanes)):
+                    k = min(step, n - width(lanes))
+                    if t == first + 1:
+                        row = splat(c_alpha[at - n + y], lanes) * load(c_moves, y * states + n * n + k, lanes)
+                    else:
+                        row = _sum_over(
+                            c_alpha, at - states + y, n, c_before, lo, hi, c_moves, y * states, n, k, lanes
+                        )
+                    row = row * load(c_emission, t * n + k, lanes)
+                    store(c_alpha, at + y * n + k, row)
+                    c += total(fresh(row, n - step))
+            inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
+            for k in range(at, at + states):
+                c_alpha[k] = c_alpha[k] * inverse
+            scale[t] = c
+            log_scale += np.log(c)
+        z = zero
+        for k in range(states):
+            z += c_alpha[(last - 1) * states + k] * c_end[k]
+        log_z[s] = log_scale + np.log(z)
+
+
+@kernel
+def expectations(
+    offsets,
+    emission,
+    scale,
+    moves_t,
+    end,
+    neighbours,
+    alpha,
+    weights,
+    lanes,
+    messages,
+    beta,
+    rows,
+    counts,
+    ends,
+):
+    """Weighted label marginals of every token, and counts of moves and of ends.
+
+    Parameters
+    ----------
+    moves_t : array, (L, L, L + 1)
+        ``moves_t[y, z, x]`` is ``moves[y, x, z]``.
+    neighbours : tuple
+        ``before_starts``, ``before``, ``after_starts``, ``after``.
+    messages, beta : scratch, (longest sequence, L, L), (L, L + 1)
+    rows : array, (n_tokens, L)
+    counts, ends : (L, L + 1, L), (L + 1, L)
+        Get the counts of moves / move potential, and of last states.
+    """
+    n = emission.shape[1]
+    before_starts, before, after_starts, after = neighbours
+    states, c_after = (n + 1) * n, cells(after)
+    c_emission, c_moves, c_end = cells(emission), cells(moves_t), cells(end)
+    c_alpha, c_beta, c_messages = cells(alpha), cells(beta), cells(messages)
+    c_rows, zero = cells(rows), emission.dtype.type(0.0)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        weight, sum_ = weights[s] + zero, zero
+        for k in range(states):
+            sum_ += c_alpha[(last - 1) * states + k] * c_end[k]
+        for y in range(n):
+            for x in range(n + 1):
+                c_beta[y * (n + 1) + x] = c_end[x * n + y] / sum_
+                ends[x, y] += weight * c_alpha[(last - 1) * states + x * n + y] * c_beta[y * (n + 1) + x]
+        for t in range(last - 1, first - 1, -1):
+            for y in range(n):
+                p = zero
+                for x in range(n + 1):
+                    p += c_alpha[t * states + x * n + y] * c_beta[y * (n + 1) + x]
+                c_rows[t * n + y] = weight * p
+            if t == first:
+                break
+            at, inverse = (t - first - 1) * n * n, 1.0 / scale[t]
+            for y in range(n):
+                for z in range(n):
+                    factor = c_emission[t * n + z] * inverse
+                    c_messages[at + y * n + z] = factor * c_beta[z * (n + 1) + y]
+            for y in range(n):
+                lo, hi = after_starts[y], after_starts[y + 1]
+                for step in range(0, n + 1, width(lanes)):
+                    k = min(step, n + 1 - width(lanes))
+                    row = _sum_over(
+                        c_messages, at + y * n, 1, c_after, lo, hi, c_moves, y * states, n + 1, k, lanes
+                    )
+                    store(c_beta, y * (n + 1) + k, row)
+        _add_moves(
+            c_alpha, first, c_messages, last - first - 1, weight, before_starts, before, lanes, n, counts
+        )
+
+
+@kernel
+def _add_moves(c_alpha, first, c_messages, n_moves, weight, before_starts, before, lanes, n, counts):
+    """counts[y, x] += weight * alpha[first + i, x, y] * messages[i, y], four moves at a time."""
+    states, c_counts = (n + 1) * n, cells(counts)
+    for y in range(n if n_moves > 0 else 0):
+        for step in range(0, n, width(lanes)):
+            k, new = min(step, n - width(lanes)), n - step
+            at = (y * (n + 1) + n) * n + k
+            run = fresh(load(c_messages, y * n + k, lanes) * splat(weight, lanes), new)
+            start = splat(c_alpha[first * states + n * n + y], lanes)
+            store(c_counts, at, load(c_counts, at, lanes) + start * run)
+            i = 1
+            while i < n_moves:
+                a, m = (first + i) * states + y, (i * n + y) * n + k
+                run0 = fresh(load(c_messages, m, lanes) * splat(weight, lanes), new)
+                if n_moves - i < 4:
+                    for j in range(before_starts[y], before_starts[y + 1]):
+                        x = before[j]
+                        at = (y * (n + 1) + x) * n + k
+                        row = load(c_counts, at, lanes) + splat(c_alpha[a + x * n], lanes) * run0
+                        store(c_counts, at, row)
+                    i += 1
+                    continue
+                b, c, d = a + states, a + 2 * states, a + 3 * states
+                m1, m2, m3 = m + n * n, m + 2 * n * n, m + 3 * n * n
+                run1 = fresh(load(c_messages, m1, lanes) * splat(weight, lanes), new)
+                run2 = fresh(load(c_messages, m2, lanes) * splat(weight, lanes), new)
+                run3 = fresh(load(c_messages, m3, lanes) * splat(weight, lanes), new)
+                for j in range(before_starts[y], before_starts[y + 1]):
+                    x = before[j]
+                    at = (y * (n + 1) + x) * n + k
+                    row = load(c_counts, at, lanes)
+                    row = row + splat(c_alpha[a + x * n], lanes) * run0
+                    row = row + splat(c_alpha[b + x * n], lanes) * run1
+                    row = row + splat(c_alpha[c + x * n], lanes) * run2
+                    row = row + splat(c_alpha[d + x * n], lanes) * run3
+                    store(c_counts, at, row)
+                i += 4
+
+
+@kernel
+def _best_over(row, first, chosen, lo, hi, matrix, row_start, n, k, lanes):
+    """As `_sum_over`, with sums for products and maxima for sums."""
+    high = splat(-np.inf, lanes)
+    for at in range(lo, hi):
+        x = chosen[at]
+        score = splat(row[first + x * n], lanes) + load(matrix, row_start + x * n + k, lanes)
+        high = larger(high, score)
+    return high
+
+
+@kernel
+def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, space, labels, best):
+    """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
+
+    ``space`` (longest sequence, L + 1, L) gets the scores of the best sequences up to each state. Which label
+    came before is found on the way back, for the best states only.
+    """
+    n = start.size
+    states, c_before = (n + 1) * n, cells(before)
+    c_scores, c_moves, c_space = cells(scores), cells(moves), cells(space)
+    for s in range(offsets.size - 1):
+        first, length = offsets[s], offsets[s + 1] - offsets[s]
+        space[:length, n] = -np.inf
+        space[0, :n] = -np.inf
+        for y in range(n):
+            space[0, n, y] = start[y] + scores[first, y]
+        for t in range(1, length):
+            for y in range(n):
+                lo, hi = before_starts[y], before_starts[y + 1]
+                for step in range(0, n, width(lanes)):
+                    k = min(step, n - width(lanes))
+                    if t == 1:
+                        row = splat(space[0, n, y], lanes) + load(c_moves, y * states + n * n + k, lanes)
+                    else:
+                        row = _best_over(
+                            c_space, (t - 1) * states + y, c_before, lo, hi, c_moves, y * states, n, k, lanes
+                        )
+                    row = row + load(c_scores, (first + t) * n + k, lanes)
+                    store(c_space, t * states + y * n + k, row)
+        nothing = n if length == 1 else 0  # where no labelling is allowed
+        before_label, label, high = nothing, 0, -np.inf
+        for x in range(n + 1):
+            for y in range(n):
+                score = space[length - 1, x, y] + end[x, y]
+                if score > high:
+                    before_label, label, high = x, y, score
+        best[s] = high
+        for t in range(length - 1, 0, -1):
+            labels[first + t] = label
+            at, high = n if t == 1 else 0, -np.inf
+            for x in range(n + 1):
+                score = space[t - 1, x, before_label] + moves[before_label, x, label]
+                if score > high:
+                    at, high = x, score
+            before_label, label = at, before_label
+        labels[first] = label
+
+
+@kernel
+def n_best(scores, start, moves, end, labels, best):
+    """The ``best.size`` highest-scoring label sequences of one sequence; -inf where there are fewer."""
+    n_tokens, n, n_kept = scores.shape[0], start.size, best.size
+    kept = np.full((n_tokens, n + 1, n, n_kept), -np.inf)
+    pointers = np.zeros((n_tokens, n + 1, n, n_kept), np.int64)
+    kept[0, n, :, 0] = start + scores[0]
+    for t in range(1, n_tokens):
+        for y in range(n):
+            for z in range(n):
+                high, back = kept[t, y, z], pointers[t, y, z]
+                for x in range(n + 1):
+                    for k in range(n_kept):
+                        if not insert(high, back, kept[t - 1, x, y, k] + moves[y, x, z], x * n_kept + k):
+                            break
+                high += scores[t, z]
+    tails = np.zeros(n_kept, np.int64)
+    best[:] = -np.inf
+    for x in range(n + 1):
+        for y in range(n):
+            for k in range(n_kept):
+                if not insert(best, tails, kept[-1, x, y, k] + end[x, y], (x * n + y) * n_kept + k):
+                    break
+    for i in range(n_kept):
+        k, y = tails[i] % n_kept, tails[i] // n_kept
+        x, y = y // n, y % n
+        for t in range(n_tokens - 1, -1, -1):
+            labels[i, t] = y
+            pointer = pointers[t, x, y, k]
+            x, y, k = pointer // n_kept, x, pointer % n_kept

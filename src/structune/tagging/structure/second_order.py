@@ -1,0 +1,173 @@
+"""Second-order linear-chain CRFs: trigrams of labels have weights, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+
+from structune.kernels.vectors import lanes_for
+from structune.structure import Array, FloatArray, Groups, HessianProduct, IntArray
+from structune.tagging.kernels import second_order as kernels
+from structune.tagging.structure.attribute_weights import find_keys
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.labels import Labelling, trigram_keys
+from structune.tagging.structure.pair_posterior import LinearPairs, LogPairs, Neighbours, TrigramScores
+from structune.tagging.structure.posterior import MoveScores
+from structune.tagging.structure.rules import Rules, allowed_moves
+from structune.tagging.structure.shard import ChainShard
+
+_STEP = 1e-20  # of the complex step, relative to the largest part of a direction: its square vanishes
+
+
+class SecondOrderChain(ChainInference):
+    """A second-order linear chain: the score of a label looks at the two before it.
+
+    Trigram weights add to those of `Chain`. They are a group of their own, so that regularisation that is
+    learned can do without them. Build one with `build`; sums take tokens x labels^3 steps. Products with the
+    Hessian take the complex step through the sums, and keep nothing.
+
+    Parameters
+    ----------
+    labels, attributes, pair_keys, transitions, boundary, forbidden
+        As of `Chain`.
+    trigrams : ndarray of int64
+        Sorted keys, as `trigram_keys` has them, of the trigrams that have a weight; the others score 0. The
+        first label may be the start, and the last the end.
+    """
+
+    name = "second-order chain"
+    capabilities = frozenset(
+        {*("log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals")}
+    )
+    order = 2
+    _posteriors = (LinearPairs, LogPairs)
+    _most_labels, _growth = 256, "cube"
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        attributes: Sequence[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool = True,
+        forbidden: Rules = None,
+        *,
+        trigrams: IntArray,
+    ) -> None:
+        super().__init__(labels, attributes, pair_keys, transitions, boundary, forbidden)
+        self.trigrams = trigrams
+        self._trigrams = slice(self._transitions.stop, self._transitions.stop + trigrams.size)
+        self._neighbours = Neighbours.of(self.moves[0])
+
+    # --- vocabulary ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
+        transition, start, end = allowed_moves(labels, forbidden)
+        before = np.vstack((transition, start & boundary))
+        after = np.column_stack((transition, end & boundary))
+        trigrams = np.flatnonzero(before[:, :, None] & after)
+        return {**super()._all_moves(labels, boundary, forbidden), "trigrams": trigrams}
+
+    @classmethod
+    def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
+        return {**super()._seen_moves(labelling, lengths), "trigrams": labelling.seen_trigrams(lengths)}
+
+    def split_trigrams(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Numbers of the labels of each trigram that has a weight; n_labels for the start and the end."""
+        n = self.n_labels
+        a, b, c = np.unravel_index(self.trigrams, (n + 1, n, n + 1))
+        return a, b, c
+
+    def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
+        ends = np.append(ids, n_labels)
+        a, b, c = self.split_trigrams()
+        trigrams = (ends[a] * n_labels + ids[b]) * (n_labels + 1) + ends[c]
+        return {**super()._moved(ids, n_labels), "trigrams": trigrams}
+
+    @property
+    def move_keys(self) -> dict[str, IntArray]:
+        return {**super().move_keys, "trigrams": self.trigrams}
+
+    @property
+    def n_weights(self) -> int:
+        return self._trigrams.stop
+
+    def weight_names(self) -> list[str]:
+        first, last = [*self.labels, "(start)"], [*self.labels, "(end)"]
+        trigrams = zip(*self.split_trigrams(), strict=True)
+        names = (f"{first[a]} -> {self.labels[b]} -> {last[c]}" for a, b, c in trigrams)
+        return [*super().weight_names(), *names]
+
+    def groups(self) -> Groups:
+        """One group per template, the transitions with starts and ends, and the trigrams."""
+        first = super().groups()
+        index = first.index.copy()
+        index[self._trigrams] = len(first)
+        return Groups(index, (*first.names, "trigrams"))
+
+    # --- scores and features ------------------------------------------------------------------------------
+
+    @property
+    def _n_states(self) -> int:
+        return (self.n_labels + 1) * self.n_labels
+
+    def _move_scores(self, w: Array, fill: float = -np.inf) -> TrigramScores:
+        """Scores of three labels in a row, the transition between the last two among them."""
+        first, n = super()._move_scores(w, fill), self.n_labels
+        scores = self._no_moves(first.transition.dtype)
+        scores.reshape(-1)[self.trigrams] = w[self._trigrams]
+        scores[:, :, :n] += first.transition
+        scores[:, :, n] += first.end
+        scores[:n][~self.moves[0]] = fill
+        moves = np.ascontiguousarray(scores[:, :, :n].swapaxes(0, 1))
+        return TrigramScores(moves, first.start, scores[:, :, n].copy(), self._neighbours)
+
+    def _no_moves(self, dtype: Any) -> Array:
+        n = self.n_labels
+        return np.zeros((n + 1, n, n + 1), dtype)
+
+    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
+        counts = self._no_moves(np.float64)
+        np.add.at(counts.reshape(-1), trigram_keys(labels, offsets, self.n_labels), weights)
+        return counts
+
+    def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
+        out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
+
+    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        labels = self._labels_of(shard, outputs)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        found = find_keys(self.trigrams, trigram_keys(labels, shard.offsets, self.n_labels))
+        rows, columns = sequence[found >= 0], found[found >= 0] + self._trigrams.start
+        table = scipy.sparse.coo_array((np.ones(rows.size), (rows, columns)), (len(shard), self.n_weights))
+        return super().feature_rows(shard, labels) + table.tocsr()
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
+        """The map v -> Cov[F] v at `w`: the derivative of the expected features in the direction of v."""
+
+        def product(v: FloatArray) -> FloatArray:
+            step = _STEP / (np.abs(v).max(initial=0.0) or 1.0)
+            expected = np.zeros(self.n_weights, np.complex128)
+            self.log_partition(w + 1j * step * v, shard, expected, within=within)
+            return expected.imag / step
+
+        return product
+
+    def _viterbi(
+        self, moves: MoveScores, offsets: IntArray, scores: FloatArray, labels: IntArray, best: FloatArray
+    ) -> None:
+        n, longest = self.n_labels, int(np.diff(offsets).max(initial=0))
+        kernels.viterbi(
+            offsets, scores, moves.start, moves.transition, moves.end, *self._neighbours.before,
+            lanes_for(np.float64, n), np.empty((longest, n + 1, n)), labels, best,
+        )  # fmt: skip
+
+    def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
+        kernels.n_best(scores, moves.start, moves.transition, moves.end, labels, best)

@@ -1,0 +1,251 @@
+"""The second-order chain against all labellings written out, in the linear and in the log domain."""
+
+from contextlib import nullcontext
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+import laws
+import loss_laws
+from chains import chain_problems, table
+from structune.errors import CapabilityError, DataError
+from structune.tagging.structure import inference, pair_posterior, second_order
+from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.pair_posterior import LinearPairs
+from structune.tagging.structure.second_order import SecondOrderChain
+
+DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
+
+
+def problems(**options):
+    return chain_problems(of=SecondOrderChain, **options)
+
+
+def log_domain():
+    return mock.patch.object(ChainInference, "_safe_range", 0.0)
+
+
+def small_blocks():
+    return mock.patch.object(ChainInference, "_block_cells", 1)
+
+
+def poisoned(shape, dtype=float):
+    """Fresh memory that holds nan: reading what was never written shows."""
+    return np.full(shape, np.nan if np.issubdtype(dtype, np.inexact) else 0, dtype)
+
+
+class Poisoned:
+    empty, empty_like = staticmethod(poisoned), staticmethod(lambda a: poisoned(a.shape, a.dtype))
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+
+def everything(chain, w, shard):
+    """What the chain says of a shard, by name."""
+    gradient = np.zeros_like(w)
+    log_z = chain.log_partition(w, shard, gradient)
+    v = np.random.default_rng(1).normal(size=w.size)
+    return {
+        "log_z": log_z,
+        "gradient": gradient,
+        "hessian": chain.linearize(w, shard)(v),
+        "marginals": chain.marginals(w, shard),
+        "variance": chain.variance(w, shard),
+    }
+
+
+def assert_same(found, expected, tolerance):
+    for name, values in expected.items():
+        assert_allclose(found[name], values, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+# --- laws -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks])
+@settings(max_examples=15)
+@given(problem=problems())
+def test_laws(circumstance, problem):
+    with circumstance():
+        laws.hold(problem)
+
+
+@settings(max_examples=15)
+@given(problem=problems())
+def test_laws_where_fresh_memory_is_nan(problem):
+    with (
+        mock.patch.object(inference, "np", Poisoned()),
+        mock.patch.object(second_order, "np", Poisoned()),
+        mock.patch.object(pair_posterior, "np", Poisoned()),
+    ):
+        laws.hold(problem)
+
+
+@settings(max_examples=12)
+@given(problem=problems(scale=1e3))
+def test_laws_under_huge_weights(problem):
+    laws.hold(problem, DIFFERENCES)
+
+
+@settings(max_examples=8)
+@given(problem=problems())
+def test_laws_of_losses(problem):
+    loss_laws.hold(problem)
+
+
+@settings(max_examples=15)
+@given(problem=problems())
+def test_marginals_are_enumerated(problem):
+    found, expected = problem.structure.marginals(problem.w, problem.shard), []
+    for scores, outputs in zip(problem.scores, problem.outputs, strict=True):
+        p, labels = np.exp(scores - logsumexp(scores)), np.array(outputs)
+        expected += [np.bincount(y, weights=p, minlength=problem.structure.n_labels) for y in labels.T]
+    assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=15)
+@given(problem=problems(partial=True))
+def test_best_within_partial_labels(problem):
+    labels, best = problem.structure.best(problem.w, problem.shard, within=True)
+    assert_allclose(best, [scores.max() for scores in problem.kept.scores], rtol=1e-10, atol=1e-10)
+    assert problem.shard.allowed[np.arange(labels.size), labels].all()
+
+
+# --- orders -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=12)
+@given(problem=problems())
+def test_without_trigram_weights_it_is_the_first_order(problem):
+    chain, shard = problem.structure, problem.shard
+    first = Chain(
+        chain.labels, chain.attributes, chain.pairs.keys, chain.transitions, chain.boundary, chain.forbidden
+    )
+    n = first.n_weights
+    assert chain.weight_names()[:n] == first.weight_names()
+    w = np.concatenate((problem.w[:n], np.zeros(chain.n_weights - n)))
+    found, expected = everything(chain, w, shard), everything(first, w[:n], shard)
+    assert_allclose(found["gradient"][:n], expected["gradient"], rtol=1e-10, atol=1e-10)
+    for name in ("log_z", "marginals"):
+        assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-10)
+    assert_array_equal(chain.best(w, shard)[0], first.best(w[:n], shard)[0])
+
+
+def test_what_it_cannot_do_is_told():
+    chain, shard = random_chain(3, [2])
+    with pytest.raises(CapabilityError, match="'second-order chain' has no exact 'rescaled'"):
+        chain.best_rescaled(np.zeros(chain.n_weights), shard)
+    with pytest.raises(CapabilityError, match="who needs 'flips'"):
+        chain.require(frozenset({"flips"}), "who")
+
+
+# --- which trigrams have weights --------------------------------------------------------------------------
+
+
+def trigrams(chain):
+    return {name for name in chain.weight_names() if name.count(" -> ") == 2}
+
+
+def test_trigrams_that_occur_have_weights():
+    inputs = table([[[("a", 1.0)]] * 3, [[("a", 1.0)]]])
+    chain = SecondOrderChain.build(inputs, [["A", "B", "B"], ["A"]], transitions="seen")
+    seen = {"(start) -> A -> B", "A -> B -> B", "B -> B -> (end)", "(start) -> A -> (end)"}
+    assert trigrams(chain) == seen
+    chain = SecondOrderChain.build(inputs, [["A", "B", "B"], ["A"]], transitions="seen", boundary=False)
+    assert trigrams(chain) == {"A -> B -> B"}
+    partial = [["A", {"A", "B"}, "B"], ["A"]]
+    chain = SecondOrderChain.build(inputs, partial, transitions="seen", boundary=False)
+    assert trigrams(chain) == {"A -> B -> B", "A -> A -> B"}
+    assert chain.groups().names == ("a", "transitions", "trigrams")
+
+
+def test_all_trigrams_that_rules_allow_have_weights():
+    inputs = table([[[("a", 1.0)]] * 3])
+    chain = SecondOrderChain.build(inputs, [["A", "B", "B"]], forbidden=[("B", "A"), (None, "B")])
+    allowed = {"A -> A -> A", "A -> A -> B", "A -> B -> B", "B -> B -> B"}
+    starts = {"(start) -> A -> A", "(start) -> A -> B", "(start) -> A -> (end)"}
+    assert trigrams(chain) == allowed | starts | {f"{x} -> (end)" for x in ("A -> A", "A -> B", "B -> B")}
+
+
+def test_chains_are_merged_and_cut():
+    inputs = table([[[("a", 1.0)]] * 3])
+    chains = [
+        SecondOrderChain.build(inputs, [list(labels)], transitions="seen", labels=sorted(set(labels)))
+        for labels in ("ABB", "CAC")
+    ]
+    merged = SecondOrderChain.merge(chains)
+    assert trigrams(merged) == trigrams(chains[0]) | trigrams(chains[1])
+    names = merged.weight_names()
+    which = np.array([name.count(" -> ") == 0 or name.startswith("A -> B") for name in names])
+    kept, numbers = merged.keep(which)
+    assert trigrams(kept) == {"A -> B -> B"}
+    assert [names[k] for k in numbers] == kept.weight_names()
+    assert trigrams(SecondOrderChain.merge(chains, transitions="all")) > trigrams(merged)
+
+
+def test_too_many_labels_are_refused():
+    with pytest.raises(DataError, match="found 300 labels, expected at most 256"):
+        SecondOrderChain([f"y{y}" for y in range(300)], [], *[np.empty(0, np.int64)] * 2, trigrams=None)
+
+
+# --- numerics ---------------------------------------------------------------------------------------------
+
+
+def random_chain(n_labels, lengths, forbidden=None):
+    """A chain whose weights score every position and label as they like, and sequences of such positions."""
+    sequences = [[[(f"t={t}", 1.0)] for t in range(n)] for n in lengths]
+    labels = [f"y{y}" for y in range(n_labels)]
+    inputs, unknown = table(sequences), [[None] * n for n in lengths]
+    chain = SecondOrderChain.build(inputs, unknown, states="all", labels=labels, forbidden=forbidden)
+    return chain, chain.encode(inputs, [["y0"] * n for n in lengths])
+
+
+def is_linear(chain, w, shard):
+    posterior = chain._posterior(
+        chain.pairs.open(w), chain._move_scores(w), shard, slice(0, len(shard)), False
+    )
+    return isinstance(posterior, LinearPairs)
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.sampled_from([1, 2, 3, 9]),
+    rules=st.sampled_from([[], [("y0", "y1"), ("y1", "y1")], [("y1", "y0")]]),
+)
+def test_the_linear_domain_is_safe_to_its_edge(seed, n_labels, rules):
+    rng = np.random.default_rng(seed)
+    chain, shard = random_chain(n_labels, [1, 2, 40], [r for r in rules if n_labels > 1])
+    direction = rng.choice([-1.0, 0.0, 1.0], size=chain.n_weights)  # the corners: the widest of ranges
+    low, high = 0.0, 300.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_linear(chain, middle * direction, shard) else (low, middle)
+    w = low * direction
+    linear = everything(chain, w, shard)
+    with log_domain():
+        log = everything(chain, w, shard)
+    scale = 1.0 + np.abs(w).max() * 40
+    assert_same(linear, log, 1e-11 * scale)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_ten_thousand_tokens(scale):
+    chain, shard = random_chain(3, [10_000])
+    w = np.random.default_rng(0).normal(scale=scale, size=chain.n_weights)
+    assert is_linear(chain, w, shard) == (scale == 1.0)
+    found = everything(chain, w, shard)
+    assert_allclose(found["marginals"].sum(axis=1), 1.0, rtol=1e-10)
+    labels, best = chain.best(w, shard)
+    assert best == pytest.approx(chain.score(w, shard, labels)[0], rel=1e-12)
+    assert found["log_z"] >= best * (1 - 1e-12)
+    if scale == 1.0:
+        with log_domain():
+            assert_same(found, everything(chain, w, shard), 1e-8)
