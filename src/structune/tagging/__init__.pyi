@@ -76,5 +76,7 @@ from .metrics import (
 from .metrics import (
     token_scores as token_scores,
 )
+from .segment_tagger import SegmentTagger as SegmentTagger
 from .structure.chain import Chain as Chain
+from .structure.semi_markov import SemiMarkovChain as SemiMarkovChain
 from .tagger import SequenceTagger as SequenceTagger
