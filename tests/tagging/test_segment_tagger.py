@@ -150,17 +150,19 @@ def test_own_features():
 
 
 def simulated(n, seed):
-    """Names are title-case runs that end with a word of their type: only the whole segment tells."""
+    """Segments of 2, 3 or 4 like words; those of 3 have a label of their own.
+
+    The score of a chain is linear in the length, and what is best at 2 and 4 is so at 3.
+    """
     rng = np.random.default_rng(seed)
     sequences, labels = [], []
     for _ in range(n):
         words, row = ["the"], ["O"]
-        for _ in range(3):
-            size, kind = int(rng.integers(2, 5)), "ORG" if rng.random() < 0.5 else "PER"
-            end = "Inc" if kind == "ORG" else "Jr"
-            words += [f"N{k}" for k in rng.integers(0, 30, size=size - 1)] + [end, "and"]
+        for size in rng.integers(2, 5, size=3).tolist():
+            kind = "odd" if size == 3 else "even"
+            words += [*(f"N{k}" for k in rng.integers(0, 30, size=size)), "and"]
             row += [f"B-{kind}", *[f"I-{kind}"] * (size - 1), "O"]
-        sequences.append([[f"w={word}"] for word in words])
+        sequences.append([[f"w={word}", f"shape={word[0]}"] for word in words])
         labels.append(row)
     return sequences, labels
 
@@ -171,7 +173,7 @@ def test_whole_segments_beat_a_chain():
     f1, of_chain = segments.score(x_test, y_test), segment_scores(y_test, chain.predict(x_test)).overall.f1
     assert f1 == segment_scores(y_test, segments.predict(x_test)).overall.f1
     assert f1 > 0.95
-    assert of_chain < 0.9
+    assert of_chain < 0.8
 
 
 # --- files ------------------------------------------------------------------------------------------------
@@ -208,14 +210,14 @@ def test_functions_are_set_again(tmp_path):
         (
             {},
             [["O", "B-LOC", "LOC"], *Y[1:]],
-            "sequence 0, token 2: found the label 'LOC', expected O or one",
+            "sequence 0, token 2: found the label 'LOC'",
         ),
         ({}, [Y[0], ["O", None], Y[2]], "sequence 1, token 1: found the label None"),
         ({}, Y[:2], "found labels for 2 sequences, expected 3"),
         (
             {"max_length": 1},
             Y,
-            "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens, expected at",
+            "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens",
         ),
         ({"max_length": 0}, Y, "max_length"),
         ({"words": "form"}, Y, "words='form': found no attribute"),

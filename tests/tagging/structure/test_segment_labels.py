@@ -52,5 +52,5 @@ def test_places_are_told_by_sequence():
 
 @pytest.mark.parametrize("label", ["x", "", "B-", "BX", None, {"B-x", "O"}, 3, "B-O", "o"])
 def test_labels_of_no_scheme(label):
-    with pytest.raises(DataError, match="sequence 1, token 1: found the label .*, expected O or one such as"):
+    with pytest.raises(DataError, match="sequence 1, token 1: found the label"):
         read(["O"], ["B-x", label])
