@@ -55,7 +55,10 @@ def unpack_segments(header: dict[str, Any], arrays: Arrays) -> SemiMarkovChain:
             raise ModelFileError(f"the table {name!r} is damaged")
         attributes.append(names)
         keys.append(table)
+    words = header["words"]
+    if words is not None and not isinstance(words, str):
+        raise ModelFileError(f"found the template of words {words!r:.60}, expected a str or none")
     reader = SegmentReader(
-        header["words"], check_gazetteers(header["gazetteers"]), forgotten if header["has_function"] else None
+        words, check_gazetteers(header["gazetteers"]), forgotten if header["has_function"] else None
     )
     return SemiMarkovChain(labels, longest, attributes, keys, reader, bool(header["boundary"]))
