@@ -1,4 +1,4 @@
-"""Segments as units beside labels of tokens: SegmentTagger and SequenceTagger, the same templates, CoNLL-2000.
+"""SegmentTagger beside SequenceTagger, with the same templates, on the chunks of CoNLL-2000.
 
     python benchmarks/segments.py
     python benchmarks/segments.py --quick    # 1000 sentences for training, written nowhere

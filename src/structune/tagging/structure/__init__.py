@@ -1,1 +1,1 @@
-"""The linear chain, its labels and features, and its answers."""
+"""Linear and semi-Markov chains: labels and features, and their answers."""
