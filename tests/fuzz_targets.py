@@ -342,6 +342,7 @@ _USES = {
         lambda m, _: m.predict(WORDS),
         lambda m, _: m.predict_segments([[["w=new", "x"]] * 4]),
         lambda m, _: m.predict_marginals(WORDS),
+        lambda m, _: m.predict_nbest(WORDS, 2),
         lambda m, _: m.segment_probability(WORDS, 0, 0, 2, m.segment_types_[0]),
     ),
     Classifier: (

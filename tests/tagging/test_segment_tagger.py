@@ -82,6 +82,11 @@ def test_probabilities():
     for sequence, start, stop, label in ((5, 0, 1, "O"), (0, 2, 4, "LOC"), (0, 1, 1, "LOC"), (0, 0, 1, "x")):
         with pytest.raises(DataError, match=r"found|is not among"):
             model.segment_probability(X, sequence, start, stop, label)
+    best = model.predict_nbest([X[0], []], n=3)
+    assert best[0][0][0] == Y[0]
+    assert len(best[0]) == 3
+    assert sum(share for _, share in model.predict_nbest(X[1:2], n=100)[0]) == pytest.approx(1.0)
+    assert best[1] == [([], 1.0)]
     margin = tagger(loss="margin").fit(X, Y)
     assert margin.predict(X) == Y
     with pytest.raises(CapabilityError, match="has scores, no probabilities"):

@@ -152,20 +152,24 @@ class SegmentTagger(StructuredEstimator):
         """All segments of each sequence, those of tokens outside too."""
         shard, lengths = self._encode(X)
         tags, _ = self.chain_.best(self.coef_, shard)
+        return [self._read(tags[a:b]) for a, b in pairwise(offsets_of(lengths).tolist())]
+
+    def _read(self, tags: IntArray) -> list[Segment]:
+        """The segments of the tags of one sequence."""
         labels = self.chain_.begins[tags]
-        found = []
-        for a, b in pairwise(offsets_of(lengths).tolist()):
-            starts = np.flatnonzero(labels[a:b] >= 0)
-            types = [self.chain_.labels[y] for y in labels[a + starts].tolist()]
-            found.append(list(zip(types, starts.tolist(), [*starts[1:].tolist(), b - a], strict=False)))
-        return found
+        starts = np.flatnonzero(labels >= 0)
+        types = [self.chain_.labels[y] for y in labels[starts].tolist()]
+        return list(zip(types, starts.tolist(), [*starts[1:].tolist(), tags.size], strict=False))
+
+    def _written(self, segments: list[Segment]) -> list[str]:
+        """Labels in the scheme of the training set."""
+        return write_labels(
+            [kind for kind, _, _ in segments], [stop - start for _, start, stop in segments], self.scheme_
+        )
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        return [
-            write_labels([kind for kind, _, _ in row], [b - a for _, a, b in row], self.scheme_)
-            for row in self._segments(X)
-        ]
+        return [self._written(segments) for segments in self._segments(X)]
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
@@ -184,6 +188,27 @@ class SegmentTagger(StructuredEstimator):
         rows = self.chain_.marginals(self.coef_, shard).tolist()
         each = [dict(zip(self.classes_, row, strict=True)) for row in rows]
         return [each[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
+
+    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
+        """For each sequence the labels of its `n` most probable segmentations, and their probabilities.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        log_z = self.chain_.log_partition(self.coef_, shard)
+        each = zip(self.chain_.n_best(self.coef_, shard, n), log_z, strict=True)
+        found = (
+            [
+                (self._written(self._read(row)), float(np.exp(score - z)))
+                for row, score in zip(tags, scores, strict=True)
+            ]
+            for (tags, scores), z in each
+        )
+        return [next(found) if length else [([], 1.0)] for length in lengths]
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
         """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.

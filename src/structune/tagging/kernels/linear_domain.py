@@ -326,7 +326,7 @@ def viterbi(offsets, scores, transition, start, end, lanes, labels, best):
 
 
 @kernel
-def _insert(values, pointers, value, pointer):
+def insert(values, pointers, value, pointer):
     """Keep ``values`` the highest seen, in falling order; False when ``value`` came too low."""
     k = values.size - 1
     if not value > values[k]:
@@ -350,7 +350,7 @@ def n_best(scores, transition, start, end, labels, best):
         for y in range(n_labels):
             for x in range(n_labels):
                 for k in range(n_kept):
-                    if not _insert(
+                    if not insert(
                         kept[t, y], pointers[t, y], kept[t - 1, x, k] + transition[x, y], x * n_kept + k
                     ):
                         break
@@ -359,7 +359,7 @@ def n_best(scores, transition, start, end, labels, best):
     best[:] = -np.inf
     for y in range(n_labels):
         for k in range(n_kept):
-            if not _insert(best, tails, kept[n - 1, y, k] + end[y], y * n_kept + k):
+            if not insert(best, tails, kept[n - 1, y, k] + end[y], y * n_kept + k):
                 break
     for k in range(n_kept):
         tail = tails[k]

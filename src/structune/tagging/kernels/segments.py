@@ -12,6 +12,7 @@ errors do not grow with the length of a sequence.
 import numpy as np
 
 from structune.kernels.jit import kernel, part_of_kernel
+from structune.tagging.kernels.linear_domain import insert
 
 _LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count
 
@@ -282,3 +283,43 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
             t -= n
             if t > 0:
                 y = before[t, y]
+
+
+@kernel
+def n_best(longest, transition, start, end, begin, cells, tags, scores):
+    """Tags of the ``scores.size`` best segmentations of one sequence; -inf where there are fewer."""
+    n_labels, n_tokens, n_kept = longest.size, cells.shape[0], scores.size
+    entry, kept = np.full((2, n_tokens, n_labels, n_kept), -np.inf)
+    before, inside = np.zeros((2, n_tokens, n_labels, n_kept), np.int64)
+    entry[0, :, 0] = start
+    for t in range(n_tokens):
+        column = 0
+        for y in range(n_labels):
+            for x in range(n_labels if t > 0 else 0):
+                for j in range(n_kept):
+                    score = kept[t - 1, x, j] + transition[x, y]
+                    if not insert(entry[t, y], before[t, y], score, x * n_kept + j):
+                        break
+            for k in range(min(longest[y], t + 1)):
+                for j in range(n_kept):
+                    score = entry[t - k, y, j] + cells[t, column + k]
+                    if not insert(kept[t, y], inside[t, y], score, k * n_kept + j):
+                        break
+            column += longest[y]
+    last = np.zeros(n_kept, np.int64)
+    scores[:] = -np.inf
+    for y in range(n_labels):
+        for j in range(n_kept):
+            if not insert(scores, last, kept[n_tokens - 1, y, j] + end[y], y * n_kept + j):
+                break
+    for i in range(n_kept):
+        state, t = last[i], n_tokens - 1
+        while t >= 0:
+            y = state // n_kept
+            k, j = divmod(inside[t, y, state % n_kept], n_kept)
+            tags[i, t - k] = begin[y]
+            for u in range(t - k + 1, t + 1):
+                tags[i, u] = begin[y] + 1
+            t -= k
+            state = before[t, y, j]
+            t -= 1

@@ -83,7 +83,7 @@ class SemiMarkovChain(SegmentSpace):
         Whether starts and ends have weights.
     """
 
-    capabilities = frozenset({"log_partition", "hessian", "best", "cost", "complex", "marginals"})
+    capabilities = frozenset({"log_partition", "hessian", "best", "cost", "complex", "n_best", "marginals"})
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -309,6 +309,21 @@ class SemiMarkovChain(SegmentSpace):
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens with another tag."""
         return np.add.reduceat((self._tags_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1])
+
+    def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
+        """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""
+        if n < 1:
+            raise DataError(f"n={n}: expected at least 1")
+        moves, opened, results = self._moves(w), self._open(w), []
+        for s in range(len(shard)):
+            block = self._fill(opened, w, shard, slice(s, s + 1))
+            tags, scores = np.empty((n, block.cells.shape[0]), np.int64), np.empty(n)
+            kernels.n_best(
+                self.longest, moves.transition, moves.start, moves.end, self.begin, block.cells, tags, scores
+            )
+            found = scores > -np.inf
+            results.append((tags[found], scores[found] + block.peaks[0]))
+        return results
 
     def marginals(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
         """Probability of each tag at each token, shape (n_tokens, n_tags)."""
