@@ -11,9 +11,11 @@ errors do not grow with the length of a sequence.
 
 import numpy as np
 
+from structune.kernels.exponentials import to_exponentials
 from structune.kernels.jit import kernel, part_of_kernel
 from structune.tagging.kernels.linear_domain import insert
 
+_VANISHES = -1e4  # a log whose exponential is 0
 _LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count
 
 
@@ -62,17 +64,21 @@ def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, l
 
 
 @part_of_kernel
-def _enter(before, transition, potentials, peaks, entry, shares):
+def _enter(before, transition, potentials, peaks, lanes, entry, shares):
     """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
     n = peaks.size
     high = before[0].real
     for x in range(1, n):
         high = max(high, before[x].real)
+    for x in range(n):
+        entry[x] = before[x] - high
+    to_exponentials(entry, n, lanes)
+    for x in range(n):
+        for y in range(n):
+            shares[x, y] = entry[x] * potentials[x, y]
     entry[:] = 0.0
     for x in range(n):
-        weight = np.exp(before[x] - high)
         for y in range(n):
-            shares[x, y] = weight * potentials[x, y]
             entry[y] += shares[x, y]
     for y in range(n):
         total, top = entry[y], high + peaks[y]
@@ -105,13 +111,13 @@ def _end(after, scores, out):
 
 
 @kernel
-def forward(offsets, longest, transition, potentials, peaks, start, end, cells, alpha, log_z):
+def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, cells, alpha, log_z):
     """Log sums over the segmentations up to each token, by the label of its last segment; and of all.
 
     ``cells`` holds scores before, and after that shares among the segments that end at a token with a label.
     ``potentials`` are ``exp(transition - peaks)``, ``peaks`` the largest transition score to each label.
     """
-    n_labels = longest.size
+    n_labels, n_columns = longest.size, cells.shape[1]
     shares, ends = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
@@ -119,7 +125,7 @@ def forward(offsets, longest, transition, potentials, peaks, start, end, cells, 
         entry[0] = start
         for t in range(first, stop):
             if t > first:
-                _enter(alpha[t - 1], transition, potentials, peaks, entry[t - first], shares)
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry[t - first], shares)
             column = 0
             for y in range(n_labels):
                 n = min(longest[y], t - first + 1)
@@ -127,25 +133,42 @@ def forward(offsets, longest, transition, potentials, peaks, start, end, cells, 
                 for k in range(n):
                     cells[t, column + k] += entry[t - first - k, y]
                     high = max(high, cells[t, column + k].real)
-                if n == 1:
-                    alpha[t, y], cells[t, column] = cells[t, column], 1.0
-                else:
-                    total = alpha.dtype.type(0.0)
-                    for k in range(n):
-                        cells[t, column + k] = np.exp(cells[t, column + k] - high)
-                        total += cells[t, column + k]
-                    for k in range(n):
-                        cells[t, column + k] /= total
-                    alpha[t, y] = high + np.log(total)
+                for k in range(n):
+                    cells[t, column + k] -= high
                 for k in range(n, longest[y]):
-                    cells[t, column + k] = 0.0
+                    cells[t, column + k] = _VANISHES
+                alpha[t, y] = high
+                column += longest[y]
+            to_exponentials(cells[t], n_columns, lanes)
+            column = 0
+            for y in range(n_labels):
+                total = alpha.dtype.type(0.0)
+                for k in range(longest[y]):
+                    total += cells[t, column + k]
+                share = 1.0 / total
+                for k in range(longest[y]):
+                    cells[t, column + k] *= share
+                alpha[t, y] += np.log(total)
                 column += longest[y]
         log_z[s] = _end(alpha[stop - 1], end, ends)
 
 
 @kernel
 def probabilities(
-    offsets, longest, transition, potentials, peaks, end, alpha, shares, weights, out, starts, ends, moves
+    offsets,
+    longest,
+    transition,
+    potentials,
+    peaks,
+    lanes,
+    end,
+    alpha,
+    shares,
+    weights,
+    out,
+    starts,
+    ends,
+    moves,
 ):
     """Probabilities of all segments, times the weight of their sequence, from what `forward` left.
 
@@ -171,7 +194,7 @@ def probabilities(
                     out[t, column + k] = 0.0
                 column += longest[y]
             if t > first:
-                _enter(alpha[t - 1], transition, potentials, peaks, entry, move)
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry, move)
                 for x in range(n_labels):
                     for y in range(n_labels):
                         p = begun[t - first, y] * move[x, y]
@@ -182,7 +205,7 @@ def probabilities(
 
 @kernel
 def tangent(
-    offsets, longest, transition, potentials, peaks, end, alpha, shares, weights,
+    offsets, longest, transition, potentials, peaks, lanes, end, alpha, shares, weights,
     d_transition, d_start, d_end, d_cells, d_starts, d_ends, d_moves,
 ):  # fmt: skip
     """Directional derivatives of `probabilities`; ``d_cells`` holds the direction's scores before.
@@ -198,7 +221,7 @@ def tangent(
         d_entry[0] = d_start
         for t in range(stop - first):
             if t > 0:
-                _enter(alpha[first + t - 1], transition, potentials, peaks, entry, move)
+                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
                 for x in range(n_labels):
                     for y in range(n_labels):
                         d_entry[t, y] += move[x, y] * (d_alpha[t - 1, x] + d_transition[x, y])
@@ -232,7 +255,7 @@ def tangent(
                     d_cells[first + t, column + k] = 0.0
                 column += longest[y]
             if t > 0:
-                _enter(alpha[first + t - 1], transition, potentials, peaks, entry, move)
+                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
                 for x in range(n_labels):
                     for y in range(n_labels):
                         p = begun[t, y] * move[x, y]

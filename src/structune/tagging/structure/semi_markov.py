@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, HessianProduct, IntArray
 from structune.tagging.kernels import segments as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
@@ -29,8 +30,10 @@ class Moves:
     peaks: FloatArray
 
     @property
-    def arrays(self) -> tuple[Array, Array, FloatArray]:
-        return self.transition, self.potentials, self.peaks
+    def of_sums(self) -> tuple[Any, ...]:
+        """What kernels of sums ask for, but starts and ends."""
+        lanes = lanes_for(self.transition.dtype, 8)
+        return self.transition, self.potentials, self.peaks, lanes
 
 
 @dataclass
@@ -167,7 +170,7 @@ class SemiMarkovChain(SegmentSpace):
     ) -> Block:
         found = self._fill(opened, w, shard, block)
         kernels.forward(
-            found.offsets, self.longest, *moves.arrays, moves.start, moves.end,
+            found.offsets, self.longest, *moves.of_sums, moves.start, moves.end,
             found.cells, found.alpha, found.log_z,
         )  # fmt: skip
         return found
@@ -179,7 +182,7 @@ class SemiMarkovChain(SegmentSpace):
         n, dtype = self.n_labels, block.alpha.dtype
         starts, ends, transitions = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros((n, n), dtype)
         kernels.probabilities(
-            block.offsets, self.longest, *moves.arrays, moves.end, block.alpha, block.cells,
+            block.offsets, self.longest, *moves.of_sums, moves.end, block.alpha, block.cells,
             weights[block.sequences], out, starts, ends, transitions,
         )  # fmt: skip
         return starts, ends, transitions
@@ -261,7 +264,7 @@ class SemiMarkovChain(SegmentSpace):
                 cells = self._fill(v_opened, v, shard, block.sequences, shift=False).cells
                 starts, ends, transitions = np.zeros(n), np.zeros(n), np.zeros((n, n))
                 kernels.tangent(
-                    block.offsets, self.longest, *moves.arrays, moves.end, block.alpha, block.cells,
+                    block.offsets, self.longest, *moves.of_sums, moves.end, block.alpha, block.cells,
                     shard.weights[block.sequences], direction.transition, direction.start, direction.end,
                     cells, starts, ends, transitions,
                 )  # fmt: skip
