@@ -90,8 +90,9 @@ def _enter(before, transition, potentials, peaks, lanes, entry, shares):
             for x in range(n):
                 shares[x, y] = np.exp(before[x] + transition[x, y] - top)
                 total += shares[x, y]
+        share = 1.0 / total
         for x in range(n):
-            shares[x, y] /= total
+            shares[x, y] *= share
         entry[y] = top + np.log(total)
 
 
