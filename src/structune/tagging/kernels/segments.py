@@ -156,21 +156,9 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
 
 @kernel
 def probabilities(
-    offsets,
-    longest,
-    transition,
-    potentials,
-    peaks,
-    lanes,
-    end,
-    alpha,
-    shares,
-    weights,
-    out,
-    starts,
-    ends,
-    moves,
-):
+    offsets, longest, transition, potentials, peaks, lanes, end, alpha, shares, weights,
+    out, starts, ends, moves,
+):  # fmt: skip
     """Probabilities of all segments, times the weight of their sequence, from what `forward` left.
 
     Those of labels that are first or last, and of neighbouring labels, are added up. ``out`` may be
