@@ -10,12 +10,10 @@ from structune.errors import ModelFileError
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
 from structune.structure import IntArray
 from structune.tagging.features.segments import SegmentReader, check_gazetteers, forgotten
-from structune.tagging.structure.segment_labels import OUTSIDE
-from structune.tagging.structure.segment_space import tags_of
+from structune.tagging.structure.segment_labels import OUTSIDE, tags_of
 from structune.tagging.structure.semi_markov import SemiMarkovChain
 
 _TABLES = ("token", "last", "span")
-_LONGEST = 100_000  # tokens of a segment: memory grows with it
 
 
 def pack_segments(chain: SemiMarkovChain) -> tuple[dict[str, Any], Arrays]:
@@ -42,8 +40,8 @@ def unpack_segments(header: dict[str, Any], arrays: Arrays) -> SemiMarkovChain:
         raise ModelFileError(f"found the labels {labels!r:.60}, expected one at least and no two alike")
     check_array(arrays, "longest", np.int64, (len(labels),))
     outside = [n for label, n in zip(labels, longest.tolist(), strict=True) if label == OUTSIDE]
-    if longest.min() < 1 or longest.max() > _LONGEST or outside not in ([], [1]):
-        raise ModelFileError(f"found segments of up to {longest.max()} tokens, expected 1 to {_LONGEST}")
+    if longest.min() < 1 or outside not in ([], [1]):
+        raise ModelFileError(f"found segments of up to {longest.min()} tokens, expected 1 or more; 1 outside")
     n_tags = len(tags_of(labels, longest)[0])
     attributes, keys = list[list[str]](), list[IntArray]()
     for name, n in zip(_TABLES, (n_tags, len(labels), len(labels)), strict=True):

@@ -172,6 +172,8 @@ def test_labels_that_cannot_be_encoded(labels, what):
 def test_training_sets_that_are_refused():
     with pytest.raises(DataError, match="with 3 tokens, expected at most 2"):
         one(["O", "B-x", "I-x", "I-x"], max_length=2)
+    with pytest.raises(DataError, match="2 labels with segments of up to 1048576 tokens, expected at most"):
+        one(["O", "B-x"], max_length=2**20)
     with pytest.raises(DataError, match="the training set is empty"):
         SemiMarkovChain.build(AttributeTable.from_items([]), [])
     chain = one(["O", "B-x"])

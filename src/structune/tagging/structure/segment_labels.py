@@ -1,4 +1,4 @@
-"""Labels in BIO or BIOES as typed segments, and back."""
+"""Labels in BIO or BIOES as typed segments, and back; tags of segments."""
 
 from __future__ import annotations
 
@@ -108,3 +108,14 @@ def write_labels(types: Sequence[str], lengths: Sequence[int], scheme: str) -> l
 def label_of(prefix: str, kind: str) -> str:
     """``B-x`` of ``B`` and ``x``; the prefix alone for segments without a type."""
     return f"{prefix}-{kind}" if kind else prefix
+
+
+def tags_of(labels: Sequence[str], longest: IntArray) -> tuple[list[str], IntArray]:
+    """The tags of segments of these labels, and the one each label begins with; the next one goes on."""
+    tags, begin = list[str](), list[int]()
+    for label, n in zip(labels, longest.tolist(), strict=True):
+        begin.append(len(tags))
+        tags.append(OUTSIDE if label == OUTSIDE else label_of("B", label))
+        if n > 1:
+            tags.append(label_of("I", label))
+    return tags, np.array(begin, dtype=np.int64)

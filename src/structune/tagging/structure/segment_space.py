@@ -35,10 +35,11 @@ from structune.tagging.features.segments import (
 )
 from structune.tagging.features.strings import Strings
 from structune.tagging.structure.attribute_weights import AttributeWeights, find_keys, order_attributes
-from structune.tagging.structure.segment_labels import OUTSIDE, Segmentation, label_of, read_segments
+from structune.tagging.structure.segment_labels import OUTSIDE, Segmentation, read_segments, tags_of
 from structune.tagging.structure.segment_shard import SegmentShard
 
 _MOST_LABELS = 4096
+_MOST_COLUMNS = 1 << 20
 _LENGTHS = ("1", "2", "3", "4", "5", "6-7", "8-11", "12-19", "20-39", "40+")
 _LENGTH_STARTS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
 _NO_VALUES = np.empty(0)  # stands for ones
@@ -70,6 +71,11 @@ class SegmentSpace(Structure):
         if n_labels > _MOST_LABELS:
             raise DataError(
                 f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
+            )
+        if max(int(longest.max()), int(longest.sum())) > _MOST_COLUMNS:  # the sum may overflow
+            raise DataError(
+                f"found {n_labels} labels with segments of up to {longest.max()} tokens, expected at most "
+                f"{_MOST_COLUMNS} together: memory grows with them (max_length)"
             )
         self.tags, self.begin = tags_of(self.labels, longest)
         self.tables = tuple(
@@ -316,17 +322,6 @@ class SegmentSpace(Structure):
     def _length_scores(self, w: Array) -> Array:
         """Of each column of cells; 0 for segments outside."""
         return np.append(w[self._lengths], w.dtype.type(0.0))[self._length_of]
-
-
-def tags_of(labels: Sequence[str], longest: IntArray) -> tuple[list[str], IntArray]:
-    """The tags of segments of these labels, and the one each label begins with; the next one goes on."""
-    tags, begin = list[str](), list[int]()
-    for label, n in zip(labels, longest.tolist(), strict=True):
-        begin.append(len(tags))
-        tags.append(OUTSIDE if label == OUTSIDE else label_of("B", label))
-        if n > 1:
-            tags.append(label_of("I", label))
-    return tags, np.array(begin, dtype=np.int64)
 
 
 def _tags(begin: IntArray, labels: IntArray, found: Segmentation) -> IntArray:
