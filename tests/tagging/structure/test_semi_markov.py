@@ -190,6 +190,18 @@ def test_training_sets_that_are_refused():
     assert chain.segment_probability(w, shard, 0, 0, 2, "x") == 0.0
 
 
+def test_scores_that_overflow_lead_nowhere_else():
+    inputs, labels = simulated(3)
+    chain = SemiMarkovChain.build(inputs, labels)
+    shard = chain.encode(inputs, labels)
+    for value in (1e308, -1e308, np.nan):
+        with np.errstate(all="ignore"):
+            tags, _ = chain.best(np.full(chain.n_weights, value), shard)
+            several = chain.n_best(np.full(chain.n_weights, value), shard, 2)
+        assert 0 <= tags.min() <= tags.max() < len(chain.tags)
+        assert len(several) == 3
+
+
 def test_blocks_do_not_matter(monkeypatch):
     inputs, labels = simulated(20)
     chain = SemiMarkovChain.build(inputs, labels)

@@ -275,7 +275,7 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
                         if alpha[t - 1, x] + transition[x, y] > alpha[t - 1, p] + transition[p, y]:
                             before[t, y] = x
                     entry[t, y] = alpha[t - 1, before[t, y]] + transition[before[t, y], y]
-                alpha[t, y] = -np.inf
+                alpha[t, y], length[t, y] = -np.inf, 1  # where scores are not finite, too
                 for k in range(min(longest[y], t + 1)):
                     score = entry[t - k, y] + cells[first + t, column + k]
                     if score > alpha[t, y]:
