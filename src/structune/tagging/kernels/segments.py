@@ -12,7 +12,7 @@ errors do not grow with the length of a sequence.
 import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
-from structune.kernels.jit import kernel, part_of_kernel
+from structune.kernels.jit import kernel
 from structune.tagging.kernels.linear_domain import insert
 
 _VANISHES = -1e4  # a log whose exponential is 0
@@ -63,7 +63,7 @@ def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, l
                 column += longest[y]
 
 
-@part_of_kernel
+@kernel
 def _enter(before, transition, potentials, peaks, lanes, entry, shares):
     """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
     n = peaks.size
@@ -76,8 +76,9 @@ def _enter(before, transition, potentials, peaks, lanes, entry, shares):
     for x in range(n):
         for y in range(n):
             shares[x, y] = entry[x] * potentials[x, y]
-    entry[:] = 0.0
-    for x in range(n):
+    for y in range(n):
+        entry[y] = shares[0, y]
+    for x in range(1, n):
         for y in range(n):
             entry[y] += shares[x, y]
     for y in range(n):
@@ -96,7 +97,7 @@ def _enter(before, transition, potentials, peaks, lanes, entry, shares):
         entry[y] = top + np.log(total)
 
 
-@part_of_kernel
+@kernel
 def _end(after, scores, out):
     """The log sum over last labels; their probabilities to `out`."""
     high = (after[0] + scores[0]).real
@@ -123,7 +124,8 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
         entry = np.empty((stop - first, n_labels), alpha.dtype)
-        entry[0] = start
+        for y in range(n_labels):
+            entry[0, y] = start[y]
         for t in range(first, stop):
             if t > first:
                 _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry[t - first], shares)
@@ -168,10 +170,12 @@ def probabilities(
     move, entry = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
-        begun, ended = np.zeros((2, stop - first, n_labels), alpha.dtype)
+        begun = np.zeros((stop - first, n_labels), alpha.dtype)
+        ended = np.zeros((stop - first, n_labels), alpha.dtype)
         _end(alpha[stop - 1], end, ended[stop - 1 - first])
-        ended[stop - 1 - first] *= weights[s]
-        ends += ended[stop - 1 - first]
+        for y in range(n_labels):
+            ended[stop - 1 - first, y] *= weights[s]
+            ends[y] += ended[stop - 1 - first, y]
         for t in range(stop - 1, first - 1, -1):
             column = 0
             for y in range(n_labels):
@@ -189,7 +193,8 @@ def probabilities(
                         p = begun[t - first, y] * move[x, y]
                         moves[x, y] += p
                         ended[t - first - 1, x] += p
-        starts += begun[0]
+        for y in range(n_labels):
+            starts[y] += begun[0, y]
 
 
 @kernel
@@ -206,8 +211,9 @@ def tangent(
     move, entry = np.empty((n_labels, n_labels)), np.empty(n_labels)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
-        d_entry, d_alpha = np.zeros((2, stop - first, n_labels))
-        d_entry[0] = d_start
+        d_entry, d_alpha = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
+        for y in range(n_labels):
+            d_entry[0, y] = d_start[y]
         for t in range(stop - first):
             if t > 0:
                 _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
@@ -220,14 +226,15 @@ def tangent(
                     d_score = d_entry[t - k, y] + d_cells[first + t, column + k]
                     d_alpha[t, y] += shares[first + t, column + k] * d_score
                 column += longest[y]
-        begun, ended, d_begun, d_ended = np.zeros((4, stop - first, n_labels))
+        begun, d_begun = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
+        ended, d_ended = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
         last = stop - 1 - first
         _end(alpha[stop - 1], end, ended[last])
         mean = 0.0
         for y in range(n_labels):
             mean += ended[last, y] * (d_alpha[last, y] + d_end[y])
-        ended[last] *= weights[s]
         for y in range(n_labels):
+            ended[last, y] *= weights[s]
             d_ended[last, y] = ended[last, y] * (d_alpha[last, y] + d_end[y] - mean)
             d_ends[y] += d_ended[last, y]
         for t in range(last, -1, -1):
@@ -253,7 +260,8 @@ def tangent(
                         d_moves[x, y] += change
                         ended[t - 1, x] += p
                         d_ended[t - 1, x] += change
-        d_starts += d_begun[0]
+        for y in range(n_labels):
+            d_starts[y] += d_begun[0, y]
 
 
 @kernel
@@ -263,8 +271,10 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
     for s in range(offsets.size - 1):
         first, n_tokens = offsets[s], offsets[s + 1] - offsets[s]
         entry, alpha = np.empty((n_tokens, n_labels)), np.empty((n_tokens, n_labels))
-        before, length = np.empty((2, n_tokens, n_labels), np.int64)
-        entry[0] = start
+        before = np.empty((n_tokens, n_labels), np.int64)
+        length = np.empty((n_tokens, n_labels), np.int64)
+        for y in range(n_labels):
+            entry[0, y] = start[y]
         for t in range(n_tokens):
             column = 0
             for y in range(n_labels):
@@ -301,9 +311,12 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
 def n_best(longest, transition, start, end, begin, cells, tags, scores):
     """Tags of the ``scores.size`` best segmentations of one sequence; -inf where there are fewer."""
     n_labels, n_tokens, n_kept = longest.size, cells.shape[0], scores.size
-    entry, kept = np.full((2, n_tokens, n_labels, n_kept), -np.inf)
-    before, inside = np.zeros((2, n_tokens, n_labels, n_kept), np.int64)
-    entry[0, :, 0] = start
+    entry = np.full((n_tokens, n_labels, n_kept), -np.inf)
+    kept = np.full((n_tokens, n_labels, n_kept), -np.inf)
+    before = np.zeros((n_tokens, n_labels, n_kept), np.int64)
+    inside = np.zeros((n_tokens, n_labels, n_kept), np.int64)
+    for y in range(n_labels):
+        entry[0, y, 0] = start[y]
     for t in range(n_tokens):
         column = 0
         for y in range(n_labels):
@@ -319,7 +332,8 @@ def n_best(longest, transition, start, end, begin, cells, tags, scores):
                         break
             column += longest[y]
     last = np.zeros(n_kept, np.int64)
-    scores[:] = -np.inf
+    for i in range(n_kept):
+        scores[i] = -np.inf
     for y in range(n_labels):
         for j in range(n_kept):
             if not insert(scores, last, kept[n_tokens - 1, y, j] + end[y], y * n_kept + j):
@@ -328,7 +342,8 @@ def n_best(longest, transition, start, end, begin, cells, tags, scores):
         state, t = last[i], n_tokens - 1
         while t >= 0:
             y = state // n_kept
-            k, j = divmod(inside[t, y, state % n_kept], n_kept)
+            pointer = inside[t, y, state % n_kept]
+            k, j = pointer // n_kept, pointer % n_kept
             tags[i, t - k] = begin[y]
             for u in range(t - k + 1, t + 1):
                 tags[i, u] = begin[y] + 1
