@@ -33,6 +33,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/conll2000.py
 	$(BIN)/python benchmarks/sparse_taggers.py
 	$(BIN)/python benchmarks/orders.py
+	$(BIN)/python benchmarks/segments.py
 	$(BIN)/python benchmarks/tagging_input.py
 	$(BIN)/python benchmarks/rna_speed.py
 	$(BIN)/python benchmarks/alignment_speed.py

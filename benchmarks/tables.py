@@ -184,6 +184,30 @@ def sparse_taggers() -> str:
     return f"{table(header, rows)}\n\n{'. '.join(notes)}."
 
 
+def segments() -> str:
+    data = result("segments")
+    rows = []
+    for name, of in data["models"].items():
+        base = name.startswith("chain,") and "BIOES" not in name
+        rows.append([
+            name,
+            f"{100 * of['f1']:.2f}",
+            "" if base else interval(of["minus_chain"]),
+            f"{of['weights']:,}",
+            f"{of['seconds']:.0f}",
+            f"{of['tokens_per_second'] / 1000:.0f}",
+        ])  # fmt: skip
+    header = [
+        "",
+        "test F1, %",
+        "minus the chain, points",
+        "weights",
+        "training, s",
+        "tagging, tokens/s, thousand",
+    ]
+    return table(header, rows)
+
+
 def simulation() -> str:
     data = result("hmm_simulation")
     methods = ("grid", "single", "separate", "grouped")

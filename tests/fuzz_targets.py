@@ -44,6 +44,7 @@ from structune import (
     Ranker,
     Regressor,
     RNAFolder,
+    SegmentTagger,
     SequenceAligner,
     SequenceTagger,
     load,
@@ -72,6 +73,7 @@ from structune.tagging.commands import columns
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]
+SEGMENTS = [["O", "B-x"], ["O", "B-y", "I-y"]]
 RNAS, FOLDS = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"], ["(((....)))", "(((....)))", "........"]
 PAIRS = [("ACDEFGHIK", "ACDFGHIK"), ("MKV", "MKLV")]
 ROWS = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV")]
@@ -229,6 +231,12 @@ def taggers():
 
 
 @cache
+def segment_taggers():
+    options = {}, {"gazetteers": {"places": ["cat new", "dog"]}, "loss": "margin"}, {"boundary": False}
+    return _saved(*(SegmentTagger(n_jobs=1, **each).fit(WORDS, SEGMENTS) for each in options))
+
+
+@cache
 def classifiers():
     labels = [0, 1, 2, 1]
     return _saved(
@@ -330,6 +338,13 @@ _USES = {
         lambda m, _: m.predict_nbest(WORDS, 2),
         lambda _, path: columns.open_model(path),
     ),
+    SegmentTagger: (
+        lambda m, _: m.predict(WORDS),
+        lambda m, _: m.predict_segments([[["w=new", "x"]] * 4]),
+        lambda m, _: m.predict_marginals(WORDS),
+        lambda m, _: m.predict_nbest(WORDS, 2),
+        lambda m, _: m.segment_probability(WORDS, 0, 0, 2, m.segment_types_[0]),
+    ),
     Classifier: (
         lambda m, _: m.predict(_rows_for(m)),
         lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(_rows_for(m)),
@@ -366,6 +381,7 @@ _USES = {
 }
 _MODELS = {
     "tagging": taggers,
+    "segments": segment_taggers,
     "classifier": classifiers,
     "regressor": regressors,
     "ranking": rankers,

@@ -28,6 +28,7 @@ from .genes.prokaryotes.adaptation import nearest_node as nearest_node
 from .genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
 from .ranking.ranker import Ranker as Ranker
 from .rna.folder import RNAFolder as RNAFolder
+from .tagging.segment_tagger import SegmentTagger as SegmentTagger
 from .tagging.tagger import SequenceTagger as SequenceTagger
 from .trees.multitask import MultitaskEstimator as MultitaskEstimator
 from .trees.task_tree import TaskTree as TaskTree

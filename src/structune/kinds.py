@@ -104,6 +104,7 @@ _OURS = (
         shard="structune.tagging.structure.shard:ChainShard",
         also=("tagger", "sequence-tagger", "chain"),
     ),
+    Kind(word="segments", estimator="structune.tagging.segment_tagger:SegmentTagger"),
     Kind(
         word="rna",
         estimator="structune.rna.folder:RNAFolder",

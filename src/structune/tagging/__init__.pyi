@@ -76,6 +76,8 @@ from .metrics import (
 from .metrics import (
     token_scores as token_scores,
 )
+from .segment_tagger import SegmentTagger as SegmentTagger
 from .structure.chain import Chain as Chain
 from .structure.second_order import SecondOrderChain as SecondOrderChain
+from .structure.semi_markov import SemiMarkovChain as SemiMarkovChain
 from .tagger import SequenceTagger as SequenceTagger

@@ -1,1 +1,1 @@
-"""Features of sequences: attribute tables and the templates that fill them."""
+"""Features of sequences: attribute tables, the templates that fill them, and attributes of segments."""

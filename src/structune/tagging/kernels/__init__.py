@@ -1,1 +1,1 @@
-"""Recursions along a chain, and scores of its tokens."""
+"""Recursions along chains and segments, and scores of tokens."""

@@ -1,1 +1,1 @@
-"""Linear chains of either order, their labels and features, and their answers."""
+"""Linear chains of either order and semi-Markov chains: labels and features, and their answers."""

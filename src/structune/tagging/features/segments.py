@@ -1,0 +1,242 @@
+"""Attributes of whole segments: their words, their shape, entries of gazetteers, and what a function says.
+
+================================  ===================================================================
+``segment.text=New York``         the words, of segments that training had
+``segment.shape=Xx Xx``           the shapes of the words (as `Shape` makes them), of such as training had
+``segment.gazetteer=city``        the words are an entry of a gazetteer, with its case
+``segment...``                    whatever the user's function returns
+================================  ===================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.structure import IntArray, offsets_of
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.categorical import Categorical
+from structune.tagging.features.templates import Shape
+
+SegmentFunction = Callable[[list[str], int, int], Iterable[str]]
+TEXT, SHAPE, GAZETTEER, LAST = "segment.text=", "segment.shape=", "segment.gazetteer=", "segment.last="
+LENGTH = "segment.length="
+_OURS = (TEXT, SHAPE, GAZETTEER, LAST, LENGTH)
+_WORD_TEMPLATES = ("w[0]", "w", "word")
+
+
+@dataclass(frozen=True)
+class SegmentReader:
+    """What makes attributes of segments.
+
+    Attributes
+    ----------
+    words : str or None
+        The template of attributes whose value is a token's word; None if tokens have none.
+    gazetteers : dict of str to frozenset of str
+        Entries by name, the words of each joined by a blank.
+    function : callable or None
+        Strings for the words of a sequence and the start and stop of a segment.
+    """
+
+    words: str | None
+    gazetteers: Mapping[str, frozenset[str]]
+    function: SegmentFunction | None = None
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        words: str | None = None,
+        gazetteers: Mapping[str, Collection[str]] | None = None,
+        function: SegmentFunction | None = None,
+    ) -> SegmentReader:
+        """The reader for tables with columns of these names.
+
+        Raises
+        ------
+        DataError
+            Gazetteers that are not lists of strings by name, a template that no name has, or something that
+            needs words, and no template that has them.
+        """
+        entries = check_gazetteers({} if gazetteers is None else gazetteers)
+        templates = _WORD_TEMPLATES if words is None else (words,)
+        found = next((t for t in templates if any(name.startswith(f"{t}=") for name in names)), None)
+        if found is None and (words is not None or entries or function is not None):
+            wanted = " or ".join(f"{template}=" for template in templates)
+            raise DataError(
+                f"words={words!r}: found no attribute that begins with {wanted}, expected the words of tokens"
+            )
+        return cls(found, entries, function)
+
+    def tokens(self, table: AttributeTable) -> Tokens:
+        """The words of all tokens; empty where a token has none."""
+        words = [""] * table.n_tokens
+        if self.words is not None:
+            n = len(self.words) + 1
+            values = {a: name[n:] for a, name in enumerate(table.names) if name.startswith(f"{self.words}=")}
+            is_word = np.zeros(len(table.names), dtype=bool)
+            is_word[list(values)] = True
+            entries = np.flatnonzero(is_word[table.indices])
+            rows = np.searchsorted(table.indptr, entries, side="right") - 1
+            for row, column in zip(rows.tolist(), table.indices[entries].tolist(), strict=True):
+                words[row] = values[column]
+        return Tokens(words, offsets_of(table.lengths), self.words is not None)
+
+    def attributes(self, tokens: Tokens, starts: IntArray, stops: IntArray) -> Iterator[list[str]]:
+        """All attributes of the given segments, one after the other."""
+        of_sequence = np.searchsorted(tokens.offsets, starts, side="right") - 1
+        firsts = tokens.offsets[of_sequence]
+        ends = tokens.offsets[of_sequence + 1]
+        for start, stop, first, end in zip(*(a.tolist() for a in (starts, stops, firsts, ends)), strict=True):
+            found = []
+            if tokens.has_words:
+                text = " ".join(tokens.words[start:stop])
+                found += [TEXT + text, SHAPE + " ".join(tokens.shapes[start:stop])]
+                found += [GAZETTEER + name for name, entries in self.gazetteers.items() if text in entries]
+            if self.function is not None:
+                found += self._own(tokens.words[first:end], start - first, stop - first)
+            yield found
+
+    def _own(self, words: list[str], start: int, stop: int) -> list[str]:
+        assert self.function is not None
+        found = self.function(words, start, stop)
+        strings = [found] if isinstance(found, str) else list(found)
+        if isinstance(found, str) or not all(isinstance(one, str) for one in strings):
+            raise DataError(
+                f"segment_features: found {found!r} for {words[start:stop]}, expected a list of str"
+            )
+        names = [f"segment.{one}" for one in strings]
+        for name in names:
+            if name.startswith(_OURS):
+                raise DataError(f"segment_features: found {name[8:]!r}, expected none of {_OURS}")
+        return names
+
+    def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
+        """The segments of up to `longest` tokens that have known attributes, and these."""
+        stops, lengths, columns = list[int](), list[int](), list[int]()
+        for first, end in pairwise(tokens.offsets.tolist()):
+            for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
+                for start in range(first, end if prefixes else first):
+                    text = ""
+                    for stop in range(start + 1, min(start + longest, end) + 1):
+                        text = words[start] if stop == start + 1 else f"{text} {words[stop - 1]}"
+                        here = prefixes.get(text)
+                        if here is None:
+                            break
+                        for column in here:
+                            stops.append(stop)
+                            lengths.append(stop - start)
+                            columns.append(column)
+            if self.function is not None:
+                sentence = tokens.words[first:end]
+                for start in range(first, end):
+                    for stop in range(start + 1, min(start + longest, end) + 1):
+                        for name in self._own(sentence, start - first, stop - first):
+                            if name in known.columns:
+                                stops.append(stop)
+                                lengths.append(stop - start)
+                                columns.append(known.columns[name])
+        return Spans.of(len(tokens.words), longest, *map(np.array, (stops, lengths, columns)))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Words of all tokens of a batch, and where sequences begin and end."""
+
+    words: list[str]
+    offsets: IntArray
+    has_words: bool
+
+    @cached_property
+    def shapes(self) -> list[str]:
+        column = Shape("w").view(Categorical.from_values(self.words))
+        shapes = list(column.categories)
+        return [shapes[code] for code in column.codes.tolist()]
+
+
+class KnownAttributes:
+    """The attributes of segments that have weights, by what is looked for.
+
+    ``texts`` and ``shapes`` have the columns of each text, and no column for what longer ones begin with.
+    """
+
+    def __init__(self, names: Sequence[str], gazetteers: Mapping[str, frozenset[str]]) -> None:
+        self.columns = {name: a for a, name in enumerate(names)}
+        self.texts: dict[str, list[int]] = {}
+        self.shapes: dict[str, list[int]] = {}
+        for name, a in self.columns.items():
+            if name.startswith(TEXT):
+                _enter(self.texts, name.removeprefix(TEXT), a)
+            elif name.startswith(SHAPE):
+                _enter(self.shapes, name.removeprefix(SHAPE), a)
+        for name, entries in gazetteers.items():
+            column = self.columns.get(GAZETTEER + name)
+            for entry in entries if column is not None else ():
+                _enter(self.texts, entry, column)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Segments with attributes, by rising stop and length, in CSR rows.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_tokens + 1,)
+        Those that end with token t are ``offsets[t]:offsets[t + 1]``.
+    lengths : ndarray of int64, shape (n_spans,)
+    indptr : ndarray of int64, shape (n_spans + 1,)
+    columns : ndarray of int64, shape (n_entries,)
+    """
+
+    offsets: IntArray
+    lengths: IntArray
+    indptr: IntArray
+    columns: IntArray
+
+    @classmethod
+    def of(cls, n_tokens: int, longest: int, stops: IntArray, lengths: IntArray, columns: IntArray) -> Spans:
+        """From segments in any order, by the token after the last one."""
+        stops, lengths, columns = (a.astype(np.int64) for a in (stops, lengths, columns))
+        keys = (stops - 1) * (longest + 1) + lengths
+        order = np.lexsort((columns, keys))
+        found, counts = np.unique(keys, return_counts=True)
+        ends, spans = np.divmod(found, longest + 1)
+        return cls(
+            offsets_of(np.bincount(ends, minlength=n_tokens)), spans, offsets_of(counts), columns[order]
+        )
+
+
+def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:
+    """In place of a function that a model file does not hold."""
+    raise DataError(
+        "found a model that was fitted with segment_features, a function that its file does not hold: "
+        "set it again by set_params(segment_features=...)"
+    )
+
+
+def _enter(prefixes: dict[str, list[int]], text: str, column: Any) -> None:
+    """Let the text have the column, and all that it begins with be there."""
+    at = text.find(" ")
+    while at >= 0:
+        prefixes.setdefault(text[:at], [])
+        at = text.find(" ", at + 1)
+    prefixes.setdefault(text, []).append(column)
+
+
+def check_gazetteers(gazetteers: Any) -> dict[str, frozenset[str]]:
+    if not isinstance(gazetteers, Mapping):
+        raise DataError(f"gazetteers: found {gazetteers!r:.60}, expected lists of entries by name")
+    for name, entries in gazetteers.items():
+        sound = isinstance(entries, Collection) and not isinstance(entries, str)
+        if not isinstance(name, str) or not sound or not all(isinstance(entry, str) for entry in entries):
+            raise DataError(f"gazetteers: found {entries!r:.60} for {name!r}, expected a list of str")
+    return {
+        name: frozenset(" ".join(entry.split()) for entry in entries) for name, entries in gazetteers.items()
+    }

@@ -1,0 +1,352 @@
+"""Semi-Markov chains: sums over all segmentations of a sequence, and the best one.
+
+Row t of ``cells`` (n_tokens, C) has the segments that end at token t: those of label y are the ``longest[y]``
+columns from ``sum(longest[:y])`` on, by their lengths 1, 2, .... Columns of segments that would begin before
+the sequence hold zeros after `forward`.
+
+Sums are kept by their logs, and what follows from them are shares: of a segment among those of its label that
+end with it, of a label among those that come before. Probabilities are products of shares, so that rounding
+errors do not grow with the length of a sequence.
+"""
+
+import numpy as np
+
+from structune.kernels.exponentials import to_exponentials
+from structune.kernels.jit import kernel
+from structune.tagging.kernels.linear_domain import insert
+
+_VANISHES = -1e4  # a log whose exponential is 0
+_LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count
+
+
+@kernel
+def fill(offsets, tokens, lasts, lengths, span_offsets, span_lengths, spans, begin, longest, cells):
+    """Scores of all segments: of their tokens, last token, length, and of what is known of them as a whole.
+
+    ``tokens`` (n_tokens, T) are scores of tags: label y begins with the tag ``begin[y]`` and goes on with the
+    next one.
+    """
+    for s in range(offsets.size - 1):
+        for t in range(offsets[s], offsets[s + 1]):
+            column = 0
+            for y in range(longest.size):
+                n = min(longest[y], t - offsets[s] + 1)
+                inner = lasts[t, y]
+                for k in range(n):
+                    cells[t, column + k] = inner + tokens[t - k, begin[y]] + lengths[column + k]
+                    if k + 1 < n:
+                        inner += tokens[t - k, begin[y] + 1]
+                for e in range(span_offsets[t], span_offsets[t + 1]):
+                    if span_lengths[e] <= n:
+                        cells[t, column + span_lengths[e] - 1] += spans[e, y]
+                column += longest[y]
+
+
+@kernel
+def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, lasts, spans):
+    """Add counts of segments to those of tags, of last tokens and of spans: `fill` transposed."""
+    for s in range(offsets.size - 1):
+        for t in range(offsets[s], offsets[s + 1]):
+            column = 0
+            for y in range(longest.size):
+                n = min(longest[y], t - offsets[s] + 1)
+                longer = tokens.dtype.type(0.0)
+                for k in range(n - 1, -1, -1):
+                    if k + 1 < n:
+                        tokens[t - k, begin[y] + 1] += longer
+                    tokens[t - k, begin[y]] += cells[t, column + k]
+                    longer += cells[t, column + k]
+                lasts[t, y] += longer
+                for e in range(span_offsets[t], span_offsets[t + 1]):
+                    if span_lengths[e] <= n:
+                        spans[e, y] += cells[t, column + span_lengths[e] - 1]
+                column += longest[y]
+
+
+@kernel
+def _enter(before, transition, potentials, peaks, lanes, entry, shares):
+    """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
+    n = peaks.size
+    high = before[0].real
+    for x in range(1, n):
+        high = max(high, before[x].real)
+    for x in range(n):
+        entry[x] = before[x] - high
+    to_exponentials(entry, n, lanes)
+    for x in range(n):
+        for y in range(n):
+            shares[x, y] = entry[x] * potentials[x, y]
+    for y in range(n):
+        entry[y] = shares[0, y]
+    for x in range(1, n):
+        for y in range(n):
+            entry[y] += shares[x, y]
+    for y in range(n):
+        total, top = entry[y], high + peaks[y]
+        if total.real < _LEAST:
+            top = (before[0] + transition[0, y]).real
+            for x in range(1, n):
+                top = max(top, (before[x] + transition[x, y]).real)
+            total = before.dtype.type(0.0)
+            for x in range(n):
+                shares[x, y] = np.exp(before[x] + transition[x, y] - top)
+                total += shares[x, y]
+        share = 1.0 / total
+        for x in range(n):
+            shares[x, y] *= share
+        entry[y] = top + np.log(total)
+
+
+@kernel
+def _end(after, scores, out):
+    """The log sum over last labels; their probabilities to `out`."""
+    high = (after[0] + scores[0]).real
+    for y in range(1, out.size):
+        high = max(high, (after[y] + scores[y]).real)
+    total = out.dtype.type(0.0)
+    for y in range(out.size):
+        out[y] = np.exp(after[y] + scores[y] - high)
+        total += out[y]
+    for y in range(out.size):
+        out[y] /= total
+    return high + np.log(total)
+
+
+@kernel
+def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, cells, alpha, log_z):
+    """Log sums over the segmentations up to each token, by the label of its last segment; and of all.
+
+    ``cells`` holds scores before, and after that shares among the segments that end at a token with a label.
+    ``potentials`` are ``exp(transition - peaks)``, ``peaks`` the largest transition score to each label.
+    """
+    n_labels, n_columns = longest.size, cells.shape[1]
+    shares, ends = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
+    for s in range(offsets.size - 1):
+        first, stop = offsets[s], offsets[s + 1]
+        entry = np.empty((stop - first, n_labels), alpha.dtype)
+        for y in range(n_labels):
+            entry[0, y] = start[y]
+        for t in range(first, stop):
+            if t > first:
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry[t - first], shares)
+            column = 0
+            for y in range(n_labels):
+                n = min(longest[y], t - first + 1)
+                high = -np.inf
+                for k in range(n):
+                    cells[t, column + k] += entry[t - first - k, y]
+                    high = max(high, cells[t, column + k].real)
+                for k in range(n):
+                    cells[t, column + k] -= high
+                for k in range(n, longest[y]):
+                    cells[t, column + k] = _VANISHES
+                alpha[t, y] = high
+                column += longest[y]
+            to_exponentials(cells[t], n_columns, lanes)
+            column = 0
+            for y in range(n_labels):
+                total = alpha.dtype.type(0.0)
+                for k in range(longest[y]):
+                    total += cells[t, column + k]
+                share = 1.0 / total
+                for k in range(longest[y]):
+                    cells[t, column + k] *= share
+                alpha[t, y] += np.log(total)
+                column += longest[y]
+        log_z[s] = _end(alpha[stop - 1], end, ends)
+
+
+@kernel
+def probabilities(
+    offsets, longest, transition, potentials, peaks, lanes, end, alpha, shares, weights,
+    out, starts, ends, moves,
+):  # fmt: skip
+    """Probabilities of all segments, times the weight of their sequence, from what `forward` left.
+
+    Those of labels that are first or last, and of neighbouring labels, are added up. ``out`` may be
+    ``shares``.
+    """
+    n_labels = longest.size
+    move, entry = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
+    for s in range(offsets.size - 1):
+        first, stop = offsets[s], offsets[s + 1]
+        begun = np.zeros((stop - first, n_labels), alpha.dtype)
+        ended = np.zeros((stop - first, n_labels), alpha.dtype)
+        _end(alpha[stop - 1], end, ended[stop - 1 - first])
+        for y in range(n_labels):
+            ended[stop - 1 - first, y] *= weights[s]
+            ends[y] += ended[stop - 1 - first, y]
+        for t in range(stop - 1, first - 1, -1):
+            column = 0
+            for y in range(n_labels):
+                for k in range(min(longest[y], t - first + 1)):
+                    p = ended[t - first, y] * shares[t, column + k]
+                    out[t, column + k] = p
+                    begun[t - first - k, y] += p
+                for k in range(t - first + 1, longest[y]):
+                    out[t, column + k] = 0.0
+                column += longest[y]
+            if t > first:
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry, move)
+                for x in range(n_labels):
+                    for y in range(n_labels):
+                        p = begun[t - first, y] * move[x, y]
+                        moves[x, y] += p
+                        ended[t - first - 1, x] += p
+        for y in range(n_labels):
+            starts[y] += begun[0, y]
+
+
+@kernel
+def tangent(
+    offsets, longest, transition, potentials, peaks, lanes, end, alpha, shares, weights,
+    d_transition, d_start, d_end, d_cells, d_starts, d_ends, d_moves,
+):  # fmt: skip
+    """Directional derivatives of `probabilities`; ``d_cells`` holds the direction's scores before.
+
+    Derivatives of log sums are means of the direction's scores, of which differences are taken: ``d_alpha``
+    over all that ends at a token with a label, ``d_entry`` over all that comes before it.
+    """
+    n_labels = longest.size
+    move, entry = np.empty((n_labels, n_labels)), np.empty(n_labels)
+    for s in range(offsets.size - 1):
+        first, stop = offsets[s], offsets[s + 1]
+        d_entry, d_alpha = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
+        for y in range(n_labels):
+            d_entry[0, y] = d_start[y]
+        for t in range(stop - first):
+            if t > 0:
+                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
+                for x in range(n_labels):
+                    for y in range(n_labels):
+                        d_entry[t, y] += move[x, y] * (d_alpha[t - 1, x] + d_transition[x, y])
+            column = 0
+            for y in range(n_labels):
+                for k in range(min(longest[y], t + 1)):
+                    d_score = d_entry[t - k, y] + d_cells[first + t, column + k]
+                    d_alpha[t, y] += shares[first + t, column + k] * d_score
+                column += longest[y]
+        begun, d_begun = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
+        ended, d_ended = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
+        last = stop - 1 - first
+        _end(alpha[stop - 1], end, ended[last])
+        mean = 0.0
+        for y in range(n_labels):
+            mean += ended[last, y] * (d_alpha[last, y] + d_end[y])
+        for y in range(n_labels):
+            ended[last, y] *= weights[s]
+            d_ended[last, y] = ended[last, y] * (d_alpha[last, y] + d_end[y] - mean)
+            d_ends[y] += d_ended[last, y]
+        for t in range(last, -1, -1):
+            column = 0
+            for y in range(n_labels):
+                for k in range(min(longest[y], t + 1)):
+                    share, at = shares[first + t, column + k], column + k
+                    p = ended[t, y] * share
+                    slope = d_entry[t - k, y] + d_cells[first + t, at] - d_alpha[t, y]
+                    d_cells[first + t, at] = d_ended[t, y] * share + p * slope
+                    begun[t - k, y] += p
+                    d_begun[t - k, y] += d_cells[first + t, at]
+                for k in range(t + 1, longest[y]):
+                    d_cells[first + t, column + k] = 0.0
+                column += longest[y]
+            if t > 0:
+                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
+                for x in range(n_labels):
+                    for y in range(n_labels):
+                        p = begun[t, y] * move[x, y]
+                        slope = d_alpha[t - 1, x] + d_transition[x, y] - d_entry[t, y]
+                        change = d_begun[t, y] * move[x, y] + p * slope
+                        d_moves[x, y] += change
+                        ended[t - 1, x] += p
+                        d_ended[t - 1, x] += change
+        for y in range(n_labels):
+            d_starts[y] += d_begun[0, y]
+
+
+@kernel
+def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
+    """The tags of each sequence's best segmentation, and its score: Viterbi's recursion over segments."""
+    n_labels = longest.size
+    for s in range(offsets.size - 1):
+        first, n_tokens = offsets[s], offsets[s + 1] - offsets[s]
+        entry, alpha = np.empty((n_tokens, n_labels)), np.empty((n_tokens, n_labels))
+        before = np.empty((n_tokens, n_labels), np.int64)
+        length = np.empty((n_tokens, n_labels), np.int64)
+        for y in range(n_labels):
+            entry[0, y] = start[y]
+        for t in range(n_tokens):
+            column = 0
+            for y in range(n_labels):
+                if t > 0:
+                    before[t, y] = 0
+                    for x in range(1, n_labels):
+                        p = before[t, y]
+                        if alpha[t - 1, x] + transition[x, y] > alpha[t - 1, p] + transition[p, y]:
+                            before[t, y] = x
+                    entry[t, y] = alpha[t - 1, before[t, y]] + transition[before[t, y], y]
+                alpha[t, y], length[t, y] = -np.inf, 1  # where scores are not finite, too
+                for k in range(min(longest[y], t + 1)):
+                    score = entry[t - k, y] + cells[first + t, column + k]
+                    if score > alpha[t, y]:
+                        alpha[t, y], length[t, y] = score, k + 1
+                column += longest[y]
+        y = 0
+        for x in range(1, n_labels):
+            if alpha[n_tokens - 1, x] + end[x] > alpha[n_tokens - 1, y] + end[y]:
+                y = x
+        scores[s] = alpha[n_tokens - 1, y] + end[y]
+        t = n_tokens
+        while t > 0:
+            n = length[t - 1, y]
+            tags[first + t - n] = begin[y]
+            for k in range(t - n + 1, t):
+                tags[first + k] = begin[y] + 1
+            t -= n
+            if t > 0:
+                y = before[t, y]
+
+
+@kernel
+def n_best(longest, transition, start, end, begin, cells, tags, scores):
+    """Tags of the ``scores.size`` best segmentations of one sequence; -inf where there are fewer."""
+    n_labels, n_tokens, n_kept = longest.size, cells.shape[0], scores.size
+    entry = np.full((n_tokens, n_labels, n_kept), -np.inf)
+    kept = np.full((n_tokens, n_labels, n_kept), -np.inf)
+    before = np.zeros((n_tokens, n_labels, n_kept), np.int64)
+    inside = np.zeros((n_tokens, n_labels, n_kept), np.int64)
+    for y in range(n_labels):
+        entry[0, y, 0] = start[y]
+    for t in range(n_tokens):
+        column = 0
+        for y in range(n_labels):
+            for x in range(n_labels if t > 0 else 0):
+                for j in range(n_kept):
+                    score = kept[t - 1, x, j] + transition[x, y]
+                    if not insert(entry[t, y], before[t, y], score, x * n_kept + j):
+                        break
+            for k in range(min(longest[y], t + 1)):
+                for j in range(n_kept):
+                    score = entry[t - k, y, j] + cells[t, column + k]
+                    if not insert(kept[t, y], inside[t, y], score, k * n_kept + j):
+                        break
+            column += longest[y]
+    last = np.zeros(n_kept, np.int64)
+    for i in range(n_kept):
+        scores[i] = -np.inf
+    for y in range(n_labels):
+        for j in range(n_kept):
+            if not insert(scores, last, kept[n_tokens - 1, y, j] + end[y], y * n_kept + j):
+                break
+    for i in range(n_kept):
+        state, t = last[i], n_tokens - 1
+        while t >= 0:
+            y = state // n_kept
+            pointer = inside[t, y, state % n_kept]
+            k, j = pointer // n_kept, pointer % n_kept
+            tags[i, t - k] = begin[y]
+            for u in range(t - k + 1, t + 1):
+                tags[i, u] = begin[y] + 1
+            t -= k
+            state = before[t, y, j]
+            t -= 1

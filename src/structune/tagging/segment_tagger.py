@@ -1,0 +1,254 @@
+"""The segment tagger: a semi-Markov CRF with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.parameters import parameters
+from structune.learning.ranges import Range
+from structune.structure import IntArray, check_weights, offsets_of
+from structune.tagging.features.attributes import as_table
+from structune.tagging.features.segments import SegmentFunction, SegmentReader
+from structune.tagging.segment_tagger_file import pack_segments, unpack_segments
+from structune.tagging.structure.segment_labels import OUTSIDE, read_segments, write_labels
+from structune.tagging.structure.segment_shard import SegmentShard
+from structune.tagging.structure.semi_markov import SemiMarkovChain
+
+Segment = tuple[str, int, int]
+
+
+@parameters
+class SegmentTagger(StructuredEstimator):
+    """Semi-Markov CRF: finds and labels segments, such as names or phrases, with features of whole segments.
+
+    Labels are BIO or BIOES, as `SequenceTagger` takes them. A segment scores what its tokens do, by their
+    attributes and whether they begin it; and by its label its length, its last word, its words together, its
+    shape, and whether it is an entry of a gazetteer. The first word is an attribute of the token that begins.
+
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the segments; the margin loss with the number of wrong tokens as cost;
+        or the ramp loss. Others are objects of `structune.learning.margin_losses`.
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
+        named). Ignored under `tuning`.
+    groups : "template", "single", "separate", or callable
+        Which weights share a precision: those of one feature template (``segment.text``, ``segment.shape``,
+        ``segment.length``, ... for segments) and the transitions; all; none; or by a function from a weight's
+        name to its group's.
+    max_length : int, optional
+        Tokens of a segment, at most; longer ones in training are refused. By default each label has the
+        length of its longest segment in training.
+    words : str, optional
+        The template of which the value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By
+        default ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
+    gazetteers : dict of str to collection of str, optional
+        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry,
+        in the same case.
+    segment_features : callable, optional
+        Features of your own: called with the words of a sequence (list of str), and start and stop of a
+        segment, it returns a list of str such as ``"initials=JFK"``. Called for all segments up to the
+        longest: make it quick. It is no part of model files; set it again after loading.
+    boundary : bool
+        Whether starts and ends of sequences have weights.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        Labels of tokens in BIO.
+    segment_types_ : list of str
+        Labels of segments.
+    coef_ : ndarray, shape (n_weights,)
+        Named by ``chain_.weight_names()``.
+    chain_ : SemiMarkovChain
+    scheme_ : {"bio", "bioes"}
+        Of the labels in training, and so of predictions.
+
+    Examples
+    --------
+    >>> from structune import SegmentTagger
+    >>> X = [[["w=in"], ["w=New"], ["w=York"]], [["w=by"], ["w=York"]], [["w=New"], ["w=rules"]]]
+    >>> y = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "O"]]
+    >>> tagger = SegmentTagger(penalty=0.1).fit(X, y)
+    >>> tagger.predict([[["w=by"], ["w=New"], ["w=York"]]])
+    [['O', 'B-LOC', 'I-LOC']]
+    >>> tagger.predict_segments([[["w=by"], ["w=New"], ["w=York"]]])
+    [[('LOC', 1, 3)]]
+    """
+
+    _learns_tasks = True
+    _natural_groups = "template"
+    _ranges: ClassVar = {"max_length": Range(1, whole=True, optional=True)}
+
+    groups: Any = "template"
+    max_length: int | None = None
+    words: str | None = None
+    gazetteers: Mapping[str, Collection[str]] | None = None
+    segment_features: SegmentFunction | None = None
+    boundary: bool = True
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from sequences with labelled segments.
+
+        Parameters
+        ----------
+        X : list of sequences, AttributeTable, or (matrix, lengths)
+            As `SequenceTagger.fit` takes it.
+        y : list of sequences of str
+            Labels in BIO or BIOES; an ``I-x`` that continues nothing begins a segment.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Sequences of one group stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the sequence and token that cannot be used.
+        """
+        self._check_ranges()
+        table = as_table(X)
+        reader = SegmentReader.of(table.names, self.words, self.gazetteers, self.segment_features)
+        chain = SemiMarkovChain.build(
+            table, y, max_length=self.max_length, boundary=self.boundary, reader=reader
+        )
+        scheme = read_segments(y, table.lengths).scheme
+        shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
+        del table  # as large as the shard, and a fit is long
+        self._learn(chain, loss, shard, self._start(chain), groups)
+        self._keep_chain(chain, scheme)
+        return self
+
+    @property
+    def _structure(self) -> SemiMarkovChain:
+        return self.chain_
+
+    def _keep_chain(self, chain: SemiMarkovChain, scheme: str) -> None:
+        self.chain_, self.scheme_ = chain, scheme
+        self.classes_ = list(chain.tags)
+        self.segment_types_ = [label for label in chain.labels if label != OUTSIDE]
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def _encode(self, X: Any) -> tuple[SegmentShard, IntArray]:
+        """The sequences that have tokens, and the lengths of all."""
+        self._check_fitted()
+        table = as_table(X)  # with attributes that are not known, too: words that gazetteers have
+        if self.chain_.reader.function is not None and self.segment_features is not None:
+            self.chain_ = self.chain_.with_function(self.segment_features)
+        full = table.lengths > 0
+        return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
+
+    def _segments(self, X: Any) -> list[list[Segment]]:
+        """All segments of each sequence, those of tokens outside too."""
+        shard, lengths = self._encode(X)
+        tags, _ = self.chain_.best(self.coef_, shard)
+        return [self._read(tags[a:b]) for a, b in pairwise(offsets_of(lengths).tolist())]
+
+    def _read(self, tags: IntArray) -> list[Segment]:
+        """The segments of the tags of one sequence."""
+        labels = self.chain_.begins[tags]
+        starts = np.flatnonzero(labels >= 0)
+        types = [self.chain_.labels[y] for y in labels[starts].tolist()]
+        return list(zip(types, starts.tolist(), [*starts[1:].tolist(), tags.size], strict=False))
+
+    def _written(self, segments: list[Segment]) -> list[str]:
+        """Labels in the scheme of the training set."""
+        return write_labels(
+            [kind for kind, _, _ in segments], [stop - start for _, start, stop in segments], self.scheme_
+        )
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The labels of the most probable segments of each sequence, in the scheme of the training set."""
+        return [self._written(segments) for segments in self._segments(X)]
+
+    def predict_segments(self, X: Any) -> list[list[Segment]]:
+        """The most probable segments of each sequence, as (label, start, stop)."""
+        return [[one for one in row if one[0] != OUTSIDE] for row in self._segments(X)]
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token, the probability of each label in BIO.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        rows = self.chain_.marginals(self.coef_, shard).tolist()
+        each = [dict(zip(self.classes_, row, strict=True)) for row in rows]
+        return [each[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
+
+    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
+        """For each sequence the labels of its `n` most probable segmentations, and their probabilities.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        log_z = self.chain_.log_partition(self.coef_, shard)
+        each = zip(self.chain_.n_best(self.coef_, shard, n), log_z, strict=True)
+        found = (
+            [
+                (self._written(self._read(row)), float(np.exp(score - z)))
+                for row, score in zip(tags, scores, strict=True)
+            ]
+            for (tags, scores), z in each
+        )
+        return [next(found) if length else [([], 1.0)] for length in lengths]
+
+    def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
+        """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        DataError
+            No such sequence, tokens or label.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        if not 0 <= sequence < lengths.size:
+            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
+        if not 0 <= start < stop <= lengths[sequence]:
+            raise DataError(
+                f"sequence {sequence} has {lengths[sequence]} tokens: found a segment from {start} to {stop}"
+            )
+        before = int(np.count_nonzero(lengths[:sequence]))
+        return self.chain_.segment_probability(self.coef_, shard, before, start, stop, label)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """F1 of segments: those with the right label and both ends; 0 if none is there or found."""
+        from structune.tagging.metrics import segment_counts
+
+        predicted = self.predict(X)
+        counts = check_weights(sample_weight, len(predicted)) @ segment_counts(y, predicted)
+        return float(2 * counts[0] / ((counts[1] + counts[2]) or 1.0))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = pack_segments(self.chain_)
+        return header | {"scheme": self.scheme_}, arrays
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SegmentTagger:
+        tagger, chain = cls(), unpack_segments(header, arrays)
+        unpack_fit(tagger, chain.n_weights, header, arrays)
+        tagger.set_params(boundary=chain.boundary)
+        tagger._keep_chain(chain, "bioes" if header["scheme"] == "bioes" else "bio")
+        return tagger

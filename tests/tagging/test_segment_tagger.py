@@ -1,0 +1,246 @@
+"""The segment tagger: what it accepts, scikit-learn's conventions, files, and when segments pay."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from structune import SegmentTagger, SequenceTagger, load
+from structune.errors import CapabilityError, DataError
+from structune.tagging import AttributeTable, segment_scores
+
+X = [
+    [["w=in"], ["w=New"], ["w=York"]],
+    [["w=by"], ["w=York"]],
+    [["w=New"], ["w=rules"], ["w=in"], ["w=Rome"]],
+]
+Y = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "O", "O", "B-LOC"]]
+
+
+def tagger(**options):
+    return SegmentTagger(**{"n_jobs": 1, "penalty": 0.1, **options})
+
+
+def initials(words, start, stop):
+    return ["initials=" + "".join(word[:1] for word in words[start:stop])]
+
+
+def test_labels_and_segments():
+    model = tagger().fit(X, Y)
+    assert model.predict(X) == Y
+    assert model.predict_segments(X) == [[("LOC", 1, 3)], [("LOC", 1, 2)], [("LOC", 3, 4)]]
+    assert model.score(X, Y) == 1.0
+    assert model.segment_types_ == ["LOC"]
+    assert model.classes_ == ["B-LOC", "I-LOC", "O"]
+    assert model.status_ == "converged"
+
+
+def test_forms_of_input():
+    table = AttributeTable.from_items(X)
+    expected = tagger().fit(table, Y).coef_
+    dicts = [[{"w": token[0][2:]} for token in sequence] for sequence in X]
+    for form in (X, dicts, tuple(tuple(map(tuple, sequence)) for sequence in X)):
+        assert_allclose(tagger().fit(form, Y).coef_, expected, atol=1e-6)
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    for form in ((rows, [3, 2, 4]), (sp.csr_array(rows), [3, 2, 4]), [rows[:3], rows[3:5], rows[5:]]):
+        model = tagger().fit(form, Y)
+        assert set(model.group_names_) == {"x", "segment.length", "transitions"}
+        assert [len(labels) for labels in model.predict(form)] == [3, 2, 4]
+
+
+def test_bioes_comes_back():
+    outputs = [["O", "B-LOC", "E-LOC"], ["O", "S-LOC"], ["O", "O", "O", "S-LOC"]]
+    model = tagger().fit(X, outputs)
+    assert model.predict(X) == outputs
+    assert model.scheme_ == "bioes"
+    assert_allclose(model.coef_, tagger().fit(X, Y).coef_)
+
+
+def test_labels_that_continue_nothing_begin_a_segment():
+    strange = [["O", "I-LOC", "I-LOC"], ["O", "I-LOC"], ["O", "O", "O", "I-LOC"]]
+    assert_array_equal(tagger().fit(X, strange).coef_, tagger().fit(X, Y).coef_)
+
+
+def test_empty_sequences_have_no_labels():
+    model = tagger().fit(X, Y)
+    some = [[], X[0], [], X[1]]
+    assert model.predict(some) == [[], Y[0], [], Y[1]]
+    assert model.predict_segments([[]]) == [[]]
+    assert [len(rows) for rows in model.predict_marginals(some)] == [0, 3, 0, 2]
+    assert model.segment_probability(some, 3, 1, 2, "LOC") == model.segment_probability(X, 1, 1, 2, "LOC")
+
+
+def test_probabilities():
+    model = tagger().fit(X, Y)
+    rows = model.predict_marginals(X[:1])[0]
+    assert all(abs(sum(row.values()) - 1) < 1e-12 for row in rows)
+    p = model.segment_probability(X, 0, 1, 3, "LOC")
+    assert 0.5 < p <= rows[2]["I-LOC"] + 1e-12
+    for sequence, start, stop, label in ((5, 0, 1, "O"), (0, 2, 4, "LOC"), (0, 1, 1, "LOC"), (0, 0, 1, "x")):
+        with pytest.raises(DataError, match=r"found|is not among"):
+            model.segment_probability(X, sequence, start, stop, label)
+    best = model.predict_nbest([X[0], []], n=3)
+    assert best[0][0][0] == Y[0]
+    assert len(best[0]) == 3
+    assert sum(share for _, share in model.predict_nbest(X[1:2], n=100)[0]) == pytest.approx(1.0)
+    assert best[1] == [([], 1.0)]
+    margin = tagger(loss="margin").fit(X, Y)
+    assert margin.predict(X) == Y
+    with pytest.raises(CapabilityError, match="has scores, no probabilities"):
+        margin.predict_marginals(X)
+
+
+def test_scikit_learns_conventions():
+    model = tagger(max_length=4, gazetteers={"city": ["Rome"]}, segment_features=initials)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert cross_val_score(tagger(), X * 3, Y * 3, cv=3).shape == (3,)
+    search = GridSearchCV(tagger(), {"max_length": [2, 3]}, cv=2).fit(X * 2, Y * 2)
+    assert search.best_params_["max_length"] in (2, 3)
+
+
+@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
+def test_tuning_learns_a_precision_of_each_group(tuning):
+    model = tagger(tuning=tuning, folds=2).fit(X * 4, Y * 4)
+    words = ("w", "segment.last", "segment.text", "segment.shape", "segment.length", "transitions")
+    assert model.group_names_ == words
+    assert model.predict(X) == Y
+
+
+def test_weights_of_examples_count():
+    weighted = tagger().fit(X, Y, sample_weight=[2, 1, 0])
+    assert_allclose(
+        weighted.predict_marginals(X[:1])[0][1]["B-LOC"],
+        tagger().fit([X[0], X[0], X[1]], [Y[0], Y[0], Y[1]]).predict_marginals(X[:1])[0][1]["B-LOC"],
+        atol=0.05,  # the vocabulary has what the third sequence has
+    )
+    model = tagger().fit(X, Y)
+    wrong = [*Y[:2], ["O"] * 4]
+    assert_allclose(model.score(X, wrong), 4 / 5)
+    assert model.score(X, wrong, sample_weight=[1, 1, 0]) == 1.0
+    assert model.score(X[2:], wrong[2:]) == 0.0
+
+
+def test_warm_start():
+    model = tagger(warm_start=True).fit(X, Y)
+    before, passes = model.coef_.copy(), model.passes_
+    model.fit(X, Y)
+    assert_allclose(model.coef_, before, atol=1e-3)
+    assert model.passes_ < passes
+
+
+# --- features of segments ---------------------------------------------------------------------------------
+
+
+def test_gazetteers_know_words_that_training_did_not_have():
+    cities = ["Rome", "Oslo", "New York", "Los Angeles"]
+    outputs = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "O", "O", "B-LOC"]]
+    model = tagger(gazetteers={"city": cities}).fit(X, outputs)
+    without = tagger().fit(X, outputs)
+    new = [[["w=in"], ["w=Los"], ["w=Angeles"]]]
+    p, q = (each.segment_probability(new, 0, 1, 3, "LOC") for each in (model, without))
+    assert p > q + 0.05
+    lower = [[["w=in"], ["w=los"], ["w=angeles"]]]
+    assert model.segment_probability(lower, 0, 1, 3, "LOC") < p
+
+
+def test_own_features():
+    model = tagger(segment_features=initials).fit(X, Y)
+    assert "segment.initials=NY : LOC" in model.chain_.weight_names()
+    assert "segment.initials" in model.group_names_
+
+
+def simulated(n, seed):
+    """Segments of 2, 3 or 4 like words; those of 3 have a label of their own.
+
+    The score of a chain is linear in the length, and what is best at 2 and 4 is so at 3.
+    """
+    rng = np.random.default_rng(seed)
+    sequences, labels = [], []
+    for _ in range(n):
+        words, row = ["the"], ["O"]
+        for size in rng.integers(2, 5, size=3).tolist():
+            kind = "odd" if size == 3 else "even"
+            words += [*(f"N{k}" for k in rng.integers(0, 30, size=size)), "and"]
+            row += [f"B-{kind}", *[f"I-{kind}"] * (size - 1), "O"]
+        sequences.append([[f"w={word}", f"shape={word[0]}"] for word in words])
+        labels.append(row)
+    return sequences, labels
+
+
+def test_whole_segments_beat_a_chain():
+    (x, y), (x_test, y_test) = simulated(60, 0), simulated(100, 1)
+    segments, chain = tagger().fit(x, y), SequenceTagger(penalty=0.1, n_jobs=1).fit(x, y)
+    f1, of_chain = segments.score(x_test, y_test), segment_scores(y_test, chain.predict(x_test)).overall.f1
+    assert f1 == segment_scores(y_test, segments.predict(x_test)).overall.f1
+    assert f1 > 0.95
+    assert of_chain < 0.8
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def test_models_come_back(tmp_path):
+    model = tagger(gazetteers={"city": {"Oslo", "New York"}}, max_length=5).fit(X, Y)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    new = [*X, [["w=in"], ["w=Oslo"]], []]
+    assert type(again) is SegmentTagger
+    assert again.predict(new) == model.predict(new)
+    assert again.predict_marginals(new) == model.predict_marginals(new)
+    assert again.chain_.weight_names() == model.chain_.weight_names()
+    assert (again.scheme_, again.max_length, again.penalty) == ("bio", 5, 0.1)
+    assert again.chain_.reader == model.chain_.reader
+
+
+def test_functions_are_set_again(tmp_path):
+    model = tagger(segment_features=initials).fit(X, Y)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    with pytest.raises(DataError, match="a function that its file does not hold: set it again"):
+        again.predict(X)
+    assert again.set_params(segment_features=initials).predict_marginals(X) == model.predict_marginals(X)
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "what"),
+    [
+        (
+            {},
+            [["O", "B-LOC", "LOC"], *Y[1:]],
+            "sequence 0, token 2: found the label 'LOC'",
+        ),
+        ({}, [Y[0], ["O", None], Y[2]], "sequence 1, token 1: found the label None"),
+        ({}, Y[:2], "found labels for 2 sequences, expected 3"),
+        (
+            {"max_length": 1},
+            Y,
+            "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens",
+        ),
+        ({"max_length": 0}, Y, "max_length"),
+        ({"words": "form"}, Y, "words='form': found no attribute"),
+        ({"gazetteers": ["Rome"]}, Y, "gazetteers: found"),
+        ({"segment_features": lambda *_: [1]}, Y, "segment_features: found .1. for"),
+    ],
+)
+def test_wrong_input(options, y, what):
+    with pytest.raises(DataError, match=what):
+        tagger(**options).fit(X, y)
+
+
+def test_models_without_segments():
+    model = tagger().fit(X[:2], [["O"] * 3, ["O"] * 2])
+    assert model.predict(X[:1]) == [["O"] * 3]
+    assert model.predict_segments(X[:1]) == [[]]
+    assert model.score(X[:1], [["O"] * 3]) == 0.0
+    only = tagger().fit([[["w=a"]]], [["B-x"]])
+    assert only.predict([[["w=b"], ["w=a"]]]) == [["B-x", "B-x"]]
+    with pytest.raises(DataError, match="no token has a label"):
+        tagger().fit([[]], [[]])
