@@ -199,5 +199,5 @@ def test_the_model_is_about_that_of_gauss_and_newton(kind):
         expected = np.outer(moves, moves) * outer
         assert_allclose(point.response.coupling, expected, atol=1e-3 * np.ptp(outer))
     step = np.full(n, 1e-3)
-    fall = point.response.change(step) - point.response.change(-step)
+    fall = point.response.change(step)[0] - point.response.change(-step)[0]
     assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)

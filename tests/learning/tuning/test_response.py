@@ -34,7 +34,7 @@ def test_the_lowest_point_of_a_quadratic(seed):
     assert_allclose(alone[0], straight(gradient, np.diag(np.diag(coupling))).lowest(-FAR, FAR)[0], atol=1e-6)
     step, fall = model.lowest(-FAR / 100, FAR / 100)
     assert np.all(np.abs(step) <= FARTHEST / 100)
-    assert fall == pytest.approx(-model.change(step))
+    assert fall == pytest.approx(-model.change(step)[0])
     assert fall > 0
 
 
@@ -60,10 +60,10 @@ def test_independent_weights(s):
     linear, length = of_precisions(groups, precision, hessian, w, slope, heldout)
     unit = np.diag(heldout * (w / (precision + hessian)) ** 2)
     model = Response(linear, length, unit)
-    assert model.change(np.full(3, s)) == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
-    assert_allclose(
-        approx_fprime(np.zeros(3), model.change, 1e-5), approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02
-    )
+    assert model.change(np.full(3, s))[0] == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
+    assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
+    _, gradient = model.change(np.full(3, s))
+    assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
 
 
 def test_groups_that_tell_nothing():
@@ -73,3 +73,12 @@ def test_groups_that_tell_nothing():
     )
     assert_allclose(linear, 0.0)
     assert_allclose(length, [GRID, GRID])
+
+
+def test_curvature_that_the_model_has_not():
+    gradient, coupling = np.array([1.0, -2.0]), np.diag([2.0, 1.0])
+    rest = np.array([[1.0, 0.5], [0.5, 3.0]])
+    both, apart = straight(gradient, coupling + rest), straight(gradient, coupling)
+    assert_allclose(apart.lowest(-FAR[:2], FAR[:2], rest)[0], both.lowest(-FAR[:2], FAR[:2])[0], atol=1e-4)
+    step = np.array([0.3, -0.2])
+    assert apart.change(step, rest)[0] == pytest.approx(both.change(step)[0])

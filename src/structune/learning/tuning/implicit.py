@@ -156,6 +156,7 @@ class _Search:
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
+        self.rest: FloatArray | float = 0.0  # curvature that the models have not
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
         self.kept = monitor.kept_search(f"implicit {problem.name}")
@@ -201,10 +202,22 @@ class _Search:
         taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
         if not taken or fall + noise < _BAD * expected:
             self.radius = _SHRINK * length
+            self._learn_rest(best, found)
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
             self._take((found, points))
+
+    def _learn_rest(self, best: _Outcome, found: _Outcome) -> None:
+        """After a bad move: the curvature that would have told of it, by Powell's symmetric secant."""
+        if best.d.size > MOST_COUPLED:
+            return
+        step = found.d - best.d
+        square = float(step @ step)
+        expected, at_best = (best.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
+        missed = (found.gradient - best.gradient) - (expected - at_best)
+        both = np.outer(missed, step) / square
+        self.rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
         """Go on from this point."""
@@ -215,7 +228,7 @@ class _Search:
         """The best move from there, and what the model has to gain by it."""
         most = radius * self.unit
         low, high = np.maximum(self.low - found.d, -most), np.minimum(self.high - found.d, most)
-        return found.response.lowest(low, high)
+        return found.response.lowest(low, high, self.rest)
 
     def evaluate(self, d: FloatArray, accuracy: float) -> tuple[_Outcome, list[HyperGradient]]:
         """The held-out losses there, and of which points they are the sums: none where they are known."""

@@ -33,14 +33,22 @@ class Response:
     length: FloatArray
     coupling: FloatArray
 
-    def change(self, step: FloatArray) -> float:
-        """Of the held-out loss by a step."""
-        return self._value_and_gradient()(step)[0]
+    def change(self, step: FloatArray, rest: FloatArray | float = 0.0) -> tuple[float, FloatArray]:
+        """Of the held-out loss by a step, and its gradient there; `rest` as for `lowest`."""
+        return self._value_and_gradient(rest)(step)
 
-    def lowest(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, float]:
-        """The step between `low` <= 0 and `high` >= 0 where the model is lowest, and how far it falls."""
+    def lowest(
+        self, low: FloatArray, high: FloatArray, rest: FloatArray | float = 0.0
+    ) -> tuple[FloatArray, float]:
+        """The step between `low` <= 0 and `high` >= 0 where the model is lowest, and how far it falls.
+
+        Parameters
+        ----------
+        rest : ndarray, shape (n_hyperparameters, n_hyperparameters)
+            Curvature that the model has not.
+        """
         found = minimize(
-            self._value_and_gradient(),
+            self._value_and_gradient(rest),
             np.zeros(low.size),
             jac=True,
             method="L-BFGS-B",
@@ -49,13 +57,16 @@ class Response:
         )
         return np.clip(found.x, low, high), max(0.0, -float(found.fun))
 
-    def _value_and_gradient(self) -> Callable[[FloatArray], tuple[float, FloatArray]]:
+    def _value_and_gradient(
+        self, rest: FloatArray | float
+    ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
         linear, length = _Curves(self.linear), _Curves(self.length)
 
         def model(step: FloatArray) -> tuple[float, FloatArray]:
             (first, slope), (way, speed) = linear.at(step), length.at(step)
             pull = self.coupling @ way if self.coupling.ndim == 2 else self.coupling * way
-            return float(first.sum() + 0.5 * way @ pull), slope + speed * pull
+            more = np.dot(rest, step)
+            return float(first.sum() + 0.5 * (way @ pull + step @ more)), slope + speed * pull + more
 
         return model
 
