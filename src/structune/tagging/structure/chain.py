@@ -7,15 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.kernels.vectors import all_lanes, lanes_for
-from structune.structure import Array, FloatArray, HessianProduct, IntArray
+from structune.structure import Array, FloatArray, HessianProduct, IntArray, Tilt
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.kernels.whole_shard import expectations
 from structune.tagging.structure.attribute_weights import OpenWeights
+from structune.tagging.structure.counts import count_tokens, counted
 from structune.tagging.structure.flips import BackPointers, Flips
-from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
+from structune.tagging.structure.posterior import (
+    LinearPosterior,
+    LogPosterior,
+    LogStep,
+    MoveScores,
+    Posterior,
+)
 from structune.tagging.structure.shard import ChainShard
 from structune.tagging.structure.space import ChainSpace
 
@@ -47,7 +54,7 @@ class Chain(ChainSpace):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
-            *("complex", "n_best", "marginals", "flips"),
+            *("augmented", "counts", "complex", "n_best", "marginals", "flips"),
         }
     )
 
@@ -74,22 +81,40 @@ class Chain(ChainSpace):
     def _posterior(
         self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
     ) -> Posterior:
+        """Of a block, under real weights."""
+        found = self._sums(w, moves, shard, block, within)
+        assert not isinstance(found, LogStep)
+        return found
+
+    def _sums(
+        self,
+        w: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        block: slice,
+        within: bool,
+        tilt: Tilt | None = None,
+    ) -> Posterior | LogStep:
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
         offsets = shard.offsets[block.start : block.stop + 1] - first
         scores = self.pairs.scores(w, shard.rows, first, last)
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
+        if tilt is not None:
+            scores += self._tilted(shard, block, *tilt)
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
         kernels.shift_rows(offsets, scores, peaks, spreads)
         if kernels.fits_double(
             offsets, spreads, moves.spread, self._reach(within), self.n_labels, _SAFE_RANGE
         ):
             return LinearPosterior(moves, offsets, scores, peaks)
-        if np.iscomplexobj(scores):
-            raise CapabilityError(
-                "the complex step works in the linear domain, and these weights leave its range"
-            )
-        return LogPosterior(moves, offsets, scores, peaks)
+        return (LogStep if np.iscomplexobj(scores) else LogPosterior)(moves, offsets, scores, peaks)
+
+    def _tilted(self, shard: ChainShard, block: slice, count: str, rates: Array) -> Array:
+        """What a tilt adds to the scores of the tokens of a block."""
+        first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+        own, sizes = self._labels_of(shard, None)[first:last], shard.sizes()[block]
+        return np.repeat(rates[block], sizes)[:, None] * counted(count, own, self.labels)
 
     def log_partition(
         self,
@@ -98,15 +123,19 @@ class Chain(ChainSpace):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         within = within and shard.partial
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
         blocks = list(self._blocks(shard, _CACHE_CELLS))
-        log_z, left = self._log_partition(opened, moves, shard, blocks, expected, tokens, weights, within)
+        if tilt is None:
+            log_z, left = self._log_partition(opened, moves, shard, blocks, expected, tokens, weights, within)
+        else:
+            log_z, left = np.empty(len(shard), w.dtype), blocks
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within)
+            posterior = self._sums(opened, moves, shard, block, within, tilt)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
                 counts = np.zeros((self.n_labels, self.n_labels), w.dtype)
@@ -223,9 +252,7 @@ class Chain(ChainSpace):
             if within and shard.partial:
                 scores[~shard.allowed[first:last]] = -np.inf
             if cost is not None:
-                per_token = np.repeat(cost[block], np.diff(offsets))
-                scores += per_token[:, None]
-                scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
+                scores += self._tilted(shard, block, "cost", cost)
             kernels.viterbi(
                 offsets,
                 scores,
@@ -243,6 +270,11 @@ class Chain(ChainSpace):
         return np.add.reduceat(
             (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
         )
+
+    def counts(self, shard: ChainShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Tokens with the right label and with any, that is not "O"; shape (n_sequences,) each."""
+        own, found = self._labels_of(shard, None), self._labels_of(shard, outputs)
+        return count_tokens(own, found, shard.offsets[:-1], self.labels)
 
     def best_rescaled(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
