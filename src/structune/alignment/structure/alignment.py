@@ -20,7 +20,7 @@ from structune.alignment.structure.pair import Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein
 from structune.alignment.structure.shard import AlignmentShard
-from structune.alignment.structure.space import check_cells, checked_band, check_overhangs, check_rising
+from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (

@@ -216,7 +216,9 @@ class RNA(Structure):
         out += self._features.matrix.T @ (count_cells(shard, self._structures(shard, outputs)).T @ weights)
 
     def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        return scipy.sparse.csr_array(count_cells(shard, self._structures(shard, outputs)) @ self._features.matrix)
+        return scipy.sparse.csr_array(
+            count_cells(shard, self._structures(shard, outputs)) @ self._features.matrix
+        )
 
     # --- inference ----------------------------------------------------------------------------------------
 
