@@ -99,7 +99,7 @@ class _Search:
         self.w, (self.d, self.l1) = np.zeros(problem.full.n_weights), points[0]
         self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
         self.n_done = 0
-        self.kept = monitor.kept_search("grid" if self.criterion is None else f"grid by {tuner.criterion}")
+        self.kept = monitor.kept_search("grid")
         if self.kept.state is not None:
             self._restore(self.kept.state)
 

@@ -170,8 +170,7 @@ class _Search:
         self.best: _Outcome | None = None
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
-        judged = "" if self.criterion is None else f" by {tuner.criterion}"
-        self.kept = monitor.kept_search(f"implicit {problem.name}{judged}")
+        self.kept = monitor.kept_search(f"implicit {problem.name}")
         if self.kept.state is not None:
             self._restore(self.kept.state)
 
