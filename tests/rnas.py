@@ -232,6 +232,10 @@ def spread_sequence(rng):
     return "".join("A" * gap + rng.choice(["G", "C"]) for gap in gaps) + "A" * int(rng.integers(3))
 
 
+def pairs_of(partner):
+    return {(i, j) for i, j in enumerate(partner) if j > i}
+
+
 def problem_of(rna, rng, sequences, scale):
     """All structures of the sequences, with random weights; the shard holds one of each at random."""
     outputs = [structures(sequence, rna.min_hairpin, rna.noncanonical) for sequence in sequences]
@@ -248,6 +252,10 @@ def problem_of(rna, rng, sequences, scale):
         ],
         own=own,
         costs=[np.array([missed(ys[k], y) for y in ys]) for ys, k in zip(outputs, own, strict=True)],
+        counts=[
+            np.array([[len(pairs_of(ys[k]) & pairs_of(y)), len(pairs_of(y))] for y in ys])
+            for ys, k in zip(outputs, own, strict=True)
+        ],
     )
 
 
@@ -349,6 +357,7 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
         of_kept(problem.features),
         own=[sum(keep[:k]) for keep, k in zip(kept, problem.own, strict=True)],
         costs=of_kept(problem.costs),
+        counts=of_kept(problem.counts),
         beside=of_kept(beside),
         free=problem.outputs,
     )

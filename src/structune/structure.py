@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -13,75 +13,13 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError
+from structune.groups import Groups as Groups
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 HessianProduct = Callable[[FloatArray], FloatArray]
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Which hyperparameter each weight answers to.
-
-    Attributes
-    ----------
-    index : ndarray of int64, shape (n_weights,)
-        Group of each weight; -1 for one without a penalty.
-    names : tuple of str, length n_groups
-    """
-
-    index: IntArray
-    names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def sizes(self) -> IntArray:
-        """Weights in each group."""
-        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]
-
-    def sum(self, per_weight: FloatArray) -> FloatArray:
-        """Sum of a per-weight quantity over each group, shape (n_groups,)."""
-        sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
-        return sums[1:].astype(np.float64, copy=False)
-
-    def spread(self, per_group: FloatArray) -> FloatArray:
-        """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
-        return np.append(per_group, 0.0)[self.index]
-
-    def numbers(self, what: str, given: Any, default: float) -> FloatArray:
-        """A number for each group: the same one, or by name; `default` for groups that are not named.
-
-        Those that are no numbers are nan.
-        """
-        found = [given] * len(self)
-        if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(self.names), key=str)
-            if unknown:
-                raise DataError(f"{what} names the groups {unknown}, expected some of {list(self.names)}")
-            found = [given.get(name, default) for name in self.names]
-        try:
-            return np.array([float(number) for number in found])
-        except (TypeError, ValueError):
-            return np.full(len(self), np.nan)
-
-    @classmethod
-    def single(cls, n_weights: int) -> Groups:
-        """One hyperparameter for all weights."""
-        return cls(np.zeros(n_weights, dtype=np.int64), ("all",))
-
-    @classmethod
-    def separate(cls, names: list[str]) -> Groups:
-        """One hyperparameter a weight (automatic relevance determination)."""
-        return cls(np.arange(len(names)), tuple(names))
-
-    @classmethod
-    def by_name(cls, names: list[str]) -> Groups:
-        """One hyperparameter for each distinct name, in order of first appearance."""
-        order = {name: j for j, name in enumerate(dict.fromkeys(names))}
-        return cls(np.fromiter((order[name] for name in names), np.int64, len(names)), tuple(order))
+Tilt = tuple[str, Array]  # a count of outputs, and how much times it is added to the scores of each example
 
 
 @dataclass(frozen=True)
@@ -158,9 +96,10 @@ class Structure(ABC):
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
-    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
-    matrix), ``squared_error`` (of outputs that are numbers), ``flips`` (of Viterbi's back pointers).
+    ``cost`` (loss-augmented `best`), ``augmented`` (the same of `log_partition`), ``counts``, ``rescaled``
+    (`best_rescaled`), ``equivalent`` (`best_equivalent`), ``within`` (partial labels), ``complex``
+    (complex-step gradients), ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that
+    are numbers), ``flips`` (of Viterbi's back pointers).
     """
 
     capabilities: frozenset[str]
@@ -224,6 +163,14 @@ class Structure(ABC):
         """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
         raise self._cannot("cost")
 
+    def counts(self, shard: Any, outputs: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Parts of `outputs`, or of the shard's own, that are right and that are predicted at all.
+
+        Both of shape (n_examples,): F1 follows from them. Parts are pairs, or tokens with a label that is not
+        "O".
+        """
+        raise self._cannot("counts")
+
     # --- sums over all outputs ----------------------------------------------------------------------------
 
     def log_partition(
@@ -233,6 +180,7 @@ class Structure(ABC):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         """Log of the sum of exp(score) over outputs, shape (n_examples,).
 
@@ -246,8 +194,17 @@ class Structure(ABC):
             Example weights for `expected`; the shard's own by default.
         within : bool
             Sum only over outputs that agree with the shard's partial labels (capability ``within``).
+        tilt : (str, ndarray of shape (n_examples,)), optional
+            So much times a count is added to the score of an output, complex if `w` is: of its "cost"
+            (capability ``augmented``), or of its "right" or "predicted" parts (``counts``). Not if `within`.
         """
         raise self._cannot("log_partition")
+
+    def _costs_alone(self, tilt: Tilt | None) -> Array | None:
+        """How much times the cost is added to scores, of a structure without ``counts``."""
+        if tilt is not None and tilt[0] != "cost":
+            raise self._cannot("counts")
+        return None if tilt is None else tilt[1]
 
     # --- second derivatives of these sums -----------------------------------------------------------------
 

@@ -117,7 +117,7 @@ def p_value(drawn, outputs, scores):
 
 
 def inference_of(rna, w, shard):
-    return next(rna._inferences(w, shard))
+    return next(rna._inferences(w, shard))[0]
 
 
 @pytest.mark.parametrize("log_domain", [False, True])

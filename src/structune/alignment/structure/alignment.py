@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,15 @@ import scipy
 
 from structune.alignment.structure import inference
 from structune.alignment.structure.best import best
+from structune.alignment.structure.counts import bonus, count_matches, known_matches
 from structune.alignment.structure.features import LETTERS, FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Forced, Pair
+from structune.alignment.structure.pair import Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein
 from structune.alignment.structure.shard import AlignmentShard
-from structune.alignment.structure.space import check_cells, check_overhangs, check_rising
+from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (
@@ -30,6 +30,7 @@ from structune.structure import (
     HessianProduct,
     IntArray,
     Structure,
+    Tilt,
     check_finite,
     check_offsets,
     check_range,
@@ -38,7 +39,6 @@ from structune.structure import (
 )
 
 _COMPLEX_STEP = 1e-20  # its square vanishes beside 1
-_WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
 
 
 class Alignment(Structure):
@@ -68,7 +68,12 @@ class Alignment(Structure):
     """
 
     name = "alignment"
-    capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"})
+    capabilities = frozenset(
+        {
+            *("log_partition", "hessian", "complex", "within", "best", "cost", "augmented", "counts"),
+            "equivalent",
+        }
+    )
     decoding_is_costly = True
 
     def __init__(
@@ -80,7 +85,7 @@ class Alignment(Structure):
         band: int | None = None,
     ) -> None:
         self.feature_set = FeatureSet(features, overhangs, profile, secondary)
-        self.band = _checked_band(band)
+        self.band = checked_band(band)
 
     @classmethod
     def for_pairs(
@@ -93,7 +98,7 @@ class Alignment(Structure):
     def with_band(self, band: int | None) -> Alignment:
         """The same with another band."""
         other = copy(self)
-        other.band = _checked_band(band)
+        other.band = checked_band(band)
         return other
 
     @property
@@ -237,18 +242,30 @@ class Alignment(Structure):
     # --- inference ----------------------------------------------------------------------------------------
 
     def _pairs(
-        self, w: Array, shard: AlignmentShard, within: bool = False, forced: bool = False
+        self,
+        w: Array,
+        shard: AlignmentShard,
+        within: bool = False,
+        forced: bool = False,
+        tilt: Tilt | None = None,
     ) -> Iterator[tuple[int, Pair]]:
         """Pairs, by number, with their scores.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
-        be.
+        be. What a tilt adds to all alignments of a pair is in its `base`.
         """
+        if tilt is not None:
+            self._alignments(shard, None)
         described, matrix = self._described(shard), self.feature_set.bilinear(w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
             if not (within and shard.whole[p]):
-                known = _known(shard, p) if within or forced else None
-                yield p, Pair(self.feature_set, w, matrix, described[x], described[y], known, self.band)
+                known = known_matches(shard, p) if within or forced else None
+                added, base = (None, 0.0) if tilt is None else bonus(shard, p, tilt[0], tilt[1][p])
+                most = 0.0 if added is None or tilt is None else abs(tilt[1][p])
+                parts = self.feature_set, w, matrix, described[x], described[y], known, self.band
+                pair = Pair(*parts, added, most)
+                pair.base += base
+                yield p, pair
 
     def log_partition(
         self,
@@ -257,12 +274,15 @@ class Alignment(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
+        if within and tilt is not None:
+            raise self._cannot("tilted sum of partial labels")
         weights = shard.weights if weights is None else weights
         log_z = np.empty(len(shard), w.dtype)
         if within and shard.whole.any():
             self._own_scores(w, shard, log_z, expected, weights)
-        for p, pair in self._pairs(w, shard, within):
+        for p, pair in self._pairs(w, shard, within, tilt=tilt):
             if expected is None:
                 log_z[p] = inference.log_partition(pair)
             else:
@@ -311,16 +331,9 @@ class Alignment(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
         partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
-        for p, pair in self._pairs(w, shard):
-            bonus, most = None, 0.0
-            if cost is not None and (known := _known(shard, p))[0].size:
-                # the cost of an alignment is what its right matches save of the cost of having none
-                most = cost[p]
-                saved = np.full(known[0].size, -cost[p] / known[0].size)
-                bonus = scipy.sparse.csr_array((saved, known), shape=(pair.n, pair.m))
-            partner, score = best(pair, bonus)
+        for p, pair in self._pairs(w, shard, tilt=None if cost is None else ("cost", cost)):
+            partner, values[p] = best(pair)
             partners.append(partner)
-            values[p] = score + most
         return np.concatenate(partners), values
 
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
@@ -361,9 +374,16 @@ class Alignment(Structure):
         for p, (own, found) in enumerate(
             zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
         ):
-            i = _known(shard, p)[0]
+            i = known_matches(shard, p)[0]
             costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
         return costs
+
+    def counts(self, shard: AlignmentShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Right and predicted matches; where only a part is known, those of residues of scored matches."""
+        pairs = zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
+        found = [count_matches(shard, p, own, partner) for p, (own, partner) in enumerate(pairs)]
+        right, predicted = np.array(found, np.float64).reshape(-1, 2).T
+        return right, predicted
 
 
 def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
@@ -377,16 +397,3 @@ def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]
 def _proteins(pair: Any, p: int) -> tuple[Protein, Protein]:
     x, y = _two(pair, p, (str, Protein))
     return as_protein(x), as_protein(y)
-
-
-def _checked_band(band: int | None) -> int | None:
-    if band is not None and (not isinstance(band, Integral) or band < 1):
-        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
-    return None if band is None else min(int(band), _WIDEST)
-
-
-def _known(shard: AlignmentShard, p: int) -> Forced:
-    """The scored matches of a pair."""
-    a, b = shard.starts[p : p + 2]
-    i = np.flatnonzero(shard.scored[a:b])
-    return i, shard.partners[a:b][i]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy
 
 from structune.alignment.kernels import best as kernels
 from structune.alignment.kernels.sums import Rows
@@ -13,22 +10,16 @@ from structune.alignment.structure.pair import Pair, begin_with, row_of
 from structune.structure import FloatArray, IntArray
 
 
-def best(pair: Pair, bonus: scipy.sparse.csr_array | None = None) -> tuple[IntArray, float]:
-    """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score.
-
-    Parameters
-    ----------
-    bonus : csr_array, shape (n, m), optional
-        Added to the scores of matches.
-    """
-    return _Best(pair, bonus).found()
+def best(pair: Pair) -> tuple[IntArray, float]:
+    """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score."""
+    return _Best(pair).found()
 
 
 class _Best:
     """Viterbi: the first row of each block is kept, and the tables of one block at a time."""
 
-    def __init__(self, pair: Pair, bonus: Any) -> None:
-        self.pair, self._bonus = pair, bonus
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
 
     def found(self) -> tuple[IntArray, float]:
         pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks()
@@ -56,9 +47,6 @@ class _Best:
         pair = self.pair
         rows, scores = pair.tables(block), pair.scores
         begin_with(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
-        match = pair.match(block)
-        if self._bonus is not None:
-            match += self._bonus[block][:, pair.columns(block)].toarray()
-        ends = np.full(len(match) + 1, -np.inf)
+        match, ends = pair.match(block), np.full(block.stop - block.start + 1, -np.inf)
         kernels.best_rows(match, block.start, scores, pair.cells, rows, ends)
         return rows, ends

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structune.alignment.kernels.sums import Cells, Factors, Rows, Side
+from structune.alignment.structure.counts import Bonus
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.structure import Array, IntArray
 
@@ -32,6 +33,10 @@ class Pair:
         Matches that an alignment must have.
     band : int, optional
         How many residues of the longer sequence paths may be off the line from the first cell to the last.
+    bonus : function of two slices, optional
+        Added to the scores of the matches of some residues of x with some of y.
+    most_bonus : float
+        A bound of that, of either sign.
     """
 
     def __init__(
@@ -43,11 +48,13 @@ class Pair:
         y: SequenceFeatures,
         forced: Forced | None = None,
         band: int | None = None,
+        bonus: Bonus | None = None,
+        most_bonus: float = 0.0,
     ) -> None:
         self.features, self.x, self.y = features, x, y
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
-        self._most_match = features.most_match(w, x, y)
+        self._most_match, self._bonus = features.most_match(w, x, y) + most_bonus, bonus
         (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
         self.cells = cells_near(self.n, self.m, band)
         if forced is not None and forced[0].size:
@@ -73,6 +80,8 @@ class Pair:
             part.real for part in (self._left, self._terminal_x, self._terminal_y)
         )
         pair.base, pair.none = self.base.real, self.none.real
+        if (bonus := self._bonus) is not None:
+            pair._bonus = lambda rows, columns: bonus(rows, columns).real
         return pair
 
     def columns(self, rows: slice) -> slice:
@@ -85,6 +94,8 @@ class Pair:
         scores = self._left[rows] @ self._right[:, columns]
         scores -= self._terminal_x[rows, None]
         scores -= self._terminal_y[columns]
+        if self._bonus is not None:
+            scores += self._bonus(rows, columns)
         return np.asarray(scores)
 
     def blocks(self) -> list[slice]:

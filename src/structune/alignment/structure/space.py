@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from structune.alignment.structure.rows import AlignedPair
 from structune.errors import DataError
+
+_WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
+
+
+def checked_band(band: int | None) -> int | None:
+    """A band that alignments can be held to; None for none."""
+    if band is not None and (not isinstance(band, Integral) or band < 1):
+        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
+    return None if band is None else min(int(band), _WIDEST)
 
 
 def check_rising(alignment: AlignedPair, m: int, p: int) -> None:

@@ -20,6 +20,7 @@ from structune.structure import (
     HessianProduct,
     IntArray,
     Structure,
+    Tilt,
     check_weights,
     template_of,
 )
@@ -44,7 +45,10 @@ class Classes(Structure):
 
     name = "classes"
     capabilities = frozenset(
-        {"log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled", "complex", "marginals"}
+        {
+            *("log_partition", "hessian", "dense_hessian", "best", "cost", "augmented", "rescaled"),
+            *("complex", "marginals"),
+        }
     )
 
     def __init__(
@@ -140,9 +144,16 @@ class Classes(Structure):
         """Probability of each class, shape (n_examples, n_classes)."""
         return np.asarray(self._softmax(w, shard)[0])
 
-    def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
+    def _augmented(self, w: Array, shard: FlatShard, cost: Array | None) -> Array:
+        """Scores of each class, with so much times its cost."""
+        scores = self.scores(w, shard)
+        if cost is not None:
+            scores += cost[:, None] * (self._labels_of(shard, None)[:, None] != np.arange(self.n_labels))
+        return scores
+
+    def _softmax(self, w: Array, shard: FlatShard, cost: Array | None = None) -> tuple[Array, Array]:
         """Probabilities, and log-partitions."""
-        p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
+        p, log_z = self._augmented(w, shard, cost), np.empty(len(shard), w.dtype)
         kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
         return p, log_z
 
@@ -153,9 +164,10 @@ class Classes(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         self._refuse_partial(within)
-        p, log_z = self._softmax(w, shard)
+        p, log_z = self._softmax(w, shard, self._costs_alone(tilt))
         if expected is not None:
             self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
         return log_z
@@ -163,12 +175,9 @@ class Classes(Structure):
     def best(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        scores, every = self.scores(w, shard), np.arange(len(shard))
-        if cost is not None:
-            scores += cost[:, None]
-            scores[every, self._labels_of(shard, None)] -= cost
+        scores = self._augmented(w, shard, cost)
         labels = scores.argmax(axis=1)
-        return labels, scores[every, labels]
+        return labels, scores[np.arange(len(shard)), labels]
 
     def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
         """0/1 cost."""

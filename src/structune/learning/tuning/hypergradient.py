@@ -8,11 +8,13 @@ import numpy as np
 
 from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import GroupedL2
+from structune.learning.risk import Risk
 from structune.learning.solvers.cholesky import FactoredSystem, system_at
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import HessianSystem
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
+from structune.learning.tuning.criterion import Criterion, HeldOutScore
 from structune.learning.tuning.problem import Split
 from structune.learning.tuning.response import GRID, Response, of_precisions
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
@@ -32,7 +34,8 @@ class HyperGradient:
     Attributes
     ----------
     value : float
-        Held-out loss, corrected to first order for what the fit on the training part left undone.
+        Held-out loss, or what is lost by another criterion, corrected to first order for what the fit on the
+        training part left undone.
     gradient : ndarray, shape (n_hyperparameters,)
         In the log precisions and, where the prior has its mean at gamma times the weights of a parent, in
         gamma, which is the last.
@@ -65,6 +68,7 @@ def hypergradient(
     log_precision: FloatArray,
     gamma: float = 0.0,
     *,
+    criterion: Criterion | None = None,
     start: HyperGradient | None = None,
     tolerance: float = TOLERANCE,
     cg_tolerance: float = 0.01,
@@ -80,6 +84,8 @@ def hypergradient(
 
     Parameters
     ----------
+    criterion : Criterion, optional
+        What is held out is judged by a score in place of the loss.
     tolerance : float
         Of the first fit: norm of its gradient, relative to w = 0.
     cg_tolerance : float
@@ -89,7 +95,7 @@ def hypergradient(
         value moves by more, and by more again where the system is solved at the new weights, it goes on.
         Newton's fits are exact enough.
     """
-    fits, known = _Fits(split, groups, log_precision, gamma, start, monitor), np.inf
+    fits, known = _Fits(split, criterion, groups, log_precision, gamma, start, monitor), np.inf
     while True:
         fits.go_on(tolerance)
         before = fits.n_products
@@ -99,7 +105,7 @@ def hypergradient(
             break
         tolerance = min(tolerance, fits.fit.gradient_norm / split.train.at_zero.gradient_norm)
         fits.go_on(_TIGHTER * tolerance)
-        first, value = value, fits.corrected(split.heldout.value(fits.fit.w))
+        first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
         if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
             break
         known, tolerance = value, _TIGHTER * tolerance
@@ -115,12 +121,15 @@ class _Fits:
     def __init__(
         self,
         split: Split,
+        criterion: Criterion | None,
         groups: Groups,
         log_precision: FloatArray,
         gamma: float,
         start: HyperGradient | None,
         monitor: Monitor | None,
     ) -> None:
+        heldout = split.heldout
+        self.heldout: Risk | HeldOutScore = heldout if criterion is None else criterion.of(heldout)
         self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
         self.precision = GroupedL2(groups, log_precision).precision
         self.w = None if start is None else start.fit.w
@@ -156,7 +165,7 @@ class _Fits:
         """The held-out loss; and the system that tells how it moves with the fit is solved."""
         w, pairs = self.fit.w, self.pairs
         try:
-            loss, gradient = self.split.heldout.value_and_gradient(w)
+            loss, gradient = self.heldout.value_and_gradient(w)
             self.system = system_at(self.split.train, self.precision, w, self.monitor, pairs)
             solved = self.system.solve(gradient, self.x, tolerance=tolerance)
         except STOPS as stop:
@@ -178,7 +187,7 @@ class _Fits:
         assert self.x is not None
         center, parent, x, c = self._center, self.split.parent, self.x, self.precision
         away, total = self.fit.w if center is None else self.fit.w - center, self.system.diagonal
-        weight = self.split.heldout.variance(self.fit.w)
+        weight = self.heldout.variance(self.fit.w)
         gradient = -self.groups.sum(x * c * away)
         linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
         moves = -c * away / total
@@ -197,7 +206,7 @@ class _Fits:
         if len(self.groups) > MOST_COUPLED:
             diagonal = self.groups.sum(weight * moves * moves)
             return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
-        product, n = self.split.heldout.linearize(self.fit.w), len(self.groups)
+        product, n = self.heldout.linearize(self.fit.w), len(self.groups)
         rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
         if of_gamma is not None:
             rows.append(along(product(of_gamma)))

@@ -156,10 +156,10 @@ def _best_sum(pairs: Any, unpaired: FloatArray) -> IntArray:
     return partner
 
 
-def add_to_pairs(scores: FloatArray, partner: IntArray, bonus: float) -> FloatArray:
+def add_to_pairs(scores: Array, partner: IntArray, bonus: Any) -> Array:
     """Triangular scores of pairs with those of one structure raised."""
-    n = partner.size
-    out = scores.copy() if scores.size else np.zeros(n * (n + 1) // 2)
+    n, dtype = partner.size, np.result_type(scores, bonus)
+    out = scores.astype(dtype) if scores.size else np.zeros(n * (n + 1) // 2, dtype)
     for i in np.flatnonzero(partner > np.arange(n)):
         out[place_of_row(i, n) + partner[i]] += bonus
     return out

@@ -98,7 +98,7 @@ class ScaledInference:
     ) -> None:
         self.n, self.min_hairpin, self.dtype = letters.size, min_hairpin, potentials.dtype
         self.letters, self.lanes = with_ends(letters), all_lanes(self.dtype)
-        self._extra = np.exp(scores)
+        self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
         n_cells = self.n * (self.n + 1) // 2 + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(n_cells, self.dtype) for _ in range(3))
         self._suffixes, self._partners = np.zeros(self.n + 1, self.dtype), np.empty(self.n, np.int64)
@@ -221,7 +221,7 @@ def grammar_model(scores: Scores, letters: Array, min_hairpin: int, extra: Array
         letters=with_ends(letters),
         at=STARTS,
         scores=scores.cells,
-        factors=extra,
+        factors=extra.astype(scores.dtype, copy=False),
         allowed=scores.allowed,
         n=letters.size,
         min_hairpin=min_hairpin,

@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.rna.kernels.loops import loop_cells
 from structune.rna.structure.constraints import FORCED, Constraints, as_constraints
+from structune.rna.structure.counts import augmented, count_cells, count_pairs
 from structune.rna.structure.decoding import (
     Viterbi,
-    add_to_pairs,
     centroid_structure,
     mea_structure,
     samples,
@@ -22,8 +21,6 @@ from structune.rna.structure.decoding import (
 from structune.rna.structure.features import (
     CANONICAL,
     LETTERS,
-    N_CELLS,
-    STARTS,
     UNKNOWN,
     feature_set,
     group_of,
@@ -36,7 +33,7 @@ from structune.rna.structure.inference import (
     infer,
     rows,
 )
-from structune.rna.structure.potentials import Potentials, Scores, with_ends
+from structune.rna.structure.potentials import Potentials, Scores
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import (
     Offence,
@@ -53,6 +50,7 @@ from structune.structure import (
     HessianProduct,
     IntArray,
     Structure,
+    Tilt,
     check_finite,
     check_offsets,
     check_range,
@@ -80,7 +78,7 @@ class RNA(Structure):
     """
 
     name = "rna"
-    capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost"})
+    capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost", "augmented", "counts"})
     decoding_is_costly = True
 
     def __init__(
@@ -207,22 +205,6 @@ class RNA(Structure):
             raise DataError("the shard has no structures")
         return partners
 
-    def _cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
-        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
-        partners = self._structures(shard, outputs)
-        found = []
-        for a, b in pairwise(shard.offsets.tolist()):
-            out = np.empty(5 * (b - a) + 1, np.int64)
-            n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], STARTS, out)
-            found.append(out[:n])
-        sizes = np.array([cells.size for cells in found], dtype=np.int64)
-        columns = np.concatenate([np.empty(0, np.int64), *found])
-        counts = scipy.sparse.csr_array(
-            (np.ones(columns.size), columns, offsets_of(sizes)), shape=(len(shard), N_CELLS)
-        )
-        counts.sum_duplicates()
-        return counts
-
     def features(
         self,
         shard: RNAShard,
@@ -231,10 +213,12 @@ class RNA(Structure):
         outputs: IntArray | None = None,
     ) -> None:
         weights = shard.weights if weights is None else weights
-        out += self._features.matrix.T @ (self._cells(shard, outputs).T @ weights)
+        out += self._features.matrix.T @ (count_cells(shard, self._structures(shard, outputs)).T @ weights)
 
     def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        return scipy.sparse.csr_array(self._cells(shard, outputs) @ self._features.matrix)
+        return scipy.sparse.csr_array(
+            count_cells(shard, self._structures(shard, outputs)) @ self._features.matrix
+        )
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -245,17 +229,27 @@ class RNA(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
         weights = shard.weights if weights is None else weights
-        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
+        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights, tilt=tilt)
         if expected is not None:
             expected += self._features.matrix.T @ counts
         return log_z
 
-    def _inferences(self, w: Array, shard: RNAShard, log_domain: bool = False) -> Iterator[Inference]:
-        """Of each sequence in turn.
+    def _scores_beside(self, shard: RNAShard, s: int, tilt: Tilt | None) -> tuple[Array, Any]:
+        """Scores of the pairs of a sequence beside their own, and of all its structures."""
+        if tilt is None:
+            return shard.pair_scores(s), 0.0
+        truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
+        return augmented(shard.pair_scores(s), truth, tilt[0], tilt[1][s])
+
+    def _inferences(
+        self, w: Array, shard: RNAShard, log_domain: bool = False, tilt: Tilt | None = None
+    ) -> Iterator[tuple[Inference, Any]]:
+        """Of each sequence in turn, and what all its structures score beside.
 
         Raises
         ------
@@ -265,18 +259,24 @@ class RNA(Structure):
         potentials = Potentials(self._features.cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             how = LogInference if log_domain else infer
-            inference = how(potentials, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
+            extra, beside = self._scores_beside(shard, s, tilt)
+            inference = how(potentials, shard.letters[a:b], self.min_hairpin, extra)
             _check_forced(shard, s, inference.log_partition.real)
-            yield inference
+            yield inference, beside
 
     def _inside_outside(
-        self, w: Array, shard: RNAShard, weights: FloatArray | None, log_domain: bool = False
+        self,
+        w: Array,
+        shard: RNAShard,
+        weights: FloatArray | None,
+        log_domain: bool = False,
+        tilt: Tilt | None = None,
     ) -> tuple[Array, Array]:
         """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
         log_z = np.empty(len(shard), w.dtype)
         counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
-        for s, inference in enumerate(self._inferences(w, shard, log_domain)):
-            log_z[s] = inference.log_partition - shard.forced[s]
+        for s, (inference, beside) in enumerate(self._inferences(w, shard, log_domain, tilt)):
+            log_z[s] = inference.log_partition + beside - shard.forced[s]
             if weights is not None:
                 inference.count(counts, float(weights[s]))
         if weights is None:
@@ -284,7 +284,7 @@ class RNA(Structure):
         found = counts.gather()
         if np.all(np.isfinite(found)) or log_domain:
             return log_z, found
-        return self._inside_outside(w, shard, weights, log_domain=True)  # outside, sums left the range
+        return self._inside_outside(w, shard, weights, True, tilt)  # outside, sums left the range
 
     def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
         """By the complex step, which is exact: no digits cancel."""
@@ -310,12 +310,9 @@ class RNA(Structure):
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
+        tilt = None if cost is None else ("cost", cost)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            extra = shard.pair_scores(s)
-            if cost is not None and np.any(self._structures(shard, None)[a:b] >= 0):
-                # the cost of a structure is what its true pairs save of the cost of having none
-                truth, most[s] = shard.partners[a:b], cost[s]
-                extra = add_to_pairs(extra, truth, -2 * cost[s] / np.count_nonzero(truth >= 0))
+            extra, most[s] = self._scores_beside(shard, s, tilt)
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
             _check_forced(shard, s, viterbi.score)
             partners[a:b], values[s] = viterbi.best(), viterbi.score
@@ -339,6 +336,10 @@ class RNA(Structure):
         paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
         missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
         return np.asarray(missed / np.maximum(paired, 1))
+
+    def counts(self, shard: RNAShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Right and predicted pairs of each sequence."""
+        return count_pairs(shard, self._structures(shard, None), self._structures(shard, outputs))
 
     def best_mea(self, w: FloatArray, shard: RNAShard, gammas: Sequence[float]) -> list[IntArray]:
         """Structures of maximum expected accuracy: the partners of all bases, for each gamma.
@@ -366,7 +367,7 @@ class RNA(Structure):
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
-        for s, inference in enumerate(self._inferences(w, shard)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
             model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
             found.append(samples(inference, model, n, rng))
@@ -382,10 +383,10 @@ class RNA(Structure):
 
     def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
         """Probabilities of all pairs of each sequence in turn, triangular."""
-        for s, inference in enumerate(self._inferences(w, shard)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard)):
             inference.count(Counts(inference.n, w.dtype))
             if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
-                (inference,) = self._inferences(w, shard.take([s]), log_domain=True)
+                ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)
                 inference.count(Counts(inference.n, w.dtype))
             yield inference.pairs
 

@@ -14,7 +14,7 @@ from structune.tagging.kernels.whole_shard import expectations
 from structune.tagging.structure.attribute_weights import OpenWeights
 from structune.tagging.structure.flips import BackPointers, Flips
 from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores
+from structune.tagging.structure.posterior import LinearPosterior, MoveScores, log_posterior
 from structune.tagging.structure.shard import ChainShard
 
 
@@ -41,12 +41,12 @@ class Chain(ChainInference):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
-            *("complex", "n_best", "marginals", "flips"),
+            *("augmented", "counts", "complex", "n_best", "marginals", "flips"),
         }
     )
 
     order = 1
-    _posteriors = (LinearPosterior, LogPosterior)
+    _posteriors = (LinearPosterior, log_posterior)
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
 
     @property

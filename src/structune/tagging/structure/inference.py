@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray, Tilt
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
+from structune.tagging.structure.counts import count_tokens, counted
 from structune.tagging.structure.posterior import MoveScores, Posterior
 from structune.tagging.structure.shard import ChainShard
 from structune.tagging.structure.space import ChainSpace
@@ -27,7 +28,9 @@ class ChainInference(ChainSpace):
     """
 
     order: ClassVar[int]
-    _posteriors: ClassVar[tuple[type[Any], type[Any]]]  # in the linear, and in the log domain
+    _posteriors: ClassVar[
+        tuple[Callable[..., Any], Callable[..., Any]]
+    ]  # in the linear, and in the log domain
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
@@ -51,7 +54,7 @@ class ChainInference(ChainSpace):
             start = max(stop, start + 1)
 
     def _scores_of(
-        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool
+        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, tilt: Tilt | None = None
     ) -> tuple[IntArray, Array]:
         """Offsets within a block, and the scores of its tokens; -inf for labels that are ruled out."""
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
@@ -59,6 +62,10 @@ class ChainInference(ChainSpace):
         scores = self.pairs.scores(w, shard.rows, first, last)
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
+        if tilt is not None:
+            count, rates = tilt
+            own = self._labels_of(shard, None)[first:last]
+            scores += np.repeat(rates[block], np.diff(offsets))[:, None] * counted(count, own, self.labels)
         return offsets, scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -70,9 +77,15 @@ class ChainInference(ChainSpace):
         return self._mixing + self.order - 1
 
     def _posterior(
-        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
+        self,
+        w: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        block: slice,
+        within: bool,
+        tilt: Tilt | None = None,
     ) -> Posterior:
-        offsets, scores = self._scores_of(w, shard, block, within)
+        offsets, scores = self._scores_of(w, shard, block, within, tilt)
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
         kernels.shift_rows(offsets, scores, peaks, spreads)
         is_linear = kernels.fits_double(
@@ -88,14 +101,18 @@ class ChainInference(ChainSpace):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         within = within and shard.partial
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        log_z, left = self._whole_shard(opened, moves, shard, expected, tokens, weights, within)
+        if tilt is None:
+            log_z, left = self._whole_shard(opened, moves, shard, expected, tokens, weights, within)
+        else:
+            log_z, left = np.empty(len(shard), w.dtype), list(self._blocks(shard, self._block_cells))
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within)
+            posterior = self._posterior(opened, moves, shard, block, within, tilt)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
                 counts = self._no_moves(w.dtype)
@@ -182,11 +199,8 @@ class ChainInference(ChainSpace):
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets, scores = self._scores_of(pairs, shard, block, within and shard.partial)
-            if cost is not None:
-                per_token = np.repeat(cost[block], np.diff(offsets))
-                scores += per_token[:, None]
-                scores[np.arange(last - first), self._labels_of(shard, None)[first:last]] -= per_token
+            tilt = None if cost is None else ("cost", cost)
+            offsets, scores = self._scores_of(pairs, shard, block, within and shard.partial, tilt)
             self._viterbi(moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
@@ -195,6 +209,11 @@ class ChainInference(ChainSpace):
         return np.add.reduceat(
             (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
         )
+
+    def counts(self, shard: ChainShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Tokens with the right label and with any, that is not "O"; shape (n_sequences,) each."""
+        own, found = self._labels_of(shard, None), self._labels_of(shard, outputs)
+        return count_tokens(own, found, shard.offsets[:-1], self.labels)
 
     @abstractmethod
     def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:

@@ -1,6 +1,6 @@
 """Distributions over the label sequences of one block, in the linear or in the log domain.
 
-Both classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
+The first two classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ class MoveScores:
     def peaks(self) -> tuple[float, float, float]:
         """Largest transition, start and end score: what the potentials are scaled by."""
         return _peak(self.transition), _peak(self.start), _peak(self.end)
+
+    @property
+    def parts(self) -> tuple[MoveScores, MoveScores]:
+        """Real and imaginary parts."""
+        arrays = self.transition, self.start, self.end
+        return MoveScores(*(a.real.copy() for a in arrays)), MoveScores(*(a.imag.copy() for a in arrays))
 
     @cached_property
     def spread(self) -> float:
@@ -161,5 +167,44 @@ class LogPosterior:
             )  # fmt: skip
         return out
 
+    def means(self, direction: MoveScores, scores: FloatArray) -> FloatArray:
+        """The mean of a direction's score, shape (n_sequences,)."""
+        found, p = np.empty(self.log_z.size), np.empty_like(scores)
+        for k, s in enumerate(self._slices()):
+            counts = np.zeros_like(self.moves.transition)
+            log.expectations(
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], 1.0, p[s], counts
+            )
+            ends = p[s][0] @ direction.start + p[s][-1] @ direction.end
+            found[k] = np.sum(p[s] * scores[s]) + np.sum(counts * direction.transition) + ends
+        return found
+
+
+class LogStep:
+    """A complex step in the log domain: what it is used for is the first order in the imaginary parts."""
+
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        self.offsets, (real, self._direction), self._step = offsets, moves.parts, scores.imag.copy()
+        self._at = LogPosterior(real, offsets, scores.real.copy(), peaks)
+        self.log_z = self._at.log_z + 1j * self._at.means(self._direction, self._step)
+
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """As those of the other classes."""
+        moves, slope = np.zeros((2, *self._direction.transition.shape))
+        self._at.keep(weights)
+        rows = self._at.expectations(weights, moves) + 1j * self._at.tangent(
+            self._direction, self._step, slope
+        )
+        if counts is not None:
+            counts += moves + 1j * slope
+        return np.asarray(rows)
+
 
 Posterior = LinearPosterior | LogPosterior
+
+
+def log_posterior(
+    moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray
+) -> LogPosterior | LogStep:
+    """In the log domain, of real or complex scores."""
+    return (LogStep if np.iscomplexobj(scores) else LogPosterior)(moves, offsets, scores, peaks)

@@ -40,7 +40,10 @@ class SecondOrderChain(ChainInference):
 
     name = "second-order chain"
     capabilities = frozenset(
-        {*("log_partition", "hessian", "best", "cost", "within", "complex", "n_best", "marginals")}
+        {
+            *("log_partition", "hessian", "best", "cost", "within"),
+            *("augmented", "counts", "complex", "n_best", "marginals"),
+        }
     )
     order = 2
     _posteriors = (LinearPairs, LogPairs)

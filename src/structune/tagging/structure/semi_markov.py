@@ -10,9 +10,10 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, HessianProduct, IntArray
+from structune.structure import Array, FloatArray, HessianProduct, IntArray, Tilt
 from structune.tagging.kernels import segments as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
+from structune.tagging.structure.counts import count_tokens, counted
 from structune.tagging.structure.segment_shard import SegmentShard
 from structune.tagging.structure.segment_space import SegmentSpace
 
@@ -86,7 +87,12 @@ class SemiMarkovChain(SegmentSpace):
         Whether starts and ends have weights.
     """
 
-    capabilities = frozenset({"log_partition", "hessian", "best", "cost", "complex", "n_best", "marginals"})
+    capabilities = frozenset(
+        {
+            *("log_partition", "hessian", "best", "cost"),
+            *("augmented", "counts", "complex", "n_best", "marginals"),
+        }
+    )
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -127,12 +133,12 @@ class SemiMarkovChain(SegmentSpace):
         shard: SegmentShard,
         block: slice,
         shift: bool = True,
-        cost: FloatArray | None = None,
+        tilt: Tilt | None = None,
     ) -> Block:
         """The block with scores in its cells.
 
-        With `shift`, the largest score of each token is taken off: small numbers are exact. `cost` is as in
-        `best`.
+        With `shift`, the largest score of each token is taken off: small numbers are exact. `tilt` is as in
+        `log_partition`.
         """
         tokens = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
         span_offsets = shard.span_offsets[tokens.start : tokens.stop + 1]
@@ -146,10 +152,9 @@ class SemiMarkovChain(SegmentSpace):
             )
         )  # fmt: skip
         peaks = np.zeros(offsets.size - 1)
-        if cost is not None:
-            per_token = np.repeat(cost[block], np.diff(offsets))
-            scores += per_token[:, None]
-            scores[np.arange(per_token.size), self._tags_of(shard, None)[tokens]] -= per_token
+        if tilt is not None:
+            (count, rates), own = tilt, self._tags_of(shard, None)[tokens]
+            scores += np.repeat(rates[block], np.diff(offsets))[:, None] * counted(count, own, self.tags)
         if shift:
             highest = scores.real.max(axis=1)
             scores -= highest[:, None]
@@ -166,9 +171,15 @@ class SemiMarkovChain(SegmentSpace):
         return found
 
     def _forward(
-        self, opened: tuple[OpenWeights, ...], w: Array, moves: Moves, shard: SegmentShard, block: slice
+        self,
+        opened: tuple[OpenWeights, ...],
+        w: Array,
+        moves: Moves,
+        shard: SegmentShard,
+        block: slice,
+        tilt: Tilt | None = None,
     ) -> Block:
-        found = self._fill(opened, w, shard, block)
+        found = self._fill(opened, w, shard, block, tilt=tilt)
         kernels.forward(
             found.offsets, self.longest, *moves.of_sums, moves.start, moves.end,
             found.cells, found.alpha, found.log_z,
@@ -231,6 +242,7 @@ class SemiMarkovChain(SegmentSpace):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
@@ -239,7 +251,7 @@ class SemiMarkovChain(SegmentSpace):
         counts = None if expected is None else self._open_counts(expected)
         log_z = np.empty(len(shard), np.result_type(w, np.float64))
         for sequences in self._blocks(shard):
-            block = self._forward(opened, w, moves, shard, sequences)
+            block = self._forward(opened, w, moves, shard, sequences, tilt)
             log_z[sequences] = block.log_z + block.peaks
             if expected is not None and counts is not None:
                 found = self._probabilities(moves, block, weights, block.cells)
@@ -301,7 +313,8 @@ class SemiMarkovChain(SegmentSpace):
         moves, opened = self._moves(w), self._open(w)
         tags, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for sequences in self._blocks(shard):
-            block = self._fill(opened, w, shard, sequences, cost=cost)
+            tilt = None if cost is None else ("cost", cost)
+            block = self._fill(opened, w, shard, sequences, tilt=tilt)
             kernels.best(
                 block.offsets, self.longest, moves.transition, moves.start, moves.end, self.begin,
                 block.cells, tags[block.tokens], scores[sequences],
@@ -312,6 +325,11 @@ class SemiMarkovChain(SegmentSpace):
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens with another tag."""
         return np.add.reduceat((self._tags_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1])
+
+    def counts(self, shard: SegmentShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Tokens with the right tag and with any, that is not "O"; shape (n_sequences,) each."""
+        own, found = self._tags_of(shard, None), self._tags_of(shard, outputs)
+        return count_tokens(own, found, shard.offsets[:-1], self.tags)
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""

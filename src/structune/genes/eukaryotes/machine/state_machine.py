@@ -24,6 +24,7 @@ from structune.structure import (
     FloatArray,
     Groups,
     Structure,
+    Tilt,
     check_finite,
     check_offsets,
     check_range,
@@ -46,7 +47,7 @@ class StateMachine(Structure):
     """
 
     name = "state-machine"
-    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+    capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
 
     def __init__(self, weights: MachineWeights) -> None:
         self.weights, self.machine = weights, weights.machine
@@ -161,7 +162,7 @@ class StateMachine(Structure):
         return paths[shard.starts[s] : shard.starts[s + 1]]
 
     def _sequences(
-        self, shard: MachineShard, w: Array | None = None, cost: FloatArray | None = None
+        self, shard: MachineShard, w: Array | None = None, cost: Array | None = None
     ) -> Iterator[tuple[int, inference.Sequence]]:
         """Each sequence, with the scores of its tracks and costs."""
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
@@ -178,7 +179,7 @@ class StateMachine(Structure):
                 ),
             )
 
-    def _extra(self, shard: MachineShard, s: int, w: Array | None, cost: FloatArray | None) -> Array:
+    def _extra(self, shard: MachineShard, s: int, w: Array | None, cost: Array | None) -> Array:
         """Of tracks and costs, by position and column."""
         label, part = self.machine.graph.label, slice(shard.starts[s], shard.starts[s + 1])
         dtype = np.float64 if w is None else w.dtype
@@ -231,13 +232,14 @@ class StateMachine(Structure):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
         values, sums = np.empty(len(shard), w.dtype), inference.Sums(self.weights, w)
         tally = self._tally(w.dtype)
-        for s, sequence in self._sequences(shard, w):
+        for s, sequence in self._sequences(shard, w, self._costs_alone(tilt)):
             values[s] = inference.soundly(sums, sequence, tally, factors[s])
         if expected is not None:
             tally.add_to(self.weights, expected)

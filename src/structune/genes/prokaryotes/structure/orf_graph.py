@@ -22,7 +22,7 @@ from structune.genes.prokaryotes.structure.encoding import (
 )
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays, join_sequences
 from structune.genes.prokaryotes.structure.weights import OrfWeights
-from structune.structure import Array, FloatArray, Groups, Structure, check_weights
+from structune.structure import Array, FloatArray, Groups, Structure, Tilt, check_weights
 
 Chosen = NDArray[np.int8]
 
@@ -39,7 +39,7 @@ class OrfGraph(Structure):
     """
 
     name = "orf-graph"
-    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+    capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
 
     def __init__(self, rules: OrfRules) -> None:
         self.rules, self.weights = rules, OrfWeights(rules)
@@ -176,19 +176,31 @@ class OrfGraph(Structure):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
+        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
-        values, used, gaps = self._sums(w, shard, factors)
+        scores, base = self._augmented(w, shard, self._costs_alone(tilt))
+        values, used, gaps = self._sums(w, shard, scores, factors)
         if expected is not None:
             self._add(shard, used, expected)
             self.weights.part(expected, "gaps")[:] += gaps
-        return values
+        return np.asarray(values + base)
 
-    def _sums(self, w: Array, shard: OrfShard, factors: FloatArray) -> tuple[Array, Array, Array]:
+    def _augmented(self, w: Array, shard: OrfShard, cost: Array | None) -> tuple[Array, Array | float]:
+        """Scores of candidates with so much times their costs, and that of an empty set."""
+        scores = self._scores(w, shard)
+        if cost is None:
+            return scores, 0.0
+        base, each = self._costs(shard)
+        return scores + np.repeat(cost, np.diff(shard.offsets[CANDIDATES])) * each, cost * base
+
+    def _sums(
+        self, w: Array, shard: OrfShard, scores: Array, factors: FloatArray
+    ) -> tuple[Array, Array, Array]:
         """Log partition functions, and the probabilities of candidates and counts of gaps, times factors."""
-        scores, gaps = self._scores(w, shard), self._gaps(w)
+        gaps = self._gaps(w)
         values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
         counts = np.zeros_like(gaps.scores)
         for s, factor in enumerate(factors):
@@ -210,22 +222,19 @@ class OrfGraph(Structure):
 
     def marginals(self, w: FloatArray, shard: OrfShard) -> FloatArray:
         """The probability of each candidate, shape (n_candidates,)."""
-        return self._sums(w, shard, np.ones(len(shard)))[1]
+        return self._sums(w, shard, self._scores(w, shard), np.ones(len(shard)))[1]
 
     # --- decoding -----------------------------------------------------------------------------------------
 
     def best(
         self, w: FloatArray, shard: OrfShard, cost: FloatArray | None = None
     ) -> tuple[Chosen, FloatArray]:
-        scores, gaps, values = self._scores(w, shard), self._gaps(w), np.empty(len(shard))
-        if cost is not None:
-            base, each = self._costs(shard)
-            scores += np.repeat(cost, np.diff(shard.offsets[CANDIDATES])) * each
+        (scores, base), gaps, values = self._augmented(w, shard, cost), self._gaps(w), np.empty(len(shard))
         chosen = np.zeros(scores.size, np.int8)
         for s in range(len(shard)):
             part = shard.part(s, CANDIDATES)
             values[s] = kernels.best(shard.ends(s), gaps, scores[part], chosen[part])
-        return chosen, values if cost is None else values + cost * base
+        return chosen, values + base
 
     def cost(self, shard: OrfShard, outputs: Chosen) -> FloatArray:
         """The number of starts and of stops that are in one of the two sets alone."""
