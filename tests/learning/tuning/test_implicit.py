@@ -105,7 +105,7 @@ def test_the_start_hardly_matters(start):
     problem = hmm_tuning_problem(folds=3)
     result = ImplicitTuner(start=start, max_evaluations=40).tune(problem)
     assert result.status == "converged"
-    assert result.heldout_loss == pytest.approx(ImplicitTuner().tune(problem).heldout_loss, rel=0.003)
+    assert result.heldout_loss == pytest.approx(ImplicitTuner().tune(problem).heldout_loss, rel=0.005)
 
 
 @pytest.mark.parametrize("start", [1e-9, 1e9])

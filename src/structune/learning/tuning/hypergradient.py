@@ -16,7 +16,7 @@ from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.criterion import Criterion, HeldOutScore
 from structune.learning.tuning.problem import Split
-from structune.learning.tuning.response import GRID, Response, of_precisions
+from structune.learning.tuning.response import GRID, Response, of_precisions, positive_part
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -210,7 +210,5 @@ class _Fits:
         rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
         if of_gamma is not None:
             rows.append(along(product(of_gamma)))
-        values, vectors = np.linalg.eigh(0.5 * (np.array(rows) + np.transpose(rows)))
-        return np.asarray(
-            (vectors * np.maximum(values, 0.0)) @ vectors.T
-        )  # partial labels may curve downward
+        # partial labels may curve downward
+        return positive_part(0.5 * (np.array(rows) + np.transpose(rows)))

@@ -20,7 +20,7 @@ from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.criterion import Criterion, criterion_of
 from structune.learning.tuning.hypergradient import MOST_COUPLED, HyperGradient, hypergradient
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
-from structune.learning.tuning.response import FARTHEST, GRID, Response
+from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
 from structune.structure import FloatArray, Groups
@@ -106,7 +106,7 @@ class ImplicitTuner:
 
     start: Any = 1.0
     max_evaluations: int = 20
-    tolerance: float = 0.0025
+    tolerance: float = 0.003
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
@@ -212,16 +212,18 @@ class _Search:
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
         noise = finest * abs(best.loss)
         taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
-        if not taken or fall + noise < _BAD * expected:
-            self.radius = _SHRINK * length
+        is_bad = not taken or fall + noise < _BAD * expected
+        if is_bad or np.any(self.rest):
             self._learn_rest(best, found)
+        if is_bad:
+            self.radius = _SHRINK * length
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
             self._take((found, points))
 
     def _learn_rest(self, best: _Outcome, found: _Outcome) -> None:
-        """After a bad move: the curvature that would have told of it, by Powell's symmetric secant."""
+        """The curvature that would have told of a move, by Powell's symmetric secant."""
         if best.d.size > MOST_COUPLED:
             return
         step = found.d - best.d
@@ -229,7 +231,8 @@ class _Search:
         expected, at_best = (best.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
         missed = (found.gradient - best.gradient) - (expected - at_best)
         both = np.outer(missed, step) / square
-        self.rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
+        rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
+        self.rest = positive_part(rest)  # or it would tell of gains
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
         """Go on from this point."""

@@ -15,6 +15,12 @@ FARTHEST = 3.0  # that a log precision may be moved
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)
 
 
+def positive_part(matrix: FloatArray) -> FloatArray:
+    """The symmetric matrix without its negative eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
 @dataclass(frozen=True)
 class Response:
     """A model of the change of a held-out loss: ``sum_j l_j(s_j) + 1/2 t(s)' G t(s)`` of a step s.
