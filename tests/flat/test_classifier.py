@@ -80,6 +80,13 @@ def test_probabilities_of_many_classes():
     assert default < 1.05 * implicit
 
 
+def test_fewer_groups_of_examples_than_folds():
+    """What a part of them tells is better than nothing."""
+    X, y = load_digits(return_X_y=True)
+    model = Classifier().fit(X[:200], y[:200], groups=np.arange(200) % 3)
+    assert any(record["stage"] == "calibrate" for record in model.history_)
+
+
 def test_too_few_to_hold_any_out():
     found = [
         Classifier(tuning=tuning).fit([[0.0], [1.0]], [0, 1]) for tuning in ("majorize", MajorizeTuner())

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
+import structune
 from structune import Classifier, Regressor
 from structune.flat import regressor, rotation
 from structune.flat.rotation import Rotation
@@ -106,3 +108,19 @@ def test_more_features_than_examples():
     for model in models:
         assert model.coef_.shape == (1, 3000)
         assert 50 < model.penalty_[0] < 5000
+
+
+def test_weights_stand_for_numbers_of_examples():
+    x = RNG.normal(size=(60, 1500))
+    y = x[:, :100].sum(axis=1) > 0
+    model = Classifier(tuning=MajorizeTuner())
+    weighted = clone(model).fit(x, y, sample_weight=np.full(60, 20.0)).penalty_
+    assert_allclose(weighted, clone(model).fit(np.tile(x, (20, 1)), np.tile(y, 20)).penalty_, rtol=0.3)
+
+
+def test_a_group_that_never_varies(few_are_many, tmp_path):
+    x = np.where(np.array(BLOCKS) == "c", 1.0, X)
+    model = Classifier(groups=BLOCKS, tuning=None, penalty={"c": 3.0}).fit(x, CLASSES)
+    assert model.group_names_ == ("a", "b", "c")
+    model.save(tmp_path / "m")
+    assert_allclose(structune.load(tmp_path / "m").predict_proba(x), model.predict_proba(x))

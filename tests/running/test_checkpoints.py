@@ -104,6 +104,7 @@ SEARCHES = {
     "implicit": (ImplicitTuner(), {"folds": 2}),
     "majorize": (MajorizeTuner(tolerance=1e-3), {"splits": False}),
     "effective": (MajorizeTuner(tolerance=1e-3, count="effective"), {"splits": False}),
+    "calibrated": (MajorizeTuner(tolerance=1e-3, calibrated=True), {"folds": 2}),
     "grid": (GridTuner((0.1, 1.0, 10.0)), {"holdout": 0.3}),
     "warm": (GridTuner((0.1, 1.0, 10.0), warm=True), {"holdout": 0.3}),
     "direct": (DirectTuner(), {"splits": False}),

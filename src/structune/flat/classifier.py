@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Self
 
@@ -92,7 +93,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
-            tuner.calibrated = self.has_probabilities
+            return replace(tuner, calibrated=self.has_probabilities)
         return tuner
 
     # --- fitting ------------------------------------------------------------------------------------------

@@ -99,7 +99,11 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         strata: Any = None,
     ) -> TuningResult:
         groups = self._weight_groups(structure)
-        if self._learner is None and not np.any(self._l1(groups)) and self._norms_suffice(loss):
+        if (
+            self._learner is None
+            and not np.any(self._l1(groups))
+            and self._norms_suffice(structure, loss, shard)
+        ):
             self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
         if self._rotation is None:
             return super()._learn(structure, loss, shard, start, example_groups, strata)
@@ -120,13 +124,23 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
             return "dense"
         return self.hessian
 
-    def _norms_suffice(self, loss: Loss) -> bool:
+    def _tuner(self, tuning: str | Tuner) -> Tuner:
+        from structune.learning.tuning import MajorizeTuner
+
+        tuner = super()._tuner(tuning)
+        if self._rotation is not None and isinstance(tuner, MajorizeTuner):
+            return replace(tuner, count="effective")  # as with all features, which were more
+        return tuner
+
+    def _norms_suffice(self, structure: Structure, loss: Loss, shard: Any) -> bool:
         """Whether precisions are chosen by norms of weights, whatever their number."""
         from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+        from structune.learning.tuning.majorize import PARTS_PER_WEIGHT
 
         tuner = None if self.tuning is None else self._tuner(self.tuning)
         if isinstance(tuner, MajorizeTuner):
-            return tuner.count != "all" and loss.smooth
+            many = structure.n_weights * PARTS_PER_WEIGHT > shard.weights.sum()
+            return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and bool(many)))
         return tuner is None or isinstance(tuner, GridTuner | ImplicitTuner)
 
     def _feature_groups(self) -> list[str]:

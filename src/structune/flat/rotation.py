@@ -96,8 +96,9 @@ def _turned(x: Any) -> tuple[FloatArray, FloatArray]:
         gram: Any = x @ x.T
         values, vectors = np.linalg.eigh(gram.toarray() if scipy.sparse.issparse(x) else gram)
     kept = values > _LEAST_EIGENVALUE * max(values[-1], 0.0)
-    roots = np.sqrt(values[kept])
-    return vectors[:, kept] * roots, vectors[:, kept] / roots
+    kept[-1] = True  # of features that are all 0 one is left, and with it their group
+    roots = np.sqrt(np.maximum(values[kept], 0.0))
+    return vectors[:, kept] * roots, vectors[:, kept] / np.where(roots > 0.0, roots, 1.0)
 
 
 def _beside(blocks: list[Any], is_sparse: bool) -> Any:

@@ -88,13 +88,13 @@ def _problem(
 ) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
     build = TuningProblem.of_files if isinstance(data[2], ShardFolder) else TuningProblem.build
-    needed = tuner is not None and tuner.needs_splits
-    if needed or getattr(tuner, "calibrated", False):
+    if tuner is not None and tuner.needs_splits:
+        return build(*data, **options, holdout=model.holdout, folds=model.folds)
+    for folds in (model.folds, None) if getattr(tuner, "calibrated", False) else ():
         try:
-            return build(*data, **options, holdout=model.holdout, folds=model.folds)
-        except DataError:
-            if needed:
-                raise
+            return build(*data, **options, holdout=model.holdout, folds=folds)
+        except DataError:  # too few examples or groups of them: fewer parts, or none
+            pass
     return build(*data, **options, splits=False)
 
 

@@ -203,7 +203,7 @@ class SegmentTagger(StructuredEstimator):
         each = zip(self.chain_.n_best(self.coef_, shard, n), log_z, strict=True)
         found = (
             [
-                (self._written(self._read(row)), float(np.exp(score - z)))
+                (self._written(self._read(row)), float(np.exp(min(0.0, score - z))))
                 for row, score in zip(tags, scores, strict=True)
             ]
             for (tags, scores), z in each
@@ -236,7 +236,10 @@ class SegmentTagger(StructuredEstimator):
         from structune.tagging.metrics import segment_counts
 
         predicted = self.predict(X)
-        counts = check_weights(sample_weight, len(predicted)) @ segment_counts(y, predicted)
+        weights = check_weights(sample_weight, len(predicted))
+        if not weights.any():
+            raise DataError(f"found no sentence of weight > 0 among {len(predicted)} to score")
+        counts = weights @ segment_counts(y, predicted)
         return float(2 * counts[0] / ((counts[1] + counts[2]) or 1.0))
 
     # --- files --------------------------------------------------------------------------------------------

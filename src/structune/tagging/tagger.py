@@ -157,6 +157,7 @@ class SequenceTagger(ConstrainedEstimator):
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
+        self.order = self.chain_.order
         self._drop_unused()
 
     def _drop_unused(self) -> None:

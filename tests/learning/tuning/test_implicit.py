@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from structune import SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
@@ -237,3 +238,9 @@ def test_many_groups():
     search.run()
     again._restore(Restored(search._state()))
     assert_array_equal(again.journal[0].response.coupling, search.journal[0].response.coupling)
+
+
+def test_one_label_only():
+    """Nothing to learn, and nothing to divide by."""
+    model = SequenceTagger(tuning="implicit").fit([[["w=a"], ["w=b"]]] * 6, [["O", "O"]] * 6)
+    assert not model.coef_.any()

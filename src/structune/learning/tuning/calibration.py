@@ -8,7 +8,8 @@ import numpy as np
 
 from structune.learning.side_by_side import SideBySide
 from structune.learning.tuning.grid import fit_and_judge
-from structune.learning.tuning.problem import TuningProblem
+from structune.learning.tuning.problem import PassCount, TuningProblem
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 
@@ -27,7 +28,7 @@ class Factor:
     log : float
         Its logarithm.
     heldout_loss : float
-        The lowest that was found.
+        The lowest of those tried, each with the factor's prior.
     w : ndarray, shape (n_weights,)
         Mean of the weights that led to that, one fit a split.
     """
@@ -38,7 +39,12 @@ class Factor:
 
 
 def best_factor(
-    problem: TuningProblem, log_precision: FloatArray, w: FloatArray, tolerance: float, monitor: Monitor
+    problem: TuningProblem,
+    log_precision: FloatArray,
+    w: FloatArray,
+    tolerance: float,
+    monitor: Monitor,
+    passes: PassCount,
 ) -> Factor:
     """The factor of all precisions that held-out examples choose.
 
@@ -52,8 +58,10 @@ def best_factor(
         Where the first fit of every split starts.
     tolerance : float
         Of the fits.
+    passes : PassCount
+        What the work has taken so far.
     """
-    search = _Factors(problem, log_precision, w, tolerance, monitor)
+    search = _Factors(problem, log_precision, w, tolerance, monitor, passes)
     at, step = 0, -1 if search.value(-1) < search.value(0) else 1
     while abs(at + step) < _FARTHEST and search.value(at + step) < search.value(at):
         at += step
@@ -73,15 +81,19 @@ class _Factors:
         w: FloatArray,
         tolerance: float,
         monitor: Monitor,
+        passes: PassCount,
     ) -> None:
         self.log_precision, self.shared = log_precision, (problem.groups, tolerance, monitor)
-        self.monitor = monitor
+        self.monitor, self.passes = monitor, passes
         pairs = [(split.train, split.heldout) for split in problem.splits]
         sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
         pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
         self.splits, self.starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
         self.losses: dict[int, float] = {}
         self.means: dict[int, FloatArray] = {}
+        self.kept = monitor.kept_search(f"calibrate {problem.name}")
+        if self.kept.state is not None:
+            self._restore(self.kept.state, problem)
 
     def value(self, step: int) -> float:
         """Held-out loss and prior so many steps from the precisions given."""
@@ -94,4 +106,26 @@ class _Factors:
             self.means[step] = np.mean(self.starts, axis=0)
             self.losses[step] = float(sum(loss for _, loss in fits))
             self.monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=self.losses[step])
+            self.kept.keep(self._state)
         return self.losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
+
+    def _state(self) -> State:
+        steps = list(self.losses)
+        return {
+            "steps": np.array(steps, dtype=np.float64),
+            "losses": np.array([self.losses[step] for step in steps]),
+            "means": np.array([self.means[step] for step in steps]),
+            "starts": np.array(self.starts),
+            "log_precision": self.log_precision,
+            "passes": self.passes.spent,
+        }
+
+    def _restore(self, state: Restored, problem: TuningProblem) -> None:
+        if not np.array_equal(state.array("log_precision", len(problem.groups)), self.log_precision):
+            return
+        n, losses = problem.full.n_weights, state.array("losses", None)
+        steps = state.array("steps", len(losses)).astype(int).tolist()
+        self.losses = dict(zip(steps, losses.tolist(), strict=True))
+        self.means = dict(zip(steps, state.array("means", len(losses), n), strict=True))
+        self.starts = list(state.array("starts", len(self.starts), n))
+        problem.full.count_passes(max(0.0, state.entry("passes", float) - self.passes.spent))

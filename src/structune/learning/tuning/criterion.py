@@ -88,7 +88,7 @@ def criterion_of(problem: TuningProblem, name: str) -> Criterion | None:
     CapabilityError
         A loss that is no probability's, or a structure that cannot count what the score is made of.
     """
-    if name not in CRITERIA:
+    if name not in tuple(CRITERIA):
         raise DataError(f"criterion={name!r}: expected one of {tuple(CRITERIA)}")
     if name == "loss":
         return None

@@ -101,9 +101,10 @@ def hypergradient(
         before = fits.n_products
         value = fits.corrected(fits.solve(cg_tolerance))
         is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
-        if split.train.dense or fits.fit.status != "converged" or is_told:
+        at_zero = split.train.at_zero.gradient_norm
+        if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:
             break
-        tolerance = min(tolerance, fits.fit.gradient_norm / split.train.at_zero.gradient_norm)
+        tolerance = min(tolerance, fits.fit.gradient_norm / at_zero)
         fits.go_on(_TIGHTER * tolerance)
         first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
         if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:

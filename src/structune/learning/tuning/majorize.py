@@ -26,10 +26,11 @@ _LOOSE = 10.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
 _PRODUCTS_PER_PROBE = 10
-_PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
+PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 _NEAR = 1.0  # of a log precision
+_LEAST_HELD_OUT = 10  # parts (examples, tokens): fewer say nothing
 _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
 _MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
@@ -82,8 +83,8 @@ class MajorizeTuner:
         the mean square of the outputs. With as many weights as examples there would be no other bound.
     calibrated : bool
         At the end multiply all precisions by the factor of the lowest held-out loss, where the problem has
-        splits: the evidence of many classes asks for more regularisation than their probabilities can do
-        with. See ``calibration``.
+        splits that hold out ten examples (tokens) at least: the evidence of many classes asks for more
+        regularisation than their probabilities can do with. See ``calibration``.
     """
 
     alpha: float = 0.0
@@ -119,11 +120,13 @@ class _Steps:
         if tuner.count == "effective":
             problem.require_smooth("count='effective'")
         self.exact = "dense_hessian" in self.risk.structure.capabilities and self._factor_pays()
-        many = n * _PARTS_PER_WEIGHT > self.risk.weighted_parts
+        many = n * PARTS_PER_WEIGHT > self.risk.weighted_parts
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         # one precision for all weights, which held-out examples will choose anew, may be anywhere near
-        self.is_rough = len(self.groups) == 1 and tuner.calibrated and bool(problem.splits)
+        held_out = sum(split.heldout.n_parts for split in problem.splits)
+        self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
+        self.is_rough = len(self.groups) == 1 and self.is_calibrated
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
@@ -163,7 +166,7 @@ class _Steps:
                 self._fit(self.loose)
                 self._check_collapse()
                 self.n_updates += 1
-            if self.tuner.calibrated and self.problem.splits:
+            if self.is_calibrated:
                 self._calibrate()
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
@@ -174,7 +177,9 @@ class _Steps:
 
     def _calibrate(self) -> None:
         at = self.log_precision + np.log(self.noise)
-        found = best_factor(self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor)
+        found = best_factor(
+            self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor, self.passes
+        )
         self.log_precision, self.w = self.log_precision + found.log, found.w
         self.heldout_loss = found.heldout_loss
 

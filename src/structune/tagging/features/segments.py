@@ -238,5 +238,6 @@ def check_gazetteers(gazetteers: Any) -> dict[str, frozenset[str]]:
         if not isinstance(name, str) or not sound or not all(isinstance(entry, str) for entry in entries):
             raise DataError(f"gazetteers: found {entries!r:.60} for {name!r}, expected a list of str")
     return {
-        name: frozenset(" ".join(entry.split()) for entry in entries) for name, entries in gazetteers.items()
+        name: frozenset(" ".join(filter(None, entry.split(" "))) for entry in entries)
+        for name, entries in gazetteers.items()
     }
