@@ -32,6 +32,8 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/hmm_simulation.py
 	$(BIN)/python benchmarks/conll2000.py
 	$(BIN)/python benchmarks/sparse_taggers.py
+	$(BIN)/python benchmarks/tuning_convergence.py
+	$(BIN)/python benchmarks/held_out_score.py
 	$(BIN)/python benchmarks/orders.py
 	$(BIN)/python benchmarks/segments.py
 	$(BIN)/python benchmarks/tagging_input.py
@@ -43,6 +45,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/rna_hyperparameters.py
 	$(BIN)/python benchmarks/flat_tables.py
 	$(BIN)/python benchmarks/flat_tables.py --sensitivity
+	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/flat_groups.py
 	$(BIN)/python benchmarks/ohsumed.py
 	$(BIN)/python benchmarks/noisy_classes.py

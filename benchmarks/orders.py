@@ -6,9 +6,9 @@
 
 Words and images are those of Taskar, Guestrin and Koller (NIPS 2003). Precisions of letters (of pixels, of
 neighbours, of trigrams) are learned from the first fold, and serve for all. Every fold has all 55 words, so
-trigrams learn them by heart: "unseen words" tests on a fifth of the words, which did not train (but may have chosen
-the precisions, which are learned once, on the first split). The precision
-of chunks is the one that CRFsuite has with c2 = 1.
+trigrams learn them by heart: "unseen words" tests on a fifth of the words, which did not train (but may have
+chosen the precisions, which are learned once, on the first split). The precision of chunks is the one that
+CRFsuite has with c2 = 1.
 """
 
 from __future__ import annotations

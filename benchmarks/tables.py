@@ -536,6 +536,39 @@ def flat_probabilities() -> str:
     return table(["log loss / calibration error", *(_FLAT_LABELS.get(m, m) for m in methods)], rows)
 
 
+def tuning_convergence() -> str:
+    """The ends of searches from four starts."""
+    data, rows = result("tuning_convergence"), []
+    for name, found in data.items():
+        if name == "machine":
+            continue
+        base = found["one_fit"]["passes"]
+        for label, one in found["starts"].items():
+            rows.append([
+                name,
+                label,
+                one["status"],
+                f"{min(one['heldout_loss']):.2f}",
+                f"{one['passes'] / base:.1f}",
+                f"{one['test_at_end']:.4f}",
+                f"{found['one_fit']['test']:.4f} / {found['majorize']['test']:.4f}",
+            ])  # fmt: skip
+    header = ["", "precisions to begin with", "status", "lowest held-out loss", "cost in fits", "test score"]
+    return table([*header, "precisions of 1 / majorize"], rows)
+
+
+def wide_tables() -> str:
+    """Log loss and seconds by shape of the table."""
+    rows = []
+    for size, found in result("wide_tables")["sizes"].items():
+        for method, row in found.items():
+            off = f"{100 * row['off_by']:.2g}" if "off_by" in row else ""
+            cells = [f"{row['log_loss']:.3f}", f"{100 * row['accuracy']:.1f}", f"{row['seconds']:.2g}", off]
+            rows.append([size, method, *cells])
+    header = ["examples x features", "", "log loss", "accuracy, %", "seconds", "held-out loss off by, %"]
+    return table(header, rows)
+
+
 def flat_regression() -> str:
     sets, rows = result("flat_tables")["sets"], []
     methods = ("plain", "grid", "majorize_all", "majorize", "majorize_ard")
