@@ -33,7 +33,6 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/conll2000.py
 	$(BIN)/python benchmarks/sparse_taggers.py
 	$(BIN)/python benchmarks/tuning_convergence.py
-	$(BIN)/python benchmarks/held_out_score.py
 	$(BIN)/python benchmarks/orders.py
 	$(BIN)/python benchmarks/segments.py
 	$(BIN)/python benchmarks/tagging_input.py
