@@ -73,7 +73,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     Notes
     -----
     "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
-    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of several classes that penalty is
+    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of three classes or more that penalty is
     too strong for probabilities, and all precisions are multiplied by a factor of low held-out loss; not
     with ``tuning=MajorizeTuner()``, which holds nothing out. "implicit" is the gradient of a
     held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for numbers of them. Scale features
@@ -93,7 +93,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
-            return replace(tuner, calibrated=self.has_probabilities)
+            # with two classes the evidence asks for about as much as held-out examples do
+            return replace(tuner, calibrated=self.has_probabilities and self._n_scores > 1)
         return tuner
 
     # --- fitting ------------------------------------------------------------------------------------------
