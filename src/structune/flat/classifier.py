@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, Self
 
@@ -73,11 +73,12 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     Notes
     -----
     "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
-    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of three classes or more that
-    penalty is too strong for probabilities, and all precisions are multiplied by a factor of low held-out
-    loss; not with ``tuning=MajorizeTuner()``, which holds nothing out. "implicit" is the gradient of a
-    held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for numbers of them. Scale features
-    to similar ranges: features of one group share a prior, and large ones may end a fit early.
+    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of three classes or more, and of
+    more features than examples, that penalty is too strong for probabilities, and all precisions are
+    multiplied by a factor of low held-out loss; not with ``tuning=MajorizeTuner()``, which holds nothing out.
+    "implicit" is the gradient of a held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for
+    numbers of them. Scale features to similar ranges: features of one group share a prior, and large ones
+    may end a fit early.
 
     Examples
     --------
@@ -90,11 +91,12 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     class_weight: Any = None
 
+    _calibrated: bool = field(default=False, init=False)  # whether "majorize" is, for the data at hand
+
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
-            # with two classes the evidence asks for about as much as held-out examples do
-            return replace(tuner, calibrated=self.has_probabilities and self._n_scores > 1)
+            return replace(tuner, calibrated=self._calibrated)
         return tuner
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -129,6 +131,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         centred, mean = self._centred(X, weights)
         structure = self._structure
         shard = structure.encode(centred, y.tolist(), weights)
+        # else the evidence asks for about as much as held-out examples do
+        self._calibrated = self.has_probabilities and (self._n_scores > 1 or X.shape[1] > y.size)
         self._learn(structure, loss, shard, self._start_at(before, mean), groups, strata=codes)
         self.intercept_ -= self.coef_ @ mean
         if self._n_scores > 1:
