@@ -190,10 +190,11 @@ def main() -> None:
     quick = asked_to_be_quick(__doc__ or "")
     warnings.simplefilter("ignore")
     folder = folder_for("tuning_convergence", quick)
-    results = {name: run(name, 0.1 if quick else 1.0) for name in TASKS}
-    (folder / "tuning_convergence.json").write_text(
-        json.dumps({"machine": machine(), **results}, indent=1) + "\n"
-    )
+    results: dict[str, Any] = {}
+    for name in TASKS:
+        results[name] = run(name, 0.1 if quick else 1.0)
+        text = json.dumps({"machine": machine(), **results}, indent=1)
+        (folder / "tuning_convergence.json").write_text(text + "\n")
     plot(results, folder / "tuning_convergence.png")
     print(f"written to {folder}")
 
