@@ -19,6 +19,7 @@ Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 HessianProduct = Callable[[FloatArray], FloatArray]
+COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digits cancel
 Tilt = tuple[str, Array]  # a count of outputs, and how much times it is added to the scores of each example
 
 

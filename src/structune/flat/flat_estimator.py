@@ -98,25 +98,29 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         example_groups: Any,
         strata: Any = None,
     ) -> TuningResult:
-        groups = self._weight_groups(structure)
-        if (
-            self._learner is None
-            and not np.any(self._l1(groups))
-            and self._norms_suffice(structure, loss, shard)
-        ):
-            self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
+        self._rotation = self._rotation_of(structure, loss, shard)
         if self._rotation is None:
             return super()._learn(structure, loss, shard, start, example_groups, strata)
         shard = replace(shard, design=self._rotation.design)
         if start is not None:
             start = self._rotation.turned(start.reshape(-1, self._n_scores)).ravel()
-        structure = structure.with_features(self._rotation.names)
+        turned = structure.with_features(self._rotation.names)
         try:
-            result = super()._learn(structure, loss, shard, start, example_groups, strata)
+            result = super()._learn(turned, loss, shard, start, example_groups, strata)
         finally:
             self._rotation = None
-        self.group_sizes_ = groups.sizes
+        self.group_sizes_ = self._weight_groups(structure).sizes
         return result
+
+    def _rotation_of(self, structure: Any, loss: Loss, shard: Any) -> Rotation | None:
+        """How to turn the features, if that pays, and changes nothing but the cost."""
+        if self._learner is not None or not Rotation.may_pay(shard.design):
+            return None
+        if np.any(self._l1(self._weight_groups(structure))) or not self._norms_suffice(
+            structure, loss, shard
+        ):
+            return None
+        return Rotation.of(shard.design, self._names, self._feature_groups())
 
     def _hessian(self, structure: Structure) -> str:
         # as many features as examples tell classes apart without a mistake, and loose fits then tell little
@@ -135,12 +139,12 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _norms_suffice(self, structure: Structure, loss: Loss, shard: Any) -> bool:
         """Whether precisions are chosen by norms of weights, whatever their number."""
         from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
-        from structune.learning.tuning.majorize import PARTS_PER_WEIGHT
+        from structune.learning.tuning.majorize import are_many
 
         tuner = None if self.tuning is None else self._tuner(self.tuning)
         if isinstance(tuner, MajorizeTuner):
-            many = structure.n_weights * PARTS_PER_WEIGHT > shard.weights.sum()
-            return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and bool(many)))
+            many = are_many(structure.n_weights, float(shard.weights.sum()))
+            return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))
         return tuner is None or isinstance(tuner, GridTuner | ImplicitTuner)
 
     def _feature_groups(self) -> list[str]:

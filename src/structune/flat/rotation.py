@@ -44,14 +44,20 @@ class Rotation:
     parts: list[tuple[IntArray, FloatArray | None]]
     given: Design
 
+    @staticmethod
+    def may_pay(design: Design) -> bool:
+        """Whether some group may be so wide, whatever the groups are."""
+        n_features = int(design.matrix.shape[1])
+        return len(design) <= _MOST_EXAMPLES and n_features >= _least_features(len(design))
+
     @classmethod
     def of(cls, design: Design, names: Sequence[str], labels: Sequence[str]) -> Self | None:
         """Of features with these names and groups; None where that would not pay."""
         groups: dict[str, list[int]] = {}
         for k, label in enumerate(labels):
             groups.setdefault(label, []).append(k)
-        least = max(_LEAST_FEATURES, _WIDER * len(design))
-        if len(design) > _MOST_EXAMPLES or all(len(own) < least for own in groups.values()):
+        least = _least_features(len(design))
+        if not cls.may_pay(design) or all(len(own) < least for own in groups.values()):
             return None
         blocks, found, parts = [], [], []
         for label, own in groups.items():
@@ -84,6 +90,11 @@ class Rotation:
             at += len(rows)
         w[x.shape[1] :] = v[at:]
         return w
+
+
+def _least_features(n_examples: int) -> int:
+    """Of a group that is turned."""
+    return max(_LEAST_FEATURES, _WIDER * n_examples)
 
 
 def _width(own: IntArray, back: FloatArray | None) -> int:

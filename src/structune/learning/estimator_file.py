@@ -121,6 +121,14 @@ def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) 
         )
 
 
+def check_keys(arrays: Arrays, name: str, end: int) -> None:
+    """Raise a `ModelFileError` for a table that is not of rising whole numbers below `end`."""
+    keys = arrays[name]
+    rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(np.diff(keys) > 0))
+    if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):
+        raise ModelFileError(f"the table {name!r} is damaged")
+
+
 def _pack_history(history: list[dict[str, Any]], n_groups: int) -> tuple[list[dict[str, Any]], NDArray[Any]]:
     """Precisions of all groups in all steps are too long for the header: they go to an array."""
     short = [{**record, "log_precision": None} if "log_precision" in record else record for record in history]

@@ -6,9 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structune.structure import Array, FloatArray, HessianProduct, Structure
-
-_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
+from structune.structure import COMPLEX_STEP, Array, FloatArray, HessianProduct, Structure
 
 
 class Loss(Protocol):
@@ -125,12 +123,12 @@ class ExpectedCount:
         return None
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        tilt = self.count, np.full(len(shard), 1j * _COMPLEX_STEP)
+        tilt = self.count, np.full(len(shard), 1j * COMPLEX_STEP)
         sums = None if gradient is None else np.zeros(structure.n_weights, np.complex128)
         log_z = structure.log_partition(w.astype(np.complex128), shard, sums, tilt=tilt)
         if gradient is not None and sums is not None:
-            gradient += sums.imag / _COMPLEX_STEP
-        return shard.weights @ log_z.imag / _COMPLEX_STEP
+            gradient += sums.imag / COMPLEX_STEP
+        return shard.weights @ log_z.imag / COMPLEX_STEP
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         return structure.linearize(w, shard)

@@ -14,10 +14,9 @@ from structune.learning.losses import Loss
 from structune.learning.ray import Ray
 from structune.running.checkpoints import digest
 from structune.running.executors import Executor, ThreadExecutor
-from structune.structure import FloatArray, HessianProduct, Structure, split_evenly
+from structune.structure import COMPLEX_STEP, FloatArray, HessianProduct, Structure, split_evenly
 
 HESSIAN_METHODS = ("auto", "exact", "dense", "complex-step", "finite-difference")
-_COMPLEX_STEP = 1e-20  # any step so small that its square vanishes; no digits cancel
 _WORK_PER_SHARD = 8192
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
 # measured: a fit takes about ten times as many gradients as Newton steps
@@ -269,7 +268,7 @@ class Risk:
         """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
         if self.hessian == "complex-step":
             self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
-            return lambda v: self.nonlinear(w + 1j * _COMPLEX_STEP * v)[1].imag / _COMPLEX_STEP
+            return lambda v: self.nonlinear(w + 1j * COMPLEX_STEP * v)[1].imag / COMPLEX_STEP
         if self.hessian == "finite-difference":
             return lambda v: self._central_difference(w, v)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")

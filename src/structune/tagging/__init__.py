@@ -4,8 +4,9 @@ A linear-chain CRF, or its support vector machine: each token has named attribut
 columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
 ``structune train``, ``tune``, ``predict``.
 
-- ``segment_tagger``, ``segment_tagger_file``: a semi-Markov CRF, which labels whole segments
 - ``tagger``: the estimator; ``tagger_file``: its model files; ``unused``: attributes without weights
+- ``segment_tagger``, ``segment_tagger_file``: a semi-Markov CRF, which labels whole segments
+- ``label_predictions``: marginals and most probable outputs, which both have
 - ``crfsuite``: model files of CRFsuite; ``named_weights``: weights by the names of attributes and labels
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
 - ``features/``: attribute tables and templates; ``conll``: column files

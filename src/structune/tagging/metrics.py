@@ -14,6 +14,7 @@ from sklearn.metrics import precision_recall_fscore_support as label_scores
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
+from structune.tagging.structure.segment_labels import scheme_of
 
 Labels = Sequence[Sequence[str]]
 _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")
@@ -90,7 +91,7 @@ def segment_scheme(labels: Iterable[str]) -> str | None:
         return None
     if not any(label == "B" or label[1:2] == "-" for label in distinct):
         return None
-    return "bioes" if any(label[0] in "ES" for label in distinct) else "bio"
+    return scheme_of(distinct)
 
 
 def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
-from structune.structure import IntArray, check_weights, offsets_of
+from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
 from structune.tagging.features.segments import SegmentFunction, SegmentReader
+from structune.tagging.label_predictions import LabelPredictions, cut
 from structune.tagging.segment_tagger_file import pack_segments, unpack_segments
-from structune.tagging.structure.segment_labels import OUTSIDE, read_segments, write_labels
+from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, write_labels
 from structune.tagging.structure.segment_shard import SegmentShard
 from structune.tagging.structure.semi_markov import SemiMarkovChain
 
@@ -25,7 +24,7 @@ Segment = tuple[str, int, int]
 
 
 @parameters
-class SegmentTagger(StructuredEstimator):
+class SegmentTagger(LabelPredictions):
     """Semi-Markov CRF: finds and labels segments, such as names or phrases, with features of whole segments.
 
     Labels are BIO or BIOES, as `SequenceTagger` takes them. A segment scores what its tokens do, by their
@@ -121,7 +120,7 @@ class SegmentTagger(StructuredEstimator):
         chain = SemiMarkovChain.build(
             table, y, max_length=self.max_length, boundary=self.boundary, reader=reader
         )
-        scheme = read_segments(y, table.lengths).scheme
+        scheme = scheme_of(label for labels in y for label in labels)
         shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
         del table  # as large as the shard, and a fit is long
         self._learn(chain, loss, shard, self._start(chain), groups)
@@ -152,7 +151,7 @@ class SegmentTagger(StructuredEstimator):
         """All segments of each sequence, those of tokens outside too."""
         shard, lengths = self._encode(X)
         tags, _ = self.chain_.best(self.coef_, shard)
-        return [self._read(tags[a:b]) for a, b in pairwise(offsets_of(lengths).tolist())]
+        return [self._read(row) for row in cut(tags, lengths)]
 
     def _read(self, tags: IntArray) -> list[Segment]:
         """The segments of the tags of one sequence."""
@@ -167,6 +166,9 @@ class SegmentTagger(StructuredEstimator):
             [kind for kind, _, _ in segments], [stop - start for _, start, stop in segments], self.scheme_
         )
 
+    def _labelled(self, output: IntArray) -> list[str]:
+        return self._written(self._read(output))
+
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
         return [self._written(segments) for segments in self._segments(X)]
@@ -174,41 +176,6 @@ class SegmentTagger(StructuredEstimator):
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
         return [[one for one in row if one[0] != OUTSIDE] for row in self._segments(X)]
-
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """For each token, the probability of each label in BIO.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
-        """
-        self._require_probabilities()
-        shard, lengths = self._encode(X)
-        rows = self.chain_.marginals(self.coef_, shard).tolist()
-        each = [dict(zip(self.classes_, row, strict=True)) for row in rows]
-        return [each[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
-
-    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
-        """For each sequence the labels of its `n` most probable segmentations, and their probabilities.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
-        """
-        self._require_probabilities()
-        shard, lengths = self._encode(X)
-        log_z = self.chain_.log_partition(self.coef_, shard)
-        each = zip(self.chain_.n_best(self.coef_, shard, n), log_z, strict=True)
-        found = (
-            [
-                (self._written(self._read(row)), float(np.exp(min(0.0, score - z))))
-                for row, score in zip(tags, scores, strict=True)
-            ]
-            for (tags, scores), z in each
-        )
-        return [next(found) if length else [([], 1.0)] for length in lengths]
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
         """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.
@@ -221,15 +188,12 @@ class SegmentTagger(StructuredEstimator):
             No such sequence, tokens or label.
         """
         self._require_probabilities()
-        shard, lengths = self._encode(X)
-        if not 0 <= sequence < lengths.size:
-            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
-        if not 0 <= start < stop <= lengths[sequence]:
+        shard, k, length = self._encoded_one(X, sequence)
+        if not 0 <= start < stop <= length:
             raise DataError(
-                f"sequence {sequence} has {lengths[sequence]} tokens: found a segment from {start} to {stop}"
+                f"sequence {sequence} has {length} tokens: found a segment from {start} to {stop}"
             )
-        before = int(np.count_nonzero(lengths[:sequence]))
-        return self.chain_.segment_probability(self.coef_, shard, before, start, stop, label)
+        return self.chain_.segment_probability(self.coef_, shard, k, start, stop, label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """F1 of segments: those with the right label and both ends; 0 if none is there or found."""

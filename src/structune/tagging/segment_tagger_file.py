@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import ModelFileError
-from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
+from structune.learning.estimator_file import Arrays, check_array, check_keys, pack_names, unpack_names
 from structune.structure import IntArray
 from structune.tagging.features.segments import SegmentReader, check_gazetteers, forgotten
 from structune.tagging.structure.segment_labels import OUTSIDE, tags_of
@@ -45,14 +45,12 @@ def unpack_segments(header: dict[str, Any], arrays: Arrays) -> SemiMarkovChain:
     n_tags = len(tags_of(labels, longest)[0])
     attributes, keys = list[list[str]](), list[IntArray]()
     for name, n in zip(_TABLES, (n_tags, len(labels), len(labels)), strict=True):
-        names, table = unpack_names(name, arrays), arrays[f"{name}_keys"]
+        names = unpack_names(name, arrays)
         if len(set(names)) < len(names):
             raise ModelFileError("two attributes have the same name, expected each once")
-        rising = table.dtype == np.int64 and table.ndim == 1 and bool(np.all(np.diff(table) > 0))
-        if not rising or (table.size and not 0 <= table[0] <= table[-1] < len(names) * n):
-            raise ModelFileError(f"the table {name!r} is damaged")
+        check_keys(arrays, f"{name}_keys", len(names) * n)
         attributes.append(names)
-        keys.append(table)
+        keys.append(arrays[f"{name}_keys"])
     words = header["words"]
     if words is not None and not isinstance(words, str):
         raise ModelFileError(f"found the template of words {words!r:.60}, expected a str or none")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -15,8 +14,9 @@ from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
-from structune.structure import check_weights, offsets_of
+from structune.structure import check_weights
 from structune.tagging.features.attributes import AttributeTable, as_table
+from structune.tagging.label_predictions import LabelPredictions, cut
 from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
 from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.labels import check_lengths
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class SequenceTagger(ConstrainedEstimator):
+class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     """Linear-chain CRF for labelled sequences, with regularisation that it can learn.
 
     Parameters
@@ -219,41 +219,10 @@ class SequenceTagger(ConstrainedEstimator):
         """The most probable labels of each sequence (Viterbi)."""
         shard, lengths = self._encode(X)
         labels, _ = self.chain_.best(self.coef_, shard)
-        return _cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
+        return cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
 
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """For each token, the probability of each label.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
-        """
-        self._require_probabilities()
-        shard, lengths = self._encode(X)
-        rows = self.chain_.marginals(self.coef_, shard).tolist()
-        return _cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
-
-    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
-        """For each sequence its `n` most probable labellings with their probabilities, falling.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
-        """
-        self._require_probabilities()
-        shard, lengths = self._encode(X)
-        log_z = self.chain_.log_partition(self.coef_, shard)
-        best = self.chain_.n_best(self.coef_, shard, n)
-        found = (
-            [
-                ([self.classes_[y] for y in row], float(p))
-                for row, p in zip(labels.tolist(), np.exp(scores - z), strict=True)
-            ]
-            for (labels, scores), z in zip(best, log_z, strict=True)
-        )
-        return [next(found) if length else [([], 1.0)] for length in lengths]
+    def _labelled(self, output: NDArray[np.int64]) -> list[str]:
+        return [self.classes_[y] for y in output.tolist()]
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
@@ -264,13 +233,10 @@ class SequenceTagger(ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
-        shard, lengths = self._encode(X)
-        if not 0 <= sequence < lengths.size:
-            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
-        if not lengths[sequence]:
+        shard, k, length = self._encoded_one(X, sequence)
+        if not length:
             raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
-        before = int(np.count_nonzero(lengths[:sequence]))
-        return self.chain_.segment_probability(self.coef_, shard, before, start, labels)
+        return self.chain_.segment_probability(self.coef_, shard, k, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of tokens labelled right; labels the model does not know count as wrong."""
@@ -296,11 +262,6 @@ class SequenceTagger(ConstrainedEstimator):
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         return tagger
-
-
-def _cut(flat: list[Any], lengths: NDArray[np.int64]) -> list[list[Any]]:
-    """What tokens have, sequence by sequence."""
-    return [flat[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
 
 
 def _check_known(shard: ChainShard) -> None:

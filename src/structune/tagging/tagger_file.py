@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import ModelFileError
-from structune.learning.estimator_file import Arrays, pack_names, unpack_names
+from structune.learning.estimator_file import Arrays, check_keys, pack_names, unpack_names
 from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.orders import chain_class
 
@@ -40,10 +40,7 @@ def unpack_chain(header: dict[str, Any], arrays: Arrays) -> ChainInference:
     if order == 2:
         ends["trigrams"] = (n + 1) ** 2 * n
     for name, end in ends.items():
-        table = arrays[name]
-        rising = table.dtype == np.int64 and table.ndim == 1 and bool(np.all(np.diff(table) > 0))
-        if not rising or (table.size and not 0 <= table[0] <= table[-1] < end):
-            raise ModelFileError(f"the table {name!r} is damaged")
+        check_keys(arrays, name, end)
     keys = {name: arrays[name] for name in ends}
     return chain_class(order)(
         labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys

@@ -24,6 +24,7 @@ from structune.alignment.structure.space import check_cells, check_overhangs, ch
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (
+    COMPLEX_STEP,
     Array,
     FloatArray,
     Groups,
@@ -37,8 +38,6 @@ from structune.structure import (
     check_weights,
     offsets_of,
 )
-
-_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 
 
 class Alignment(Structure):
@@ -305,8 +304,8 @@ class Alignment(Structure):
 
         def product(v: FloatArray) -> FloatArray:
             sums = np.zeros(self.n_weights, np.complex128)
-            self.log_partition(w + 1j * _COMPLEX_STEP * v, shard, sums, within=within)
-            return np.asarray(sums.imag / _COMPLEX_STEP)
+            self.log_partition(w + 1j * COMPLEX_STEP * v, shard, sums, within=within)
+            return np.asarray(sums.imag / COMPLEX_STEP)
 
         return product
 

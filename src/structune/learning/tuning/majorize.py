@@ -26,7 +26,7 @@ _LOOSE = 10.0
 _LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
 _PRODUCTS_PER_PROBE = 10
-PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
+_PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
 _SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
 _MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
 _NEAR = 1.0  # of a log precision
@@ -40,6 +40,11 @@ _KEPT: dict[str, type] = {
     **dict.fromkeys(("effective", "collapsed"), bool),
     "n_updates": int,
 }
+
+
+def are_many(n_weights: int, weighted_parts: float) -> bool:
+    """Whether so many weights are not all determined by so many labelled parts."""
+    return n_weights * _PARTS_PER_WEIGHT > weighted_parts
 
 
 class CollapseWarning(UserWarning):
@@ -120,7 +125,7 @@ class _Steps:
         if tuner.count == "effective":
             problem.require_smooth("count='effective'")
         self.exact = "dense_hessian" in self.risk.structure.capabilities and self._factor_pays()
-        many = n * PARTS_PER_WEIGHT > self.risk.weighted_parts
+        many = are_many(n, self.risk.weighted_parts)
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
         # one precision for all weights, which held-out examples will choose anew, may be anywhere near

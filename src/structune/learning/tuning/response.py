@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -63,10 +64,15 @@ class Response:
         )
         return np.clip(found.x, low, high), max(0.0, -float(found.fun))
 
+    @cached_property
+    def _curves(self) -> tuple[_Curves, _Curves]:
+        """Of both, for every model of the same point."""
+        return _Curves(self.linear), _Curves(self.length)
+
     def _value_and_gradient(
         self, rest: FloatArray | float
     ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-        linear, length = _Curves(self.linear), _Curves(self.length)
+        linear, length = self._curves
 
         def model(step: FloatArray) -> tuple[float, FloatArray]:
             (first, slope), (way, speed) = linear.at(step), length.at(step)

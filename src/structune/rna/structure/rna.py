@@ -44,6 +44,7 @@ from structune.rna.structure.space import (
     parse_structure,
 )
 from structune.structure import (
+    COMPLEX_STEP,
     Array,
     FloatArray,
     Groups,
@@ -58,7 +59,6 @@ from structune.structure import (
     offsets_of,
 )
 
-_COMPLEX_STEP = 1e-20  # its square vanishes beside 1
 Inference = ScaledInference | LogInference
 
 
@@ -292,8 +292,8 @@ class RNA(Structure):
             raise self._cannot("within")
 
         def product(v: FloatArray) -> FloatArray:
-            _, counts = self._inside_outside(w + 1j * _COMPLEX_STEP * v, shard, shard.weights)
-            return np.asarray(self._features.matrix.T @ counts.imag / _COMPLEX_STEP)
+            _, counts = self._inside_outside(w + 1j * COMPLEX_STEP * v, shard, shard.weights)
+            return np.asarray(self._features.matrix.T @ counts.imag / COMPLEX_STEP)
 
         return product
 

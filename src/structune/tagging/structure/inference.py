@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +13,9 @@ from structune.errors import DataError
 from structune.structure import Array, FloatArray, IntArray, Tilt
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.counts import count_tokens, counted
+from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
 from structune.tagging.structure.posterior import MoveScores, Posterior
-from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.shard import ChainShard, runs_of_sequences
 from structune.tagging.structure.space import ChainSpace
 
 
@@ -43,15 +44,7 @@ class ChainInference(ChainSpace):
 
     def _blocks(self, shard: ChainShard, n_cells: int) -> Iterator[slice]:
         """Runs of sequences with about `n_cells` cells in each."""
-        tokens = max(1, n_cells // self._n_states)
-        start = 0
-        if 0 < shard.n_parts <= tokens:  # at once: searching takes as long as tagging a few words
-            yield slice(0, len(shard))
-            return
-        while start < len(shard):
-            stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
-            yield slice(start, max(stop, start + 1))
-            start = max(stop, start + 1)
+        return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
 
     def _scores_of(
         self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, tilt: Tilt | None = None
@@ -63,9 +56,8 @@ class ChainInference(ChainSpace):
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
         if tilt is not None:
-            count, rates = tilt
             own = self._labels_of(shard, None)[first:last]
-            scores += np.repeat(rates[block], np.diff(offsets))[:, None] * counted(count, own, self.labels)
+            scores += tilted(tilt, block, np.diff(offsets), own, self.labels)
         return offsets, scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -107,10 +99,8 @@ class ChainInference(ChainSpace):
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        if tilt is None:
-            log_z, left = self._whole_shard(opened, moves, shard, expected, tokens, weights, within)
-        else:
-            log_z, left = np.empty(len(shard), w.dtype), list(self._blocks(shard, self._block_cells))
+        at_once = self._whole_shard if tilt is None else partial(ChainInference._whole_shard, self)
+        log_z, left = at_once(opened, moves, shard, expected, tokens, weights, within)
         for block in left:
             posterior = self._posterior(opened, moves, shard, block, within, tilt)
             log_z[block] = posterior.log_z
@@ -206,9 +196,7 @@ class ChainInference(ChainSpace):
 
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens labelled differently."""
-        return np.add.reduceat(
-            (self._labels_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1]
-        )
+        return wrong_tokens(self._labels_of(shard, None), outputs, shard.offsets[:-1])
 
     def counts(self, shard: ChainShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Tokens with the right label and with any, that is not "O"; shape (n_sequences,) each."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, Groups, HessianProduct, IntArray
+from structune.structure import COMPLEX_STEP, Array, FloatArray, Groups, HessianProduct, IntArray
 from structune.tagging.kernels import second_order as kernels
 from structune.tagging.structure.attribute_weights import find_keys
 from structune.tagging.structure.inference import ChainInference
@@ -18,8 +18,6 @@ from structune.tagging.structure.pair_posterior import LinearPairs, LogPairs, Ne
 from structune.tagging.structure.posterior import MoveScores
 from structune.tagging.structure.rules import Rules, allowed_moves
 from structune.tagging.structure.shard import ChainShard
-
-_STEP = 1e-20  # of the complex step, relative to the largest part of a direction: its square vanishes
 
 
 class SecondOrderChain(ChainInference):
@@ -156,7 +154,8 @@ class SecondOrderChain(ChainInference):
         """The map v -> Cov[F] v at `w`: the derivative of the expected features in the direction of v."""
 
         def product(v: FloatArray) -> FloatArray:
-            step = _STEP / (np.abs(v).max(initial=0.0) or 1.0)
+            # a direction of any size may come, and its square is to vanish
+            step = COMPLEX_STEP / (np.abs(v).max(initial=0.0) or 1.0)
             expected = np.zeros(self.n_weights, np.complex128)
             self.log_partition(w + 1j * step * v, shard, expected, within=within)
             return expected.imag / step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,14 +81,18 @@ def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
         for t, prefix in enumerate(prefixes)
         if prefix in "OBS" or t in firsts or prefixes[t - 1] in "OES" or types[t - 1] != types[t]
     ]
-    scheme = "bioes" if any(prefix in "ES" for prefix, _ in parts.values()) else "bio"
     return Segmentation(
         offsets,
         np.array(starts, dtype=np.int64),
         np.array([*starts[1:], len(flat)][: len(starts)], dtype=np.int64),
         [types[t] for t in starts],
-        scheme,
+        scheme_of(parts),
     )
+
+
+def scheme_of(labels: Iterable[str]) -> str:
+    """ "bioes" if some label begins with E or S, else "bio"."""
+    return "bioes" if any(label[0] in "ES" for label in labels) else "bio"
 
 
 def write_labels(types: Sequence[str], lengths: Sequence[int], scheme: str) -> list[str]:

@@ -13,9 +13,10 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, HessianProduct, IntArray, Tilt
 from structune.tagging.kernels import segments as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.counts import count_tokens, counted
+from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
 from structune.tagging.structure.segment_shard import SegmentShard
 from structune.tagging.structure.segment_space import SegmentSpace
+from structune.tagging.structure.shard import runs_of_sequences
 
 _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work on at a time
 
@@ -120,11 +121,7 @@ class SemiMarkovChain(SegmentSpace):
 
     def _blocks(self, shard: SegmentShard) -> Iterator[slice]:
         """Runs of sequences with about as many cells as the caches hold."""
-        tokens, start = max(1, _BLOCK_CELLS // int(self.longest.sum())), 0
-        while start < len(shard):
-            stop = int(np.searchsorted(shard.offsets, shard.offsets[start] + tokens, side="right")) - 1
-            yield slice(start, max(stop, start + 1))
-            start = max(stop, start + 1)
+        return runs_of_sequences(shard.offsets, max(1, _BLOCK_CELLS // int(self.longest.sum())))
 
     def _fill(
         self,
@@ -153,8 +150,8 @@ class SemiMarkovChain(SegmentSpace):
         )  # fmt: skip
         peaks = np.zeros(offsets.size - 1)
         if tilt is not None:
-            (count, rates), own = tilt, self._tags_of(shard, None)[tokens]
-            scores += np.repeat(rates[block], np.diff(offsets))[:, None] * counted(count, own, self.tags)
+            own = self._tags_of(shard, None)[tokens]
+            scores += tilted(tilt, block, np.diff(offsets), own, self.tags)
         if shift:
             highest = scores.real.max(axis=1)
             scores -= highest[:, None]
@@ -324,7 +321,7 @@ class SemiMarkovChain(SegmentSpace):
 
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens with another tag."""
-        return np.add.reduceat((self._tags_of(shard, None) != outputs).astype(np.float64), shard.offsets[:-1])
+        return wrong_tokens(self._tags_of(shard, None), outputs, shard.offsets[:-1])
 
     def counts(self, shard: SegmentShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Tokens with the right tag and with any, that is not "O"; shape (n_sequences,) each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,3 +56,15 @@ class ChainShard(SequenceShard):
     def with_allowed(self, allowed: BoolArray) -> ChainShard:
         """The same sequences, each token restricted to the labels in `allowed`."""
         return replace(self, allowed=np.asarray(allowed, bool))
+
+
+def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
+    """Runs of about `n_tokens` tokens, one sequence in each at least."""
+    n_sequences, start = offsets.size - 1, 0
+    if 0 < offsets[-1] <= n_tokens:  # at once: searching takes as long as tagging a few words
+        yield slice(0, n_sequences)
+        return
+    while start < n_sequences:
+        stop = int(np.searchsorted(offsets, offsets[start] + n_tokens, side="right")) - 1
+        yield slice(start, max(stop, start + 1))
+        start = max(stop, start + 1)

@@ -1,0 +1,85 @@
+"""What taggers of tokens and of segments predict alike, from a structure's labels of all tokens."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.estimator import StructuredEstimator
+from structune.structure import IntArray, offsets_of
+from structune.tagging.structure.inference import ChainInference
+from structune.tagging.structure.semi_markov import SemiMarkovChain
+
+
+class LabelPredictions(StructuredEstimator):
+    """Marginals, and the most probable outputs, of sequences of which some may be empty.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        Labels of the structure's marginals.
+    """
+
+    classes_: list[str]
+
+    @property
+    @abstractmethod
+    def _structure(self) -> ChainInference | SemiMarkovChain: ...
+
+    @abstractmethod
+    def _encode(self, X: Any) -> tuple[Any, IntArray]:
+        """The sequences that have tokens, and the lengths of all."""
+
+    @abstractmethod
+    def _labelled(self, output: IntArray) -> list[str]:
+        """The labels of one sequence, from an output of the structure."""
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token, the probability of each label in `classes_`.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        rows = self._structure.marginals(self.coef_, shard).tolist()
+        return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
+
+    def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
+        """For each sequence its `n` most probable labellings with their probabilities, falling.
+
+        Raises
+        ------
+        CapabilityError
+            A model that was not fitted by log loss.
+        """
+        self._require_probabilities()
+        shard, lengths = self._encode(X)
+        log_z = self._structure.log_partition(self.coef_, shard)
+        best = self._structure.n_best(self.coef_, shard, n)
+        found = (
+            [
+                (self._labelled(output), float(p))
+                for output, p in zip(outputs, np.exp(np.minimum(0.0, scores - z)), strict=True)
+            ]
+            for (outputs, scores), z in zip(best, log_z, strict=True)
+        )
+        return [next(found) if length else [([], 1.0)] for length in lengths]
+
+    def _encoded_one(self, X: Any, sequence: int) -> tuple[Any, int, int]:
+        """The sequences that have tokens, the number of one among these, and its length."""
+        shard, lengths = self._encode(X)
+        if not 0 <= sequence < lengths.size:
+            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
+        return shard, int(np.count_nonzero(lengths[:sequence])), int(lengths[sequence])
+
+
+def cut(flat: Any, lengths: IntArray) -> list[Any]:
+    """What tokens have, sequence by sequence."""
+    return [flat[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
