@@ -2,7 +2,8 @@
 
     python benchmarks/conll2000.py speed    # features, training, memory, tagging, threads
     python benchmarks/conll2000.py tuning   # F1: CRFsuite's c2 by held-out F1, structune's tuners
-    python benchmarks/conll2000.py --quick  # both, on 1000 sentences, written nowhere
+    python benchmarks/conll2000.py text     # the same with the templates of the command line
+    python benchmarks/conll2000.py --quick  # all, on 1000 sentences, written nowhere
 
 `speed` runs the two programs alternately, each in a process of its own, and reports medians of their ratios.
 """
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +73,19 @@ def all_string_features(data: Any) -> list[list[list[str]]]:
     return [string_features(w, p) for w, p in zip(data.sentences("w"), data.sentences("pos"), strict=True)]
 
 
-def table_of(data: Any) -> Any:
-    from structune.tagging import conll2000_templates, extract
+def table_of(data: Any, text: bool = False) -> Any:
+    from structune.tagging import conll2000_templates, extract, text_templates
 
-    return extract(conll2000_templates(), data.columns, data.lengths)
+    templates = text_templates("w", ["pos"]) if text else conll2000_templates()
+    return extract(templates, data.columns, data.lengths)
+
+
+def strings_of(table: Any) -> list[list[list[str]]]:
+    """A table's attributes as lists of strings."""
+    names = np.array(table.names, object)[table.indices].tolist()
+    tokens = [names[a:b] for a, b in pairwise(table.indptr.tolist())]
+    offsets = [0, *np.cumsum(table.lengths).tolist()]
+    return [tokens[a:b] for a, b in pairwise(offsets)]
 
 
 # --- workers: one program in one process --------------------------------------------------------------------
@@ -290,14 +301,11 @@ def show_pair(peer: dict[str, Any], ours: dict[str, Any]) -> None:
 # --- tuning -------------------------------------------------------------------------------------------------
 
 
-def tuning(limit: int | None) -> dict[str, Any]:
-    from sklearn.model_selection import ShuffleSplit
-
+def tuning(limit: int | None, text: bool = False) -> dict[str, Any]:
     train, test = load("train", limit), load("test", limit)
-    split = next(ShuffleSplit(1, test_size=0.2, random_state=0).split(np.empty(len(train.lengths))))
-    crfsuite, peer_predictions = tune_crfsuite(train, test, split)
-    ours, predictions = tune_structune(train, test, split)
-    y = labels_of(test)
+    tables, y_train, y = (table_of(train, text), table_of(test, text)), labels_of(train), labels_of(test)
+    crfsuite, peer_predictions = tune_crfsuite(tables, y_train, y)
+    ours, predictions = tune_structune(tables, y_train, y, text)
     for name, row in ours.items():
         row["minus_crfsuite"] = compare(y, peer_predictions, predictions[name])
     result = {"crfsuite": crfsuite, "structune": ours}
@@ -317,13 +325,14 @@ def compare(y: Any, a: Any, b: Any) -> dict[str, Any]:
     return {"value": difference.value, "low": difference.low, "high": difference.high}
 
 
-def tune_crfsuite(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], Any]:
+def tune_crfsuite(tables: Any, y: Any, y_test: Any) -> tuple[dict[str, Any], Any]:
     """c2 in 2^-6 .. 2^6 by F1 on the held-out part, then a fit on all."""
     import pycrfsuite
     from seqeval.metrics import f1_score
+    from sklearn.model_selection import ShuffleSplit
 
-    x, y = all_string_features(train), labels_of(train)
-    fit, held = split
+    x, x_test = map(strings_of, tables)
+    fit, held = next(ShuffleSplit(1, test_size=0.2, random_state=0).split(np.empty(len(x))))
     rows, start = [], time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model")
@@ -340,9 +349,9 @@ def tune_crfsuite(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], An
             print(f"CRFsuite c2 = 2^{k}: held-out F1 {f1:.4f}, {seconds:.1f} s", flush=True)
         best = max(rows, key=lambda row: row["heldout_f1"])["log2_c2"]
         seconds, _ = train_crfsuite(x, y, 2.0**best, path)
-        predicted = predictions(all_string_features(test))
+        predicted = predictions(x_test)
     total = time.perf_counter() - start
-    f1 = float(f1_score(labels_of(test), predicted))
+    f1 = float(f1_score(y_test, predicted))
     print(
         f"CRFsuite chose c2 = 2^{best}: test F1 {f1:.4f}, one fit {seconds:.1f} s, all {total:.1f} s",
         flush=True,
@@ -351,7 +360,7 @@ def tune_crfsuite(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], An
     return summary, predicted
 
 
-def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def tune_structune(tables: Any, y: Any, y_test: Any, text: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     from seqeval.metrics import f1_score
 
     from structune import SequenceTagger
@@ -362,11 +371,10 @@ def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], d
         "fixed": {"penalty": 1.0},
         "implicit": {"tuning": "implicit"},
         "majorize": {"tuning": "majorize"},
-        "grid": {"tuning": grid, "groups": "single"},
+        **({} if text else {"grid": {"tuning": grid, "groups": "single"}}),
     }
-    table, test_table, y = table_of(train), table_of(test), labels_of(train)
-    tiny = load("train", 30)
-    SequenceTagger(tuning="implicit").fit(table_of(tiny), labels_of(tiny))  # compiled kernels, warm
+    table, test_table = tables
+    SequenceTagger(tuning="implicit").fit(table.take(range(30)), y[:30])  # compiled kernels, warm
     rows, predictions = {}, {}
     for name, setting in settings.items():
         start = time.perf_counter()
@@ -374,7 +382,7 @@ def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], d
         seconds = time.perf_counter() - start
         predictions[name] = model.predict(test_table)
         rows[name] = {
-            "f1": float(f1_score(labels_of(test), predictions[name])),
+            "f1": float(f1_score(y_test, predictions[name])),
             "seconds": seconds,
             "passes": model.passes_,
             "status": model.status_,
@@ -388,8 +396,8 @@ def tune_structune(train: Any, test: Any, split: Any) -> tuple[dict[str, Any], d
             f"{row['passes']:.0f} passes ({row['times_fixed_passes']:.2f} x)",
             flush=True,
         )
-    for name in ("implicit", "majorize"):
-        rows[name]["minus_grid"] = compare(labels_of(test), predictions["grid"], predictions[name])
+    for name in ("implicit", "majorize") if "grid" in rows else ():
+        rows[name]["minus_grid"] = compare(y_test, predictions["grid"], predictions[name])
     return rows, predictions
 
 
@@ -404,17 +412,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="?", choices=("speed", "tuning"))
+    parser.add_argument("part", nargs="?", choices=("speed", "tuning", "text"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     limit = QUICK if arguments.quick else None
-    for part in ("speed", "tuning"):
+    for part in ("speed", "tuning", "text"):
         if arguments.part in (None, part):
             result = (
                 speed(limit, 1 if arguments.quick else arguments.repeats)
                 if part == "speed"
-                else tuning(limit)
+                else tuning(limit, text=part == "text")
             )
             if not arguments.quick:
                 write(f"conll2000_{part}", result, "python-crfsuite", "seqeval")

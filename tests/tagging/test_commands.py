@@ -17,7 +17,7 @@ import structune
 from commands import fail, run, succeed
 from structune import SequenceTagger
 from structune.running.monitor import BudgetExhausted, Monitor
-from structune.tagging import conll2000_templates, parse_templates
+from structune.tagging import symbol_templates, text_templates
 from structune.tagging.commands import sharding
 from structune.tagging.commands.columns import default_templates, open_training
 from structune.tagging.commands.options import Features
@@ -272,9 +272,20 @@ def test_the_executor_reaches_the_tagger(files, tmp_path):
 
 
 def test_default_templates():
-    assert set(parse_templates(default_templates(["w", "pos"]))) == set(conll2000_templates())
-    words = list(map(str, parse_templates(default_templates(["form"]))))
-    assert {"form[-2]", "form[-1]|form[0]", "form[0].suffix3", "form[0].shape", "__BOS__"} <= set(words)
+    assert default_templates({"w": ["On", "it"], "pos": ["I", "P"]}) == text_templates("w", ["pos"])
+    assert default_templates({"base": ["A", "C"], "paired": ["yes", "no"]}) == symbol_templates(
+        "base", ["paired"]
+    )
+
+
+def test_default_templates_are_those_of_the_words(files, tmp_path):
+    (tmp_path / "bases.txt").write_text("A x\nC y\n\nC y\n")
+    for path, expected in (
+        (tmp_path / "bases.txt", symbol_templates("w")),
+        (files / "train.txt", text_templates("w", ["pos"])),
+    ):
+        succeed("train", path, "-m", tmp_path / "m.structune", "-q")
+        assert structune.load(tmp_path / "m.structune").extra_["templates"] == [*map(str, expected)]
 
 
 @pytest.mark.parametrize(("n", "names"), [(2, ["w", "y"]), (4, ["w", "pos", "c2", "y"])])

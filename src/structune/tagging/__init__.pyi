@@ -16,6 +16,15 @@ from .data.hmm import hmm_attributes as hmm_attributes
 from .data.hmm import hmm_groups as hmm_groups
 from .data.hmm import simulate_hmm as simulate_hmm
 from .features.attributes import AttributeTable as AttributeTable
+from .features.default_templates import (
+    conll2000_templates as conll2000_templates,
+)
+from .features.default_templates import (
+    symbol_templates as symbol_templates,
+)
+from .features.default_templates import (
+    text_templates as text_templates,
+)
 from .features.templates import (
     Boundary as Boundary,
 )
@@ -39,9 +48,6 @@ from .features.templates import (
 )
 from .features.templates import (
     Token as Token,
-)
-from .features.templates import (
-    conll2000_templates as conll2000_templates,
 )
 from .features.templates import (
     extract as extract,

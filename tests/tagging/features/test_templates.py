@@ -16,13 +16,11 @@ from structune.tagging import (
     Shape,
     Suffix,
     Token,
-    conll2000_templates,
     extract,
     parse_template,
     parse_templates,
     window,
 )
-from structune.tagging.data.conll2000 import load_conll2000
 
 
 def naive_shape(value):
@@ -236,21 +234,3 @@ def test_columns_may_be_arrays():
 def test_columns_that_do_not_fit_are_refused(columns, lengths, message):
     with pytest.raises(DataError, match=re.escape(message)):
         extract("w[0]", columns, lengths)
-
-
-def test_conll2000_templates_are_those_of_crfsuite():
-    assert [*map(str, conll2000_templates())] == [
-        "w[-2]", "w[-1]", "w[0]", "w[1]", "w[2]", "w[-1]|w[0]", "w[0]|w[1]",
-        "pos[-2]", "pos[-1]", "pos[0]", "pos[1]", "pos[2]",
-        "pos[-2]|pos[-1]", "pos[-1]|pos[0]", "pos[0]|pos[1]", "pos[1]|pos[2]",
-        "pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]",
-        "__BOS__", "__EOS__",
-    ]  # fmt: skip
-    assert str(conll2000_templates("word", "tag")[5]) == "word[-1]|word[0]"
-
-
-@pytest.mark.data
-def test_conll2000_attributes():
-    data = load_conll2000("train")
-    table = extract(conll2000_templates(), data.columns, data.lengths)
-    assert (table.n_tokens, len(table.names), table.indices.size) == (211727, 335674, 3808439)

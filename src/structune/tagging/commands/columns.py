@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -14,10 +14,9 @@ from structune.files.models import load
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.templates import TAG_TEMPLATES, WORD_TEMPLATES, extract, parse_templates
+from structune.tagging.features.default_templates import symbol_templates, text_templates
+from structune.tagging.features.templates import Template, extract, parse_templates
 from structune.tagging.tagger import SequenceTagger
-
-_AFFIXES = "{0}[0].lower {0}[0].shape {0}[0].prefix2 {0}[0].prefix3 {0}[0].suffix2 {0}[0].suffix3"
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def open_training(path: Path, features: Features) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
     names = _given_names(features.columns)
     data = read_conll(path, names)
-    reader = _make_reader(path, names or _default_names(len(data.columns)), features.templates)
+    reader = _make_reader(path, names, data, features.templates)
     return reader, reader.named(data)
 
 
@@ -85,7 +84,7 @@ def open_blocks(path: Path, features: Features, n_lines: int) -> tuple[Reader, I
     names = _given_names(features.columns)
     blocks = read_conll_blocks(path, names, n_lines=n_lines)
     first = next(blocks)
-    reader = _make_reader(path, names or _default_names(len(first.columns)), features.templates)
+    reader = _make_reader(path, names, first, features.templates)
     return reader, map(reader.named, chain([first], blocks))
 
 
@@ -93,10 +92,12 @@ def _given_names(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
-def _make_reader(path: Path, names: list[str], templates: str | None) -> Reader:
+def _make_reader(path: Path, given: list[str] | None, data: ConllData, templates: str | None) -> Reader:
+    names = given or _default_names(len(data.columns))
     if len(names) < 2:
         raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
-    parsed = parse_templates(templates or default_templates(names[:-1]))
+    columns = dict(zip(names[:-1], data.columns.values(), strict=False))  # the labels' is left out
+    parsed = parse_templates(templates) if templates else default_templates(columns)
     return Reader(tuple(names), tuple(map(str, parsed)))
 
 
@@ -118,11 +119,11 @@ def reader_of(model: SequenceTagger, complaint: str) -> Reader:
         raise ModelFileError(complaint) from None
 
 
-def default_templates(inputs: Sequence[str]) -> str:
-    """The templates of CRFsuite's CoNLL-2000 example, for any columns."""
+def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:
+    """Those of text, or of symbols where the first column has nothing longer than a letter."""
     word, *tags = inputs
-    parts = [WORD_TEMPLATES.format(word), *(TAG_TEMPLATES.format(tag) for tag in tags)]
-    return " ".join([*parts, *([] if tags else [_AFFIXES.format(word)]), "__BOS__ __EOS__"])
+    letters = all(len(value) <= 1 for value in set(inputs[word]))
+    return symbol_templates(word, tags) if letters else text_templates(word, tags)
 
 
 def _default_names(n: int) -> list[str]:

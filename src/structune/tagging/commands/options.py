@@ -52,10 +52,10 @@ Columns = Annotated[
 Templates = Annotated[
     str | None,
     typer.Option(
-        help='Feature templates, such as "w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape". By default those of '
-        "CRFsuite's CoNLL-2000 example for the columns at hand: windows of 5 tokens, pairs of neighbours, "
-        "triples (not of the first column), ends of the sentence; and if there is one input column, its "
-        "lower case, shape, and affixes of 2 and 3 letters.",
+        help='Feature templates, such as "w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape". By default, for '
+        "the columns at hand, windows of 5 tokens, pairs of neighbours, triples (not of the first column) "
+        "and ends of the sentence; unless the first column has single letters, also its lower case, shapes "
+        "and affixes, and its words together with the other columns.",
         show_default=False,
     ),
 ]

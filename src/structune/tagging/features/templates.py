@@ -217,19 +217,6 @@ def window(column: str, first: int, last: int) -> list[Token]:
     return [Token(column, offset) for offset in range(first, last + 1)]
 
 
-# of the first column, and of each further one, in CRFsuite's chunking example
-WORD_TEMPLATES = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
-TAG_TEMPLATES = (
-    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
-    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
-)
-
-
-def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
-    """The templates of CRFsuite's chunking example (``example/chunking.py``), in its order."""
-    return parse_templates(f"{WORD_TEMPLATES.format(word)} {TAG_TEMPLATES.format(tag)} __BOS__ __EOS__")
-
-
 def extract(
     templates: str | Iterable[str | Template], columns: Mapping[str, Sequence[str]], lengths: Any
 ) -> AttributeTable:
