@@ -39,28 +39,28 @@ class _Query(NamedTuple):
 
 
 @kernel
-def penalised_orders(scores, penalties, offsets, weights, discounts, positions):
+def penalised_orders(scores, penalties, offsets, sorted_, weights, discounts, positions):
     """Find the positions of the documents of each query; -1 where there are too many states.
 
-    ``weights`` and ``discounts`` of positions fall, and the last of these may be 0. Documents of equal score
-    and penalty stay in the order given.
+    ``sorted_`` holds the documents of each query by falling score. ``weights`` and ``discounts`` of positions
+    fall, and the last of these may be 0. Documents of equal score and penalty stay in the order sorted.
     """
     n_discounts = np.count_nonzero(discounts)
     for q in range(offsets.size - 1):
         a, b = offsets[q], offsets[q + 1]
-        order, place = np.argsort(-scores[a:b], kind="mergesort"), positions[a:b]
-        levels, sizes, members = _grades(penalties[a:b][order])
+        order = sorted_[a:b]
+        levels, sizes, members = _grades(penalties[order])
         first = min(n_discounts, b - a)
         n_ends = _n_ends(sizes, first)
         if levels.size == 1:  # nothing is gained by another order
             found = np.arange(b - a)
         elif n_ends:
-            query = _laid_out(scores[a:b][order], levels, sizes, members, weights, discounts[:first])
+            query = _laid_out(scores[order], levels, sizes, members, weights, discounts[:first])
             found = _best_positions(query, n_ends)
         else:
             found = np.full(b - a, -1)
         for r in range(b - a):
-            place[order[r]] = found[r]
+            positions[order[r]] = found[r]
 
 
 @part_of_kernel

@@ -65,7 +65,14 @@ def _ids(queries: Any) -> Array:
 def sorted_documents(offsets: IntArray, *keys: Array) -> IntArray:
     """Documents sorted within each query, by the first key and then by the next; equal ones stay in order."""
     sizes = np.diff(offsets)
-    return np.lexsort((*keys[::-1], np.repeat(np.arange(sizes.size), sizes)))
+    queries = np.repeat(np.arange(sizes.size, dtype=np.min_scalar_type(sizes.size)), sizes)
+    if len(keys) == 1:  # NumPy's fastest sort is no stable one, which is nothing where no two are equal
+        order = np.argsort(keys[0])
+        order = order[np.argsort(queries[order], kind="stable")]
+        key = keys[0][order]
+        if not np.any((key[1:] == key[:-1]) & (queries[1:] == queries[:-1])):
+            return order
+    return np.lexsort((*keys[::-1], queries))
 
 
 def sorted_positions(offsets: IntArray, *keys: Array) -> IntArray:

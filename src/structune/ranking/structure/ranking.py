@@ -11,7 +11,7 @@ import scipy
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.ranking.structure.gain import Ndcg, ratio
-from structune.ranking.structure.queries import check_queries, sorted_positions
+from structune.ranking.structure.queries import check_queries, sorted_documents, sorted_positions
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, check_weights, template_of
 
@@ -156,7 +156,8 @@ class Ranking(Structure):
         n_most = int(np.diff(offsets).max(initial=0))
         weights, discounts = _position_weights(np.arange(n_most)), self.ndcg.discounts(n_most)
         positions = np.empty(scores.size, dtype=np.int64)
-        penalised_orders(scores, penalties, offsets, weights, discounts, positions)
+        order = sorted_documents(offsets, -scores)
+        penalised_orders(scores, penalties, offsets, order, weights, discounts, positions)
         for q in np.flatnonzero(positions[offsets[:-1]] < 0):  # many grades, or many positions that count
             own = np.arange(offsets[q], offsets[q + 1])
             # documents that find their price right come first, then those that they have to make way for
