@@ -95,7 +95,7 @@ def aligning(share: float) -> Task:
     from alignment_accuracy import half, pairs_of, recall
     from structune.alignment import load_protein_alignments
 
-    pairs = pairs_of(list(load_protein_alignments("sabre").values())[: round(60 * share)], 2)
+    pairs = pairs_of(list(load_protein_alignments("sabre").values())[: round(30 * share)], 2)
     chosen = half(pairs.files, 0.5, 0)
     train, test = pairs.where(chosen), pairs.where(~chosen)
     return Task(
