@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import SequenceTagger
+from structune import Classifier, SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
@@ -109,6 +109,19 @@ def test_the_start_hardly_matters(start):
     assert result.heldout_loss == pytest.approx(ImplicitTuner().tune(problem).heldout_loss, rel=0.005)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_start_hardly_matters_with_more_features_than_examples(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(100, 1000))
+    y = X[:, :10].sum(1) + rng.normal(size=100) > 0
+    tuners = [ImplicitTuner(start=start) for start in (0.1, 1.0, 30.0)]
+    lowest = [
+        min(record["heldout_loss"] for record in fitted.history_ if "heldout_loss" in record)
+        for fitted in (Classifier(tuning=tuner).fit(X, y) for tuner in tuners)
+    ]
+    assert_allclose(lowest, min(lowest), rtol=0.01)
+
+
 @pytest.mark.parametrize("start", [1e-9, 1e9])
 def test_precisions_stay_within_bounds(start):
     d = ImplicitTuner(start=start).tune(hmm_tuning_problem()).log_precision
@@ -152,7 +165,7 @@ def test_history():
         assert record["gradient_norm"] == pytest.approx(np.linalg.norm(record["gradient"]))
     *_, best = (record for record in records if record["heldout_loss"] == result.heldout_loss)
     assert_array_equal(best["log_precision"], result.log_precision)
-    assert best["possible_gain"] <= ImplicitTuner().tolerance * result.heldout_loss
+    assert records[-1]["possible_gain"] <= ImplicitTuner().tolerance * result.heldout_loss
     assert np.all(np.diff([r["passes"] for r in result.history]) > 0)
     assert np.all(np.diff([r["seconds"] for r in result.history]) >= 0)
     assert refit["passes"] == result.passes

@@ -30,11 +30,10 @@ _FIRST_RADIUS, _MOST_RADIUS = 2.5, FARTHEST  # of a move, in log precisions: far
 _UNIT_OF_GAMMA = 0.25
 _SPREAD = 2.5  # of the log precisions, around 0: a few held-out examples would choose them at random
 _SPAN = 2.5  # of the box that the search may end in
-_GOOD, _BAD, _SHRINK = (
-    0.7,
-    0.25,
-    0.4,
-)  # shares of the fall that was expected, and of the radius after a bad one
+_LEAST_CURVATURE = 0.3  # of the model's, that corrections leave: with none it would tell of gains
+_GOOD, _BAD = 0.7, 0.25  # shares of the fall that was expected
+_BEYOND = 1.5  # of it: the model has too much curvature
+_SHRINK = 0.4  # of the radius, after a bad move
 _FALL = 0.2  # of the possible gain, from its peak: where precisions are too low to matter, it is small too
 _MOVES = 2  # that are made even where every slope is small, if there are any
 _NOTHING = 1e-4  # of a gain that is enough
@@ -105,7 +104,7 @@ class ImplicitTuner:
     """
 
     start: Any = 1.0
-    max_evaluations: int = 20
+    max_evaluations: int = 30
     tolerance: float = 0.003
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
@@ -169,6 +168,7 @@ class _Search:
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
         self.rest: FloatArray | float = 0.0  # curvature that the models have not
+        self.doubted = np.empty(0)  # where that was dropped
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
         self.kept = monitor.kept_search(f"implicit {problem.name}")
@@ -196,7 +196,7 @@ class _Search:
         self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
-        if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
+        if (gain <= min(enough, _FALL * self.peak_gain) or gain <= little) and not self._doubts(enough):
             raise _End("converged")
         step, expected = self._within(best, self.radius)
         if expected <= little:
@@ -213,8 +213,10 @@ class _Search:
         noise = finest * abs(best.loss)
         taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
         is_bad = not taken or fall + noise < _BAD * expected
-        if is_bad or np.any(self.rest):
+        if not _BAD * expected <= fall <= _BEYOND * expected or np.any(self.rest):
             self._learn_rest(best, found)
+            if taken:
+                self._learn_rest(found, best)
         if is_bad:
             self.radius = _SHRINK * length
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
@@ -222,17 +224,26 @@ class _Search:
         if taken:
             self._take((found, points))
 
-    def _learn_rest(self, best: _Outcome, found: _Outcome) -> None:
-        """The curvature that would have told of a move, by Powell's symmetric secant."""
-        if best.d.size > MOST_COUPLED:
+    def _doubts(self, enough: float) -> bool:
+        """Whether, once at a point, what was learned of the curvature is dropped to try for more."""
+        assert self.best is not None
+        if not np.any(self.rest) or np.array_equal(self.best.d, self.doubted):
+            return False
+        self.doubted, self.rest = self.best.d, 0.0
+        return self._within(self.best, self.radius)[1] > enough
+
+    def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
+        """The curvature that would have told one point of the other, by Powell's symmetric secant."""
+        if at.d.size > MOST_COUPLED:
             return
-        step = found.d - best.d
+        step = other.d - at.d
         square = float(step @ step)
-        expected, at_best = (best.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
-        missed = (found.gradient - best.gradient) - (expected - at_best)
+        expected, here = (at.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
+        missed = (other.gradient - at.gradient) - (expected - here)
         both = np.outer(missed, step) / square
         rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
-        self.rest = positive_part(rest)  # or it would tell of gains
+        most = (1.0 - _LEAST_CURVATURE) * positive_part(at.response.curvature)
+        self.rest = positive_part(rest + most) - most
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
         """Go on from this point."""

@@ -64,6 +64,14 @@ class Response:
         )
         return np.clip(found.x, low, high), max(0.0, -float(found.fun))
 
+    @property
+    def curvature(self) -> FloatArray:
+        """The Hessian at a step of zero, of a `coupling` that is a matrix."""
+        linear, length = self._curves
+        zero = np.zeros(len(self.linear))
+        speed = length.at(zero)[1]
+        return speed[:, None] * self.coupling * speed + np.diag(linear.bend(zero))
+
     @cached_property
     def _curves(self) -> tuple[_Curves, _Curves]:
         """Of both, for every model of the same point."""
@@ -91,10 +99,18 @@ class _Curves:
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values and slopes."""
-        k = np.clip(np.searchsorted(GRID, points, "right") - 1, 0, GRID.size - 2)
-        a, b, c, d = self._pieces[:, k, np.arange(points.size)]
-        x = points - GRID[k]
+        (a, b, c, d), x = self._pieces_at(points)
         return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c
+
+    def bend(self, points: FloatArray) -> FloatArray:
+        """Second derivatives."""
+        (a, b, _, _), x = self._pieces_at(points)
+        return np.asarray(6.0 * a * x + 2.0 * b)
+
+    def _pieces_at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Cubics, the highest power first, and where on them the points lie."""
+        k = np.clip(np.searchsorted(GRID, points, "right") - 1, 0, GRID.size - 2)
+        return self._pieces[:, k, np.arange(points.size)], points - GRID[k]
 
 
 def of_precisions(
