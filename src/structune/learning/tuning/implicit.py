@@ -168,7 +168,6 @@ class _Search:
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
         self.rest: FloatArray | float = 0.0  # curvature that the models have not
-        self.doubted = np.empty(0)  # where that was dropped
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
         self.kept = monitor.kept_search(f"implicit {problem.name}")
@@ -196,7 +195,7 @@ class _Search:
         self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
-        if (gain <= min(enough, _FALL * self.peak_gain) or gain <= little) and not self._doubts(enough):
+        if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
             raise _End("converged")
         step, expected = self._within(best, self.radius)
         if expected <= little:
@@ -223,14 +222,6 @@ class _Search:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
             self._take((found, points))
-
-    def _doubts(self, enough: float) -> bool:
-        """Whether, once at a point, what was learned of the curvature is dropped to try for more."""
-        assert self.best is not None
-        if not np.any(self.rest) or np.array_equal(self.best.d, self.doubted):
-            return False
-        self.doubted, self.rest = self.best.d, 0.0
-        return self._within(self.best, self.radius)[1] > enough
 
     def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
         """The curvature that would have told one point of the other, by Powell's symmetric secant."""
