@@ -82,3 +82,13 @@ def test_curvature_that_the_model_has_not():
     assert_allclose(apart.lowest(-FAR[:2], FAR[:2], rest)[0], both.lowest(-FAR[:2], FAR[:2])[0], atol=1e-4)
     step = np.array([0.3, -0.2])
     assert apart.change(step, rest)[0] == pytest.approx(both.change(step)[0])
+
+
+def test_curvature_is_that_of_the_model_at_a_step_of_zero():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    linear, length = (rng.normal(size=(3, 1)) * np.expm1(0.3 * GRID) for _ in range(2))
+    model = Response(linear, length, root @ root.T)
+    step = 1e-5
+    columns = [(model.change(step * e)[1] - model.change(-step * e)[1]) / (2.0 * step) for e in np.eye(3)]
+    assert_allclose(model.curvature, columns, atol=1e-7)
