@@ -112,6 +112,17 @@ def tagging_input() -> str:
 
 def tuned() -> str:
     data = result("conll2000_tuning")
+    versus = "; ".join(
+        f"`{name}` {interval(data['structune'][name]['minus_grid'])}" for name in ("majorize", "implicit")
+    )
+    return f"{_tuned(data)}\n\nMinus structune's own grid, points: {versus}."
+
+
+def tuned_text() -> str:
+    return _tuned(result("conll2000_text"))
+
+
+def _tuned(data: dict[str, Any]) -> str:
     peer = data["crfsuite"]
     names = {
         "fixed": "structune, penalty 1",
@@ -120,20 +131,16 @@ def tuned() -> str:
         "implicit": 'structune, `tuning="implicit"`',
     }
     rows = [[f"CRFsuite, c2 = 2^{peer['log2_c2']} by held-out F1", f"{100 * peer['f1']:.2f}", "", "", ""]]
-    for name, label in names.items():
-        row = data["structune"][name]
+    for name, row in data["structune"].items():
         rows.append([
-            label,
+            names[name],
             f"{100 * row['f1']:.2f}",
             interval(row["minus_crfsuite"]),
             f"{row['times_fixed_seconds']:.1f}",
             f"{row['times_fixed_passes']:.1f}",
         ])  # fmt: skip
-    versus = "; ".join(
-        f"`{name}` {interval(data['structune'][name]['minus_grid'])}" for name in ("majorize", "implicit")
-    )
     header = ["", "test F1, %", "minus CRFsuite, points", "cost in fits, seconds", "cost in fits, passes"]
-    return f"{table(header, rows)}\n\nMinus structune's own grid, points: {versus}."
+    return table(header, rows)
 
 
 def orders() -> str:
