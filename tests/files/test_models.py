@@ -256,7 +256,7 @@ def test_group_sizes_that_do_not_add_up(changes, saved, scratch):
 
 
 @pytest.mark.parametrize("name", ["pair_keys", "transitions"])
-@pytest.mark.parametrize("change", ["outside", "negative", "repeated", "falling"])
+@pytest.mark.parametrize("change", ["outside", "negative", "repeated", "falling", "too far apart"])
 def test_tables_that_point_elsewhere(name, change, saved, scratch):
     _, arrays = header_names(saved, scratch)
     keys = arrays[name].copy()
@@ -266,8 +266,10 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
         keys[0] = -1
     elif change == "repeated":
         keys[1] = keys[0]
-    else:
+    elif change == "falling":
         keys[:2] = keys[1::-1]
+    else:  # for differences to have the right sign
+        keys[:3] = 1, -(2**63), -1
     refused(rewrite(scratch, saved, arrays={name: keys}), f"the table '{name}' is damaged")
 
 

@@ -124,7 +124,7 @@ def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) 
 def check_keys(arrays: Arrays, name: str, end: int) -> None:
     """Raise a `ModelFileError` for a table that is not of rising whole numbers below `end`."""
     keys = arrays[name]
-    rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(np.diff(keys) > 0))
+    rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(keys[1:] > keys[:-1]))
     if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):
         raise ModelFileError(f"the table {name!r} is damaged")
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.structure import IntArray, offsets_of
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.semi_markov import SemiMarkovChain
+
+if TYPE_CHECKING:
+    from structune.tagging.structure.inference import ChainInference
+    from structune.tagging.structure.semi_markov import SemiMarkovChain
 
 
 class LabelPredictions(StructuredEstimator):

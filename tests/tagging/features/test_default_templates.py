@@ -3,6 +3,7 @@
 import pytest
 
 from structune import SequenceTagger
+from structune.errors import DataError
 from structune.tagging import conll2000_templates, extract, symbol_templates, text_templates
 from structune.tagging.data.conll2000 import load_conll2000
 
@@ -44,6 +45,12 @@ def test_those_of_text_are_more():
     assert len(words) == len(set(words)) == 26
     assert {"form[0]|pos[1]", "form[-1]|pos[0]", "form[1]|lemma[0]", "lemma[0]|lemma[1]"} <= set(tagged)
     assert set(words) < set(tagged)
+
+
+@pytest.mark.parametrize("make", [symbol_templates, text_templates])
+def test_tags_are_a_list(make):
+    with pytest.raises(DataError, match=r"tags='pos': expected a list of columns"):
+        make("w", "pos")
 
 
 def test_unseen_names_are_found_by_their_letters():

@@ -192,7 +192,8 @@ class _Search:
         assert best is not None
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
-        self.monitor.history[-1].setdefault("possible_gain", gain)
+        if self.n_evaluations >= len(self.journal):  # none of them is only replayed
+            self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:

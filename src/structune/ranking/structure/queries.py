@@ -64,20 +64,33 @@ def _ids(queries: Any) -> Array:
 
 def sorted_documents(offsets: IntArray, *keys: Array) -> IntArray:
     """Documents sorted within each query, by the first key and then by the next; equal ones stay in order."""
+    return np.lexsort((*keys[::-1], _queries(offsets)))
+
+
+def sorted_by_score(offsets: IntArray, scores: Array) -> IntArray:
+    """Documents of each query by falling score; equal ones stay in order, and cost a second sort."""
+    queries = _queries(offsets)
+    order = np.argsort(-scores)  # NumPy's fastest sort, which is not stable
+    order = order[np.argsort(queries[order], kind="stable")]
+    found = scores[order]
+    if np.any((found[1:] == found[:-1]) & (queries[1:] == queries[:-1])):
+        return sorted_documents(offsets, -scores)
+    return order
+
+
+def _queries(offsets: IntArray) -> IntArray:
+    """The number of each document's query, in as few bytes as will do."""
     sizes = np.diff(offsets)
-    queries = np.repeat(np.arange(sizes.size, dtype=np.min_scalar_type(sizes.size)), sizes)
-    if len(keys) == 1:  # NumPy's fastest sort is no stable one, which is nothing where no two are equal
-        order = np.argsort(keys[0])
-        order = order[np.argsort(queries[order], kind="stable")]
-        key = keys[0][order]
-        if not np.any((key[1:] == key[:-1]) & (queries[1:] == queries[:-1])):
-            return order
-    return np.lexsort((*keys[::-1], queries))
+    return np.repeat(np.arange(sizes.size, dtype=np.min_scalar_type(sizes.size)), sizes)
+
+
+def positions_of(order: IntArray, offsets: IntArray) -> IntArray:
+    """The position of each document, from 0, in an order of those of each query."""
+    positions = np.empty_like(order)
+    positions[order] = np.arange(order.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    return positions
 
 
 def sorted_positions(offsets: IntArray, *keys: Array) -> IntArray:
     """The position of each document, from 0, in that order."""
-    order = sorted_documents(offsets, *keys)
-    positions = np.empty_like(order)
-    positions[order] = np.arange(order.size) - np.repeat(offsets[:-1], np.diff(offsets))
-    return positions
+    return positions_of(sorted_documents(offsets, *keys), offsets)

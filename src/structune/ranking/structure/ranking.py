@@ -11,7 +11,12 @@ import scipy
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.ranking.structure.gain import Ndcg, ratio
-from structune.ranking.structure.queries import check_queries, sorted_documents, sorted_positions
+from structune.ranking.structure.queries import (
+    check_queries,
+    positions_of,
+    sorted_by_score,
+    sorted_positions,
+)
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, check_weights, template_of
 
@@ -127,7 +132,8 @@ class Ranking(Structure):
     ) -> tuple[IntArray, FloatArray]:
         scores = self.scores(w, shard)
         if cost is None:
-            return self._scored(scores, shard, sorted_positions(shard.offsets, -scores))
+            order = sorted_by_score(shard.offsets, scores)
+            return self._scored(scores, shard, positions_of(order, shard.offsets))
         self._require_relevances(shard)
         sizes = shard.sizes()
         penalties = np.repeat(cost, sizes) * ratio(shard.gains, np.repeat(shard.ideal, sizes))
@@ -156,7 +162,7 @@ class Ranking(Structure):
         n_most = int(np.diff(offsets).max(initial=0))
         weights, discounts = _position_weights(np.arange(n_most)), self.ndcg.discounts(n_most)
         positions = np.empty(scores.size, dtype=np.int64)
-        order = sorted_documents(offsets, -scores)
+        order = sorted_by_score(offsets, scores)
         penalised_orders(scores, penalties, offsets, order, weights, discounts, positions)
         for q in np.flatnonzero(positions[offsets[:-1]] < 0):  # many grades, or many positions that count
             own = np.arange(offsets[q], offsets[q + 1])

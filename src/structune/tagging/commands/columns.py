@@ -120,7 +120,7 @@ def reader_of(model: SequenceTagger, complaint: str) -> Reader:
 
 
 def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:
-    """Those of text, or of symbols where the first column has nothing longer than a letter."""
+    """Those of text, or of symbols where the first column, as far as it was read, has single letters only."""
     word, *tags = inputs
     letters = all(len(value) <= 1 for value in set(inputs[word]))
     return symbol_templates(word, tags) if letters else text_templates(word, tags)

@@ -1,9 +1,10 @@
-"""Templates that others have found to do well."""
+"""Sets of templates: that of CRFsuite's example, and those that the command line takes by default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from structune.errors import DataError
 from structune.tagging.features.templates import Template, parse_templates
 
 # of the first column, and of each further one, in CRFsuite's chunking example
@@ -27,16 +28,23 @@ def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
     return symbol_templates(word, [tag])
 
 
-def symbol_templates(symbol: str = "w", tags: Iterable[str] = ()) -> list[Template]:
+def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Template]:
     """Windows of five tokens, pairs of neighbours, the ends; of each column of `tags` triples as well.
 
     For tokens whose letters say nothing: bases, residues, events.
+
+    Raises
+    ------
+    DataError
+        `tags` that are a string.
     """
+    if isinstance(tags, str):
+        raise DataError(f"tags={tags!r}: expected a list of columns")
     columns = [_WORDS.format(symbol), *(_TAGS.format(tag) for tag in tags)]
     return parse_templates([*columns, "__BOS__ __EOS__"])
 
 
-def text_templates(word: str = "w", tags: Iterable[str] = ()) -> list[Template]:
+def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
     """Those of symbols, and the letters of words and of their neighbours, and words together with tags.
 
     The default of the command line for names, phrases and parts of speech.
@@ -45,13 +53,17 @@ def text_templates(word: str = "w", tags: Iterable[str] = ()) -> list[Template]:
     ----------
     word : str
         Column of the words.
-    tags : iterable of str
+    tags : sequence of str
         Columns of what is known about each word, such as its part of speech.
 
     Returns
     -------
     list of Template
+
+    Raises
+    ------
+    DataError
+        `tags` that are a string.
     """
-    tags = list(tags)
     together = [_WORDS_AND_TAGS.format(word, tag) for tag in tags]
     return parse_templates([*symbol_templates(word, tags), _LETTERS.format(word), *together])

@@ -99,6 +99,7 @@ class ChainInference(ChainSpace):
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
+        # the kernels of whole shards know no tilt
         at_once = self._whole_shard if tilt is None else partial(ChainInference._whole_shard, self)
         log_z, left = at_once(opened, moves, shard, expected, tokens, weights, within)
         for block in left:
