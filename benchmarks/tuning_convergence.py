@@ -1,6 +1,6 @@
 """Where the implicit search ends, and how fast, from four starts on five structures.
 
-    python benchmarks/tuning_convergence.py          # ten minutes
+    python benchmarks/tuning_convergence.py          # half an hour
     python benchmarks/tuning_convergence.py --quick  # a tenth of the data, into a temporary folder
 
 Starts are precisions of 0.1, 1 and 10, and those that `majorize` learns. After each evaluation all training
