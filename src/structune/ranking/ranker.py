@@ -15,7 +15,12 @@ from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.ranking.metrics import ndcg
 from structune.ranking.structure.gain import Ndcg
-from structune.ranking.structure.queries import brought_together, check_queries, sorted_positions
+from structune.ranking.structure.queries import (
+    brought_together,
+    check_queries,
+    positions_of,
+    sorted_by_score,
+)
 from structune.ranking.structure.ranking import Ranking
 from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, IntArray, check_weights
@@ -191,7 +196,8 @@ class Ranker(FeatureEstimator):
         scores = self.decision_function(X)
         ids, order = _arranged(queries, scores)
         ranks = np.empty_like(order)
-        ranks[order] = 1 + sorted_positions(check_queries(ids[order])[1], -scores[order])
+        offsets = check_queries(ids[order])[1]
+        ranks[order] = 1 + positions_of(offsets, sorted_by_score(offsets, scores[order]))
         return ranks
 
     def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:

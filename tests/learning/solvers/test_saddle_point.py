@@ -61,7 +61,7 @@ def test_projection_on_a_ball(center, gamma):
 def test_projection_on_a_diamond(center, gamma):
     """Kinks at every axis: soft thresholding. The search ends near the minimum, in a corner."""
     fit = minimize_saddle_point(
-        distance_to(center), [ABSOLUTE], np.zeros(center.size), gamma=gamma, tolerance=TIGHT
+        distance_to(center), [ABSOLUTE], np.zeros(center.size), gamma=gamma, tolerance=TIGHT, max_rounds=100
     )
     size = np.abs(center)
     cut = 0.0
@@ -70,7 +70,7 @@ def test_projection_on_a_diamond(center, gamma):
         cuts = (np.cumsum(falling) - gamma) / np.arange(1, size.size + 1)
         cut = cuts[np.flatnonzero(falling > cuts)[-1]]
     best = 0.5 * np.minimum(size, cut) @ np.minimum(size, cut)
-    assert fit.status in ("converged", "iterations")  # between kinks it may not see that it is there
+    assert fit.status == "converged"
     assert np.abs(fit.w).sum() <= 1.01 * gamma
     assert fit.objective <= 1.25 * best + 0.05 * gamma
 

@@ -60,7 +60,7 @@ def test_documents_by_score(seed, n_queries, n_values):
         d for a, b in pairwise(offsets.tolist()) for d in sorted(range(a, b), key=lambda k: -scores[k])
     ]
     assert order.tolist() == expected == sorted_documents(offsets, -scores).tolist()
-    positions = positions_of(order, offsets)
+    positions = positions_of(offsets, order)
     assert_array_equal(order[offsets[:-1]], np.flatnonzero(positions == 0))
 
 

@@ -12,7 +12,7 @@ from structune.files.text import save
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
 from structune.ranking.ranker import Ranker
-from structune.ranking.structure.queries import check_queries, sorted_documents
+from structune.ranking.structure.queries import check_queries, sorted_by_score
 
 _HEADING = "query\trank\tdocument\tscore\tcomment\n"
 
@@ -28,7 +28,7 @@ def run(model_path: Path, file: str, output: str) -> None:
 def _lines(model: Ranker, data: LetorData) -> Iterator[str]:
     scores = model.predict(data.X)
     offsets = check_queries(data.queries)[1]
-    order = sorted_documents(offsets, -scores).tolist()
+    order = sorted_by_score(offsets, scores).tolist()
     for start, end in pairwise(offsets.tolist()):
         for rank, j in enumerate(order[start:end], start=1):
             comment = " ".join(data.comments[j].split())

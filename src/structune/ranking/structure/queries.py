@@ -84,7 +84,7 @@ def _queries(offsets: IntArray) -> IntArray:
     return np.repeat(np.arange(sizes.size, dtype=np.min_scalar_type(sizes.size)), sizes)
 
 
-def positions_of(order: IntArray, offsets: IntArray) -> IntArray:
+def positions_of(offsets: IntArray, order: IntArray) -> IntArray:
     """The position of each document, from 0, in an order of those of each query."""
     positions = np.empty_like(order)
     positions[order] = np.arange(order.size) - np.repeat(offsets[:-1], np.diff(offsets))
@@ -93,4 +93,4 @@ def positions_of(order: IntArray, offsets: IntArray) -> IntArray:
 
 def sorted_positions(offsets: IntArray, *keys: Array) -> IntArray:
     """The position of each document, from 0, in that order."""
-    return positions_of(sorted_documents(offsets, *keys), offsets)
+    return positions_of(offsets, sorted_documents(offsets, *keys))

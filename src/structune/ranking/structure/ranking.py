@@ -133,7 +133,7 @@ class Ranking(Structure):
         scores = self.scores(w, shard)
         if cost is None:
             order = sorted_by_score(shard.offsets, scores)
-            return self._scored(scores, shard, positions_of(order, shard.offsets))
+            return self._scored(scores, shard, positions_of(shard.offsets, order))
         self._require_relevances(shard)
         sizes = shard.sizes()
         penalties = np.repeat(cost, sizes) * ratio(shard.gains, np.repeat(shard.ideal, sizes))
