@@ -187,6 +187,7 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
     chain = Chain.build(table, labels_of(train), transitions="seen", boundary=False)
     shard = chain.encode(table, labels_of(train))
     encode = time.perf_counter() - start
+    del table  # as the tagger does
     w, risk, passes, seconds = fit_until(target, chain, shard)
     peak = peak_mb()
     start = time.perf_counter()

@@ -21,39 +21,17 @@ import numpy as np
 
 import conll2000
 from common import mean_difference, write
+from ocr_letters import Words
 from structune import SequenceTagger
-from structune.files.data_sets import DataFile, find
 from structune.tagging import paired_bootstrap, segment_scores
 
 ORDERS = (1, 2)
 PENALTY = 2.0
 UNSEEN = 5  # parts of the words
 TUNING, ROUNDS = "majorize", 10
-_LETTERS = DataFile(
-    "sequence/ocr_letters_taskar.npz", "c8aea3cda65ae9ff2f1afcc6bd03ed5960e85837a8d772cfc49ef5f916810c1b"
-)
 
 
 # --- letters ------------------------------------------------------------------------------------------------
-
-
-class Words:
-    """Images of the letters of words, and the letters."""
-
-    def __init__(self) -> None:
-        with np.load(find(_LETTERS)) as data:
-            pixels = np.unpackbits(data["pixels"], axis=1)
-            self.lengths, self.folds = data["word_lengths"].astype(np.int64), data["word_folds"]
-            letters = [chr(ord("a") + y) for y in data["labels"]]
-        self.images = np.hstack((pixels, np.ones((len(pixels), 1)))).astype(np.float64)  # and a constant
-        self.ends = np.cumsum(self.lengths)
-        self.letters = [letters[b - n : b] for b, n in zip(self.ends, self.lengths, strict=True)]
-        self.texts = ["".join(word) for word in self.letters]
-
-    def of(self, which: Any) -> tuple[Any, list[list[str]]]:
-        chosen = np.flatnonzero(which)
-        rows = np.concatenate([np.arange(self.ends[s] - self.lengths[s], self.ends[s]) for s in chosen])
-        return (self.images[rows], self.lengths[chosen]), [self.letters[s] for s in chosen]
 
 
 def letters(quick: bool) -> dict[str, Any]:

@@ -162,6 +162,7 @@ def structune_worker(limit: int | None, target: float) -> dict[str, Any]:
     chain = Chain.build(table, y, transitions="seen", boundary=False)
     shard = chain.encode(table, y)
     reading = time.perf_counter() - start
+    del table  # as the tagger does
     _, _, passes, _ = conll.fit_until(target, chain, shard)
     return {
         "seconds": time.perf_counter() - start,

@@ -180,7 +180,8 @@ class _Path:
             if not value <= self.value + _DECREASE * length * slope + slack * (abs(steep) <= abs(slope)):
                 high = length, value, steep
             elif steep < _CURVATURE * slope:
-                low, found = (length, value, steep), (w, value, gradient)
+                low = length, value, steep
+                found = (w, value, gradient) if value < self.value else found
             else:
                 moves = value < self.value or np.linalg.norm(gradient) < self.norm
                 return (w, value, gradient) if moves else found

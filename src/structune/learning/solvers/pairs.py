@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from structune.structure import FloatArray
 
-_CELLS = 1 << 23  # doubles: for large models more costs what it saves
-_FEWEST, _MOST = 5, 20
+_CELLS = 1 << 24  # doubles that all may have, 128 MB
+_FEWEST, _MOST = 5, 40
 _LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
 
 
@@ -73,12 +74,12 @@ class Pairs:
         left, shares = v.copy(), []
         for step, change, product in reversed(rows):
             shares.append(float(step @ left) / product)
-            left -= shares[-1] * change
+            daxpy(change, left, a=-shares[-1])
         step, change, product = rows[-1]
         left *= metric
         left *= product / float(np.einsum("i,i,i", change, metric, change))
         for step, change, product in rows:
-            left += (shares.pop() - float(change @ left) / product) * step
+            daxpy(step, left, a=shares.pop() - float(change @ left) / product)
         return left
 
 

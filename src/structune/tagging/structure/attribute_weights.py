@@ -35,8 +35,13 @@ class Entries:
         return self.starts.nbytes + self.indices.nbytes + self.values.nbytes
 
     def take(self, rows: IntArray) -> Entries:
-        """The given rows, in the given order."""
-        starts, entries = take_segments(self.starts, rows)
+        """The given rows, in the given order; a run of rows is a view, not a copy."""
+        entries: slice | IntArray
+        if rows.size and np.array_equal(rows, np.arange(rows[0], rows[0] + rows.size)):
+            starts = self.starts[rows[0] : rows[-1] + 2]
+            entries, starts = slice(starts[0], starts[-1]), starts - starts[0]
+        else:
+            starts, entries = take_segments(self.starts, rows)
         return Entries(
             starts, self.indices[entries], self.values[entries] if self.values.size else self.values
         )
