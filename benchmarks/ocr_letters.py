@@ -4,8 +4,8 @@
     python benchmarks/ocr_letters.py --quick  # two folds of the first, written nowhere
 
 All have the same features: the 128 pixels and a constant of each letter, and pairs of neighbouring letters.
-CRFsuite's c2, and the one precision of the grid, are the powers of two that get most letters right of a fifth
-of the training words, held out.
+CRFsuite's c2, and the one precision of the grid, are the powers of two that get most letters right, or lose
+least, on a fifth of the training words, held out. Where nine folds train, c2 is that of the first time.
 """
 
 from __future__ import annotations
@@ -84,22 +84,24 @@ class CRFsuite:
         tagger.open(self.path)
         return share_right(test[1], [tagger.tag(xs) for xs in test[0]])
 
-    def tuned(self, train: Any, test: Any) -> dict[str, Any]:
-        from sklearn.model_selection import train_test_split
-
+    def tuned(self, train: Any, test: Any, log2_c2: int | None) -> dict[str, Any]:
         start = time.perf_counter()
-        x, held_x, y, held_y = train_test_split(*train, test_size=0.2, random_state=0)
-        held = {k: self.right(2.0**k, (x, y), (held_x, held_y)) for k in EXPONENTS}
-        best = max(held, key=lambda k: held[k])
+        best = self.best_exponent(*train) if log2_c2 is None else log2_c2
         accuracy = self.right(2.0**best, train, test)
         return {"accuracy": accuracy, "seconds": time.perf_counter() - start, "log2_c2": best}
 
+    def best_exponent(self, x: Any, y: Any) -> int:
+        from sklearn.model_selection import train_test_split
 
-def of_fold(words: Words, trains: Any) -> dict[str, Any]:
+        x, held_x, y, held_y = train_test_split(x, y, test_size=0.2, random_state=0)
+        return max(EXPONENTS, key=lambda k: self.right(2.0**k, (x, y), (held_x, held_y)))
+
+
+def of_fold(words: Words, trains: Any, log2_c2: int | None = None) -> dict[str, Any]:
     train, test = words.of(trains), words.of(~trains)
     with tempfile.TemporaryDirectory() as folder:
         strings = [(strings_of(*x), y) for x, y in (train, test)]
-        row: dict[str, Any] = {"crfsuite": CRFsuite(folder).tuned(*strings)}
+        row: dict[str, Any] = {"crfsuite": CRFsuite(folder).tuned(*strings, log2_c2)}
     for name, settings in TUNERS.items():
         start = time.perf_counter()
         tagger = SequenceTagger(**settings).fit(*train)
@@ -133,7 +135,9 @@ def main() -> None:
     in_one = [words.folds == fold for fold in range(2 if quick else FOLDS)]
     result = {"one fold trains": summary([of_fold(words, trains) for trains in in_one])}
     if not quick:
-        result["nine folds train"] = summary([of_fold(words, ~tests) for tests in in_one])
+        first = of_fold(words, ~in_one[0])
+        others = [of_fold(words, ~tests, first["crfsuite"]["log2_c2"]) for tests in in_one[1:]]
+        result["nine folds train"] = summary([first, *others])
         write("ocr_letters", result, "python-crfsuite")
 
 

@@ -143,6 +143,26 @@ def _tuned(data: dict[str, Any]) -> str:
     return table(header, rows)
 
 
+def ocr_letters() -> str:
+    data = result("ocr_letters")
+    names = {
+        "crfsuite": "CRFsuite, c2 by held-out words",
+        "fixed": "structune, penalty 1",
+        "grid": "structune, one penalty by grid",
+        "majorize": 'structune, `tuning="majorize"`',
+        "implicit": 'structune, `tuning="implicit"`',
+    }
+    rows = []
+    for kind, label in (("one fold trains", "1 of 10 folds"), ("nine folds train", "9 of 10 folds")):
+        for name, program in names.items():
+            row = data[kind][name]
+            gain = "" if name == "crfsuite" else interval(row["minus_crfsuite"])
+            rows.append(
+                [f"{label}, {program}", f"{100 * row['accuracy']:.2f}", gain, f"{row['seconds']:.0f}"]
+            )
+    return table(["trained by", "letters right, %", "minus CRFsuite, points", "seconds a fold"], rows)
+
+
 def orders() -> str:
     letters, chunks = result("orders_letters"), result("orders_chunks")
     rows = []
