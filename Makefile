@@ -33,6 +33,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/conll2000.py
 	$(BIN)/python benchmarks/sparse_taggers.py
 	$(BIN)/python benchmarks/tuning_convergence.py
+	$(BIN)/python benchmarks/ocr_letters.py
 	$(BIN)/python benchmarks/orders.py
 	$(BIN)/python benchmarks/segments.py
 	$(BIN)/python benchmarks/tagging_input.py

@@ -3,9 +3,10 @@
     python benchmarks/ocr_letters.py          # one fold trains and nine test; then nine train and one tests
     python benchmarks/ocr_letters.py --quick  # two folds of the first, written nowhere
 
-All have the same features: the 128 pixels and a constant of each letter, and pairs of neighbouring letters.
-CRFsuite's c2, and the one precision of the grid, are the powers of two that get most letters right, or lose
-least, on a fifth of the training words, held out. Where nine folds train, c2 is that of the first time.
+All have the same features: the 128 pixels and a constant of each letter, all pairs of neighbouring letters,
+and the letters that begin and end words. CRFsuite's c2 is the power of two that gets most letters right of a
+fifth of the training words, held out. Where nine folds train, it is chosen the first time only, on words of
+which some test later, which is to its advantage.
 """
 
 from __future__ import annotations
@@ -20,13 +21,11 @@ import numpy as np
 from common import asked_to_be_quick, mean_difference, write
 from structune import SequenceTagger
 from structune.files.data_sets import DataFile, find
-from structune.learning import GridTuner
 
 FOLDS = 10
 EXPONENTS = range(-4, 8)
 TUNERS: dict[str, dict[str, Any]] = {
     "fixed": {"penalty": 1.0},
-    "grid": {"tuning": GridTuner(values=[2.0**k for k in EXPONENTS], warm=True), "groups": "single"},
     "majorize": {"tuning": "majorize"},
     "implicit": {"tuning": "implicit"},
 }
@@ -60,8 +59,11 @@ def share_right(true: list[list[str]], predicted: Any) -> float:
 
 
 def strings_of(images: Any, lengths: Any) -> list[list[list[str]]]:
-    """What CRFsuite reads: the names of what is not zero."""
+    """What CRFsuite reads: the names of what is not zero, and where words begin and end."""
     rows = [[str(j) for j in np.flatnonzero(row)] for row in images]
+    for end, n in zip(np.cumsum(lengths), lengths, strict=True):
+        rows[end - n].append("begin")
+        rows[end - 1].append("end")
     return [rows[end - n : end] for end, n in zip(np.cumsum(lengths), lengths, strict=True)]
 
 
@@ -78,7 +80,8 @@ class CRFsuite:
         trainer = pycrfsuite.Trainer(verbose=False)
         for xs, ys in zip(*train, strict=True):
             trainer.append(xs, ys)
-        trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": 200})
+        every_pair = {"feature.possible_transitions": True}
+        trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": 200, **every_pair})
         trainer.train(self.path)
         tagger = pycrfsuite.Tagger()
         tagger.open(self.path)
@@ -123,7 +126,6 @@ def summary(folds: list[dict[str, Any]]) -> dict[str, Any]:
             "accuracy": float(np.mean(accuracies)),
             "seconds": float(np.median([row[name]["seconds"] for row in folds])),
             "minus_crfsuite": mean_difference(of["crfsuite"], accuracies),
-            "minus_grid": mean_difference(of["grid"], accuracies),
         }
     return found
 

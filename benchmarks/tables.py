@@ -148,7 +148,6 @@ def ocr_letters() -> str:
     names = {
         "crfsuite": "CRFsuite, c2 by held-out words",
         "fixed": "structune, penalty 1",
-        "grid": "structune, one penalty by grid",
         "majorize": 'structune, `tuning="majorize"`',
         "implicit": 'structune, `tuning="implicit"`',
     }

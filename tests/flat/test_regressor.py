@@ -112,6 +112,17 @@ def test_weights_count_as_so_many_examples():
         assert one.noise_variance_ == pytest.approx(other.noise_variance_, rel=1e-4)
 
 
+def test_tuning_by_probes_comes_to_an_end():
+    """Effective numbers of so many weights are estimated: their noise must not drive the precisions about."""
+    rng = np.random.default_rng(2)
+    X, w = rng.normal(size=(800, 6000)), np.zeros(6000)
+    w[:400] = rng.normal(size=400)
+    y = X @ w + 0.3 * rng.normal(size=800)
+    model = Regressor(groups=["few"] * 400 + ["many"] * 5600).fit(X[:400], y[:400])
+    assert model.status_ == "converged"
+    assert model.score(X[400:], y[400:]) > 0.89
+
+
 def test_the_tolerance_that_comes_by_default_is_good_enough():
     for options in ({}, {"hessian": "exact"}):
         assert_allclose(regressor(**options).fit(X, Y).coef_, Ridge().fit(X, Y).coef_, atol=1e-3)

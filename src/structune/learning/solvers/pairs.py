@@ -74,12 +74,12 @@ class Pairs:
         left, shares = v.copy(), []
         for step, change, product in reversed(rows):
             shares.append(float(step @ left) / product)
-            daxpy(change, left, a=-shares[-1])
+            left = daxpy(change, left, a=-shares[-1])
         step, change, product = rows[-1]
         left *= metric
         left *= product / float(np.einsum("i,i,i", change, metric, change))
         for step, change, product in rows:
-            daxpy(step, left, a=shares.pop() - float(change @ left) / product)
+            left = daxpy(step, left, a=shares.pop() - float(change @ left) / product)
         return left
 
 

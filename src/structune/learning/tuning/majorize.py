@@ -33,6 +33,7 @@ _NEAR = 1.0  # of a log precision
 _LEAST_HELD_OUT = 10  # parts (examples, tokens): fewer say nothing
 _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
+_MOST_PROBED = 1.5  # of moves by probes: the secant of noise points anywhere
 _MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
 COUNTS = ("auto", "all", "effective")
 _KEPT: dict[str, type] = {
@@ -280,7 +281,8 @@ class _Steps:
         """How many times each of the moves leads to its fixed point, by the secant through the last two."""
         last, step = self.moves
         change = np.divide(last - move, step, out=np.ones_like(move), where=np.abs(step) > _NO_MOVE)
-        return 1.0 / np.clip(change, 1.0 / _MOST_STRETCHED, 1.0 / _LEAST_STRETCHED)
+        most = _MOST_STRETCHED if self.exact or self.is_rough else _MOST_PROBED
+        return 1.0 / np.clip(change, 1.0 / most, 1.0 / _LEAST_STRETCHED)
 
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""

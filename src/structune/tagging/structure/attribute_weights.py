@@ -37,8 +37,9 @@ class Entries:
     def take(self, rows: IntArray) -> Entries:
         """The given rows, in the given order; a run of rows is a view, not a copy."""
         entries: slice | IntArray
-        if rows.size and np.array_equal(rows, np.arange(rows[0], rows[0] + rows.size)):
-            starts = self.starts[rows[0] : rows[-1] + 2]
+        first = int(rows[0]) if rows.size else 0
+        if np.array_equal(rows, np.arange(first, first + rows.size)):
+            starts = self.starts[first : first + rows.size + 1]
             entries, starts = slice(starts[0], starts[-1]), starts - starts[0]
         else:
             starts, entries = take_segments(self.starts, rows)
