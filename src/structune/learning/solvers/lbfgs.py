@@ -120,7 +120,7 @@ class _Path:
         self.value, self.first_value = state.entry("value", float), state.entry("first_value", float)
         self.first_norm = state.entry("first_norm", float)
         self.n_evaluations, self.n_steps = state.entry("n_evaluations", int), state.entry("n_steps", int)
-        self.pairs = Pairs.of(state.array("pairs", None, 2, n))
+        self.pairs = Pairs.of(state.array("pairs", None, 2, n), self.pairs.most)
         self.best = self.w, self.value, self.gradient
 
     def state(self) -> State:

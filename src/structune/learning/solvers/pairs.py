@@ -10,7 +10,8 @@ from scipy.linalg.blas import daxpy
 from structune.structure import FloatArray
 
 _CELLS = 1 << 24  # doubles that all may have, 128 MB
-_FEWEST, _MOST = 5, 40
+_FEWEST, _MOST = 5, 20
+_MOST_NEARBY = 40  # of a function that is nearly the one before: old steps still tell
 _LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
 
 
@@ -20,19 +21,20 @@ class Pairs:
     Parameters
     ----------
     n_weights : int
-        Of long weights fewer pairs are kept.
+    most : int
+        Pairs to keep; of long weights fewer are kept.
     """
 
-    def __init__(self, n_weights: int) -> None:
-        self.n_weights = n_weights
-        n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, _MOST))
+    def __init__(self, n_weights: int, most: int = _MOST) -> None:
+        self.n_weights, self.most = n_weights, most
+        n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, most))
         self.steps, self.changes = deque[FloatArray](maxlen=n), deque[FloatArray](maxlen=n)
         self._products = deque[float](maxlen=n)  # of each step and its change
 
     @classmethod
-    def of(cls, rows: FloatArray) -> Pairs:
-        """What `rows` gave."""
-        pairs = cls(rows.shape[2])
+    def of(cls, rows: FloatArray, most: int | None = None) -> Pairs:
+        """What `rows` gave, with room for no more unless `most` says so."""
+        pairs = cls(rows.shape[2], len(rows) if most is None else most)
         for step, change in rows:
             pairs.add(step, change)
         return pairs
@@ -50,17 +52,14 @@ class Pairs:
             self._products.append(float(step @ change))
 
     def copy(self) -> Pairs:
-        """The same pairs, to add others to."""
-        pairs = Pairs(self.n_weights)
-        pairs.steps, pairs.changes = self.steps.copy(), self.changes.copy()
-        pairs._products = self._products.copy()
-        return pairs
+        """The same pairs, for a function nearby, which adds others."""
+        return self.under(None)
 
-    def under(self, extra: FloatArray) -> Pairs:
+    def under(self, extra: FloatArray | None) -> Pairs:
         """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
-        pairs = Pairs(extra.size)
+        pairs = Pairs(self.n_weights, _MOST_NEARBY)
         for step, change in zip(self.steps, self.changes, strict=True):
-            pairs.add(step, change + extra * step)
+            pairs.add(step, change if extra is None else change + extra * step)
         return pairs
 
     def times(self, v: FloatArray, metric: FloatArray) -> FloatArray:
