@@ -64,6 +64,26 @@ def contrafold_parameters() -> Path:
     return find(_CONTRAFOLD)
 
 
+def crfsuite_trainer(x: Any, y: Any, **settings: Any) -> Any:
+    """CRFsuite with sequences to learn from; without c1 unless the settings have one."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for xs, ys in zip(x, y, strict=True):
+        trainer.append(xs, ys)
+    trainer.set_params({"c1": 0.0, **settings})
+    return trainer
+
+
+def crfsuite_labels(path: str, x: Any) -> list[list[str]]:
+    """What a model of CRFsuite's predicts."""
+    import pycrfsuite
+
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    return [tagger.tag(xs) for xs in x]
+
+
 def alternately(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """Median seconds of each, taken in turns."""
     times: dict[str, list[float]] = {name: [] for name in functions}

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from common import write
+from common import crfsuite_labels, crfsuite_trainer, write
 
 C2 = 1.0
 CRFSUITE_ITERATIONS = 100
@@ -96,12 +96,7 @@ def peak_mb() -> float:
 
 
 def train_crfsuite(x: Any, y: Any, c2: float, path: str) -> tuple[float, dict[str, Any]]:
-    import pycrfsuite
-
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for xs, ys in zip(x, y, strict=True):
-        trainer.append(xs, ys)
-    trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": CRFSUITE_ITERATIONS})
+    trainer = crfsuite_trainer(x, y, c2=c2, max_iterations=CRFSUITE_ITERATIONS)
     start = time.perf_counter()
     trainer.train(path)
     return time.perf_counter() - start, trainer.logparser.last_iteration
@@ -115,11 +110,8 @@ def crfsuite_worker(limit: int | None, path: str) -> dict[str, Any]:
     x = all_string_features(train)
     features = time.perf_counter() - start
     start = time.perf_counter()
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for xs, ys in zip(x, labels_of(train), strict=True):
-        trainer.append(xs, ys)
+    trainer = crfsuite_trainer(x, labels_of(train), c2=C2, max_iterations=CRFSUITE_ITERATIONS)
     append = time.perf_counter() - start
-    trainer.set_params({"c1": 0.0, "c2": C2, "max_iterations": CRFSUITE_ITERATIONS})
     start = time.perf_counter()
     trainer.train(path)
     seconds = time.perf_counter() - start
@@ -328,7 +320,6 @@ def compare(y: Any, a: Any, b: Any) -> dict[str, Any]:
 
 def tune_crfsuite(tables: Any, y: Any, y_test: Any) -> tuple[dict[str, Any], Any]:
     """c2 in 2^-6 .. 2^6 by F1 on the held-out part, then a fit on all."""
-    import pycrfsuite
     from seqeval.metrics import f1_score
     from sklearn.model_selection import ShuffleSplit
 
@@ -338,19 +329,14 @@ def tune_crfsuite(tables: Any, y: Any, y_test: Any) -> tuple[dict[str, Any], Any
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model")
 
-        def predictions(sentences: Any) -> Any:
-            tagger = pycrfsuite.Tagger()
-            tagger.open(path)
-            return [tagger.tag(xs) for xs in sentences]
-
         for k in range(-6, 7):
             seconds, last = train_crfsuite([x[i] for i in fit], [y[i] for i in fit], 2.0**k, path)
-            f1 = f1_score([y[i] for i in held], predictions([x[i] for i in held]))
+            f1 = f1_score([y[i] for i in held], crfsuite_labels(path, [x[i] for i in held]))
             rows.append({"log2_c2": k, "heldout_f1": float(f1), "seconds": seconds, "loss": last["loss"]})
             print(f"CRFsuite c2 = 2^{k}: held-out F1 {f1:.4f}, {seconds:.1f} s", flush=True)
         best = max(rows, key=lambda row: row["heldout_f1"])["log2_c2"]
         seconds, _ = train_crfsuite(x, y, 2.0**best, path)
-        predicted = predictions(x_test)
+        predicted = crfsuite_labels(path, x_test)
     total = time.perf_counter() - start
     f1 = float(f1_score(y_test, predicted))
     print(

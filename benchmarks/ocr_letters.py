@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, mean_difference, write
+from common import asked_to_be_quick, crfsuite_labels, crfsuite_trainer, mean_difference, write
 from structune import SequenceTagger
 from structune.files.data_sets import DataFile, find
+from structune.tagging import token_scores
 
 FOLDS = 10
 EXPONENTS = range(-4, 8)
@@ -53,11 +54,6 @@ class Words:
         return (self.images[rows], self.lengths[chosen]), [self.letters[s] for s in chosen]
 
 
-def share_right(true: list[list[str]], predicted: Any) -> float:
-    pairs = [a == b for ys, zs in zip(true, predicted, strict=True) for a, b in zip(ys, zs, strict=True)]
-    return float(np.mean(pairs))
-
-
 def strings_of(images: Any, lengths: Any) -> list[list[list[str]]]:
     """What CRFsuite reads: the names of what is not zero, and where words begin and end."""
     rows = [[str(j) for j in np.flatnonzero(row)] for row in images]
@@ -75,17 +71,9 @@ class CRFsuite:
 
     def right(self, c2: float, train: Any, test: Any) -> float:
         """The share of the letters of `test` that it gets right."""
-        import pycrfsuite
-
-        trainer = pycrfsuite.Trainer(verbose=False)
-        for xs, ys in zip(*train, strict=True):
-            trainer.append(xs, ys)
         every_pair = {"feature.possible_transitions": True}
-        trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": 200, **every_pair})
-        trainer.train(self.path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(self.path)
-        return share_right(test[1], [tagger.tag(xs) for xs in test[0]])
+        crfsuite_trainer(*train, c2=c2, max_iterations=200, **every_pair).train(self.path)
+        return token_scores(test[1], crfsuite_labels(self.path, test[0])).overall.f1
 
     def tuned(self, train: Any, test: Any, log2_c2: int | None) -> dict[str, Any]:
         start = time.perf_counter()
@@ -109,7 +97,7 @@ def of_fold(words: Words, trains: Any, log2_c2: int | None = None) -> dict[str, 
         start = time.perf_counter()
         tagger = SequenceTagger(**settings).fit(*train)
         row[name] = {
-            "accuracy": share_right(test[1], tagger.predict(test[0])),
+            "accuracy": token_scores(test[1], tagger.predict(test[0])).overall.f1,
             "seconds": time.perf_counter() - start,
             "passes": tagger.passes_,
             "penalty": dict(zip(tagger.group_names_, tagger.penalty_.tolist(), strict=True)),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import conll2000
-from common import asked_to_be_quick, write
+from common import asked_to_be_quick, crfsuite_trainer, write
 
 PENALTIES = {"c1 = 0, c2 = 1": (0.0, 1.0), "c1 = 1, c2 = 0.1": (1.0, 0.1), "c1 = 0.1, c2 = 0.1": (0.1, 0.1)}
 RATES = {"majorize, separate": None, "majorize, separate, beta = 0.001": 0.001}
@@ -94,10 +94,8 @@ def crfsuite_worker(limit: int | None, path: str, c1: float, c2: float) -> dict[
     import pycrfsuite
 
     train, test = conll2000.load("train", limit), conll2000.load("test", None)
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for xs, ys in zip(conll2000.all_string_features(train), conll2000.labels_of(train), strict=True):
-        trainer.append(xs, ys)
-    trainer.set_params({"c1": c1, "c2": c2, "max_iterations": ITERATIONS if c1 else ITERATIONS_L2})
+    x, y = conll2000.all_string_features(train), conll2000.labels_of(train)
+    trainer = crfsuite_trainer(x, y, c1=c1, c2=c2, max_iterations=ITERATIONS if c1 else ITERATIONS_L2)
     start, busy = time.perf_counter(), time.process_time()
     trainer.train(path)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy

@@ -21,6 +21,12 @@ _DIFFERENCES = (
     ("majorize_grouped", "majorize_single"),
     ("implicit_grouped", "grid_warm"),
 )
+_TUNERS = {
+    "fixed": "structune, penalty 1",
+    "grid": "structune, one penalty by grid (13 values, warm)",
+    "majorize": 'structune, `tuning="majorize"`',
+    "implicit": 'structune, `tuning="implicit"`',
+}
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -124,16 +130,10 @@ def tuned_text() -> str:
 
 def _tuned(data: dict[str, Any]) -> str:
     peer = data["crfsuite"]
-    names = {
-        "fixed": "structune, penalty 1",
-        "grid": "structune, one penalty by grid (13 values, warm)",
-        "majorize": 'structune, `tuning="majorize"`',
-        "implicit": 'structune, `tuning="implicit"`',
-    }
     rows = [[f"CRFsuite, c2 = 2^{peer['log2_c2']} by held-out F1", f"{100 * peer['f1']:.2f}", "", "", ""]]
     for name, row in data["structune"].items():
         rows.append([
-            names[name],
+            _TUNERS[name],
             f"{100 * row['f1']:.2f}",
             interval(row["minus_crfsuite"]),
             f"{row['times_fixed_seconds']:.1f}",
@@ -145,19 +145,14 @@ def _tuned(data: dict[str, Any]) -> str:
 
 def ocr_letters() -> str:
     data = result("ocr_letters")
-    names = {
-        "crfsuite": "CRFsuite, c2 by held-out words",
-        "fixed": "structune, penalty 1",
-        "majorize": 'structune, `tuning="majorize"`',
-        "implicit": 'structune, `tuning="implicit"`',
-    }
+    names = {"crfsuite": "CRFsuite, c2 by held-out words", **_TUNERS}
     rows = []
     for kind, label in (("one fold trains", "1 of 10 folds"), ("nine folds train", "9 of 10 folds")):
-        for name, program in names.items():
+        for name in ("crfsuite", "fixed", "majorize", "implicit"):
             row = data[kind][name]
             gain = "" if name == "crfsuite" else interval(row["minus_crfsuite"])
             rows.append(
-                [f"{label}, {program}", f"{100 * row['accuracy']:.2f}", gain, f"{row['seconds']:.0f}"]
+                [f"{label}, {names[name]}", f"{100 * row['accuracy']:.2f}", gain, f"{row['seconds']:.0f}"]
             )
     return table(["trained by", "letters right, %", "minus CRFsuite, points", "seconds a fold"], rows)
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import conll2000 as conll
-from common import asked_to_be_quick, write
+from common import asked_to_be_quick, crfsuite_trainer, write
 
 TURNS, TRAININGS, ITERATIONS = 15, 3, 30
 SENTENCES_ONE_BY_ONE = 500
@@ -57,11 +57,7 @@ def models(train: Any, form: Form, path: str) -> tuple[Any, Any]:
     from structune.tagging import AttributeTable, Chain
 
     x, y = form(train), conll.labels_of(train)
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for xs, ys in zip(x, y, strict=True):
-        trainer.append(xs, ys)
-    trainer.set_params({"c1": 0.0, "c2": conll.C2, "max_iterations": ITERATIONS})
-    trainer.train(path)
+    crfsuite_trainer(x, y, c2=conll.C2, max_iterations=ITERATIONS).train(path)
     peer = pycrfsuite.Tagger()
     peer.open(path)
     chain = Chain.build(AttributeTable.from_items(x), y, transitions="seen", boundary=False)
@@ -130,16 +126,11 @@ def tagged(peer: Any, ours: Any, form: Form, test: Any, few: Any, turns: int) ->
 
 
 def crfsuite_worker(limit: int | None) -> dict[str, Any]:
-    import pycrfsuite
-
     train = conll.load("train", limit)
     x, y = lists(train), conll.labels_of(train)
     start = time.perf_counter()
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for xs, ys in zip(x, y, strict=True):
-        trainer.append(xs, ys)
+    trainer = crfsuite_trainer(x, y, c2=conll.C2, max_iterations=conll.CRFSUITE_ITERATIONS)
     reading = time.perf_counter() - start
-    trainer.set_params({"c1": 0.0, "c2": conll.C2, "max_iterations": conll.CRFSUITE_ITERATIONS})
     with tempfile.TemporaryDirectory() as folder:
         trainer.train(str(Path(folder) / "model"))
     return {
