@@ -283,10 +283,12 @@ class Constrained(Problem):
         Score of each output beside that of its features.
     free : list of lists of ndarray
         All outputs of each example, allowed or not.
+    given : list of Constraints
     """
 
     beside: list[np.ndarray] = field(default_factory=list, repr=False)
     free: list[list[np.ndarray]] = field(default_factory=list, repr=False)
+    given: list[Constraints] = field(default_factory=list)
 
     @property
     def scores(self):
@@ -340,11 +342,10 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
     def of_kept(values):
         return [v[keep] for v, keep in zip(values, kept, strict=True)]
 
-    letters = np.split(np.array(list("ACGUN"))[shard.letters], shard.offsets[1:-1])
     return Constrained(
         problem.structure,
         problem.structure.encode(
-            ["".join(word) for word in letters],
+            sequences_of(shard),
             [dot_bracket(y) for y in own],
             shard.weights,
             [given_as(g) for g in given],
@@ -360,7 +361,14 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
         counts=of_kept(problem.counts),
         beside=of_kept(beside),
         free=problem.outputs,
+        given=given,
     )
+
+
+def sequences_of(shard):
+    """The letters of each sequence."""
+    letters = np.split(np.array(list("ACGUN"))[shard.letters], shard.offsets[1:-1])
+    return ["".join(word) for word in letters]
 
 
 def given_as(given):

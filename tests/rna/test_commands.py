@@ -1,7 +1,9 @@
 """The RNA commands from files to files, and what they say to wrong input."""
 
 import gzip
+import io
 import json
+import queue
 import re
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from structune.cli.batches import Progress, UntilError
 from structune.cli.file_names import FileNames
 from structune.errors import DataError
 from structune.rna.commands import batches as rna_batches
+from structune.rna.commands import folding
 from structune.rna.commands.data import Example
 from structune.rna.formats.bpseq import read_bpseq
 from structune.rna.formats.ct import read_ct
@@ -314,44 +317,36 @@ def example(k, length=4):
     return Example(k, RNARecord(f"r{k}", "A" * length), "a.fa")
 
 
-def test_reading_keeps_up_with_folding(monkeypatch):
-    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 2)
-    n_read = 0
+def test_a_program_may_wait_for_each_result(files, monkeypatch):
+    """It writes one sequence, and the next only once it has read the structure."""
+    lines = ["GGGAAAACCC", ">b", "GGCGAAAGCC", "(((....)))", "GGGAAACCC"]
+    asked, told = queue.Queue(), queue.Queue()
 
-    def read():
-        nonlocal n_read
-        for k in range(100):
-            n_read += 1
-            yield example(k)
+    class Pipe(io.RawIOBase):
+        def readable(self):
+            return True
 
-    results = rna_batches.in_order(read(), lambda batch: [e.index for e in batch], 2)
-    assert next(results) == [0, 1]
-    assert n_read <= 8  # not all 100: two batches at work, one that waits, one for the reader
-    results.close()
+        def readinto(self, buffer):
+            text = asked.get().encode()
+            buffer[: len(text)] = text
+            return len(text)
+
+    monkeypatch.setattr(folding, "read_sequences", lambda *_: read_sequences_of(io.BufferedReader(Pipe())))
+    monkeypatch.setattr(Progress, "advance", lambda self, count: count and told.put(count))
+    out = []
+    folded = threading.Thread(target=lambda: out.append(run("fold", "-m", files / "m.structune", *QUIET)))
+    folded.start()
+    for line in lines:
+        asked.put(f"{line}\n")
+        if not line.startswith(">") and line != "GGCGAAAGCC":
+            assert told.get(timeout=30) == 1
+    asked.put("")
+    folded.join()
+    assert [record.name for record in records(out[0].stdout)] == ["1", "b", "3"]
 
 
-def test_long_sequences_are_batches_of_their_own():
-    lengths = [10] * 60 + [1990, 5, 3000, 7]
-    examples = [example(k, length) for k, length in enumerate(lengths)]
-    results = rna_batches.in_order(examples, lambda batch: [len(batch)], 1)
-    assert [size for (size,) in results] == [50, 11, 2, 1]
-
-
-def test_no_work_begins_after_the_end(monkeypatch):
-    monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 1)
-    begun, go_on = [], threading.Event()
-
-    def work(batch):
-        begun.append(batch[0].index)
-        if batch[0].index:
-            go_on.wait(10)
-        return batch
-
-    results = rna_batches.in_order(map(example, range(20)), work, 2)
-    next(results)
-    results.close()
-    go_on.set()
-    assert max(begun) <= 3
+def read_sequences_of(file):
+    return (Example(k, record, "<pipe>") for k, record in enumerate(structune.rna.read_rna(file, live=True)))
 
 
 def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path):
@@ -393,7 +388,7 @@ def test_interrupted_folding(files, fold, tmp_path, monkeypatch, to_file):
     assert result.exit_code == 130
     assert "interrupted" in result.stderr
     text = (tmp_path / "a.dbn").read_text() if to_file else result.stdout
-    assert len(records(text)) == 3
+    assert 2 <= len(records(text)) < len(records(expected))
     assert expected.startswith(text)
 
 
@@ -442,7 +437,8 @@ def test_values_of_fold_that_are_refused(args):
 def test_inputs_of_fold_that_are_refused(refused):
     assert "nowhere.fa: No such file" in refused("nowhere.fa")
     assert ": found no text" in refused(stdin="")
-    assert ":1: found 'ACGU', expected a header" in refused("--constraints", stdin="ACGU\n")
+    assert ": found comments only" in refused(stdin="# ACGU\n")
+    assert ":3: position 1 (from 1): found '.'" in refused("--constraints", stdin="ACGU\n....\n....\n")
     assert ":4: found 'ACGU', expected a header" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
     for text, message in (
         ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),

@@ -1,4 +1,4 @@
-"""Text that is written as it comes."""
+"""Standard input and output, and text that is written as it comes."""
 
 from __future__ import annotations
 
@@ -18,3 +18,13 @@ def open_text(output: str) -> Iterator[IO[str]]:
         opened: Any = gzip.open if output.endswith(".gz") else open
         with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
             yield file
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input, for a thread of its own to read.
+
+    Not by the object that Python closes at its end: it would wait there for a thread that reads still.
+    """
+    if sys.__stdin__ is None or sys.stdin is not sys.__stdin__:
+        return sys.stdin.buffer
+    return open(sys.__stdin__.fileno(), "rb", closefd=False)

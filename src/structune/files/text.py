@@ -102,11 +102,13 @@ class Lines:
         """The lines that are not blank."""
         return ((number, text) for number, text in self._numbered if text)
 
-    def head(self, count: int) -> list[str]:
-        """The first lines, which stay to be read."""
-        first = list(islice(self._numbered, count))
-        self._numbered = chain(first, self._numbered)
-        return [text for _, text in first]
+    def head(self, count: int) -> Iterator[str]:
+        """The first lines, no more of them than are asked for; they stay to be read."""
+        seen: list[tuple[int, str]] = []
+        rest, self._numbered = self._numbered, chain(seen, self._numbered)
+        for line in islice(rest, count):
+            seen.append(line)
+            yield line[1]
 
     def refuse(self, number: int, message: str) -> DataError:
         """The error of a line."""
@@ -169,13 +171,14 @@ class _Rest(io.RawIOBase):
 
     def __init__(self, source: IO[Any]) -> None:
         self.head = source.read(len(_GZIP_MAGIC))
-        self._source, self._next = source, self.head
+        self._next = self.head
+        self._read = getattr(source, "read1", source.read)  # of a pipe what there is
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._next or self._source.read(len(buffer))
+        data = self._next or self._read(len(buffer))
         self._next = b""
         buffer[: len(data)] = data
         return len(data)

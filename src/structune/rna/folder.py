@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.inputs import (
     check_at_least_one,
     checked_gammas,
+    checked_outputs,
     checked_strings,
     chosen_groups,
     dot_bracket_rows,
@@ -97,8 +99,10 @@ class RNAFolder(StructuredEstimator):
         ----------
         X : list of str
             Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair.
-        y : list of str
-            Their structures in dot-bracket notation.
+        y : list of str or Constraints
+            Their structures in dot-bracket notation or, where they are only partly known, `Constraints`: what
+            must be, and log odds of bases to be paired, as probing gives them. Needs loss="log", which is
+            then -log of the probability of the evidence, summed over structures.
         sample_weight : array-like, shape (n_sequences,), optional
         groups : array-like, shape (n_sequences,), optional
             Sequences of one group (a family, say) stay on one side of every held-out split.
@@ -114,7 +118,7 @@ class RNAFolder(StructuredEstimator):
             Some structures were left out or lost pairs, see `outside`.
         """
         rna, loss = self._rna(), self._make_loss()
-        sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
+        sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
@@ -123,6 +127,7 @@ class RNAFolder(StructuredEstimator):
         examples.report()
         kept = examples.kept
         shard = rna.encode([sequences[s] for s in kept], examples.structures, weights[kept])
+        shard = replace(shard, numbers=np.array(kept))
         self._learn(rna, loss, shard, self._start(rna), chosen_groups(groups, kept, len(sequences)))
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
@@ -274,6 +279,9 @@ class RNAFolder(StructuredEstimator):
     def log_loss(self, X: Any, y: Any) -> FloatArray:
         """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
 
+        Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
+        probability times exp(score by the evidence).
+
         Raises
         ------
         CapabilityError
@@ -283,11 +291,11 @@ class RNAFolder(StructuredEstimator):
         self._check_fitted()
         rna, w, sequences = self.rna_, self.coef_, checked_strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence
-        examples = fit_into_space(rna, sequences, checked_strings(y, "structure"), "skip")
+        examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
         shard = rna.encode([sequences[s] for s in examples.kept], examples.structures)
 
         def loss(part: RNAShard) -> FloatArray:
-            return np.asarray(rna.log_partition(w, part) - rna.score(w, part))
+            return np.asarray(rna.log_partition(w, part) - rna.log_partition(w, part, within=True))
 
         losses = np.full(len(sequences), np.inf)
         losses[examples.kept] = self._each(shard, loss)

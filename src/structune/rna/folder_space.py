@@ -10,6 +10,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.formats.dot_bracket import drop_pseudoknots, partners
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.space import Offence
 from structune.structure import IntArray
@@ -30,8 +32,8 @@ class FittingExamples:
     ----------
     kept : list of int
         Which of the examples these are.
-    structures : list of str
-        In dot-bracket notation, one for each in `kept`.
+    structures : list of str or Constraints
+        In dot-bracket notation, or what is known of it; one for each in `kept`.
     skipped : list of (int, str)
         The others, and why.
     unknotted, trimmed : dict of int to int
@@ -39,7 +41,7 @@ class FittingExamples:
     """
 
     kept: list[int] = field(default_factory=list)
-    structures: list[str] = field(default_factory=list)
+    structures: list[Output] = field(default_factory=list)
     skipped: list[tuple[int, str]] = field(default_factory=list)
     unknotted: dict[int, int] = field(default_factory=dict)
     trimmed: dict[int, int] = field(default_factory=dict)
@@ -66,14 +68,14 @@ class FittingExamples:
 
 
 def fit_into_space(
-    rna: RNA, sequences: Sequence[str], structures: Sequence[str], outside: str
+    rna: RNA, sequences: Sequence[str], structures: Sequence[Output], outside: str
 ) -> FittingExamples:
     """What of some examples can be learned from.
 
     Parameters
     ----------
-    structures : sequence of str
-        In dot-bracket notation, perhaps with pseudoknots.
+    structures : sequence of str or Constraints
+        In dot-bracket notation, perhaps with pseudoknots, or what is known of it.
     outside : {"skip", "trim", "error"}
         Whether structures outside the space are left out, lose the offending pairs, or are an error.
 
@@ -91,11 +93,16 @@ def fit_into_space(
         try:
             _add(found, s, rna, sequence, structure, outside)
         except DataError as error:
-            raise DataError(f"sequence {s}: {error}") from None
+            raise DataError(f"sequence {s}: {str(error).removeprefix('sequence 0: ')}") from None
     return found
 
 
-def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: str, outside: str) -> None:
+def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Output, outside: str) -> None:
+    if isinstance(structure, Constraints):
+        rna.encode([sequence], [structure])  # refuses what is none
+        found.kept.append(s)
+        found.structures.append(structure)
+        return
     if len(structure) != len(sequence):
         raise DataError(f"found a structure of length {len(structure)} for {len(sequence)} bases")
     nested, n_knots = drop_pseudoknots(structure)

@@ -12,6 +12,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.encoding import Output
 from structune.rna.structure.space import dot_bracket
 from structune.structure import IntArray
 
@@ -22,6 +24,15 @@ def checked_strings(X: Any, what: str) -> list[str]:
     for s, string in enumerate(found):
         if not isinstance(string, str):
             raise DataError(f"{what} {s}: found {string!r}, expected a string")
+    return found
+
+
+def checked_outputs(y: Any) -> list[Output]:
+    """What was given, as a list of structures and of what is known of some."""
+    found = as_list(y, "structures")
+    for s, output in enumerate(found):
+        if not isinstance(output, str | Constraints):
+            raise DataError(f"structure {s}: found {output!r}, expected a string or Constraints")
     return found
 
 

@@ -110,8 +110,8 @@ def test_what_is_wrong_is_named(tmp_path):
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(DataError, match=r"a\.txt: found no text, expected RNA sequences"):
         list(read_rna(tmp_path / "a.txt"))
-    for text in ("name,sequence\n", "# nothing\n"):
-        message = f"<input>: found {text.strip()!r}, expected fasta, dot_bracket, bpseq, ct, stockholm"
+    for text in ("name,sequence\n", "GGJ\n"):
+        message = f"<input>: found {text.strip()!r}, expected fasta, dot_bracket, plain, bpseq, ct, stockholm"
         with pytest.raises(DataError, match=re.escape(message)):
             list(read_rna(io.StringIO(text)))
     with pytest.raises(DataError, match="found format='tsv', expected one of fasta, dot_bracket"):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from threading import Event
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from typing import TypeVar
 
-from structune.cli.batches import batches
 from structune.errors import DataError
 from structune.rna.commands.data import Example
-from structune.running.executors import make_executor
+from structune.running.executors import count_jobs
+from structune.running.live import live_map
 
 R = TypeVar("R")
 _MOST_BASES = 2000  # short sequences share what a call costs
@@ -19,31 +19,30 @@ _MOST_EXAMPLES = 50
 def in_order(
     examples: Iterable[Example], work: Callable[[list[Example]], list[R]], n_jobs: int | None
 ) -> Generator[list[R], None, None]:
-    """Results of some examples after the other.
+    """Results of some examples after the other, each as soon as it is known.
 
     Parameters
     ----------
     work : callable
-        From examples to one result each. Work that has begun is finished in any case, but no more is begun
-        once the iterator is closed.
+        From examples to one result each. None is begun once the iterator is closed.
 
     Raises
     ------
     DataError
         Work failed; names the place of the example, after the results of all before it.
     """
-    stopped = Event()
-
-    def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:
-        return ([], None) if stopped.is_set() else _attempt(batch, work)
-
-    try:
-        for done, error in make_executor(n_jobs).map(attempt, _batches(examples)):
+    results = live_map(
+        examples, lambda batch: _attempt(batch, work), count_jobs(n_jobs), _size, _MOST_BASES, _MOST_EXAMPLES
+    )
+    with closing(results):
+        for done, error in results:
             yield done
             if error is not None:
                 raise error
-    finally:
-        stopped.set()
+
+
+def _size(example: Example) -> int:
+    return len(example.record.sequence)
 
 
 def _attempt(
@@ -61,7 +60,3 @@ def _attempt(
         except DataError as error:
             return done, example.refuse(str(error).removeprefix("sequence 0: "))
     return done, None
-
-
-def _batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    return batches(examples, lambda example: len(example.record.sequence), _MOST_BASES, _MOST_EXAMPLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
+from structune.cli.streams import standard_input
 from structune.errors import DataError
 from structune.files.models import load
 from structune.files.text import Lines, header_name, shown, source_name
@@ -73,11 +73,11 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
 
 def read_sequences(file: str, with_constraints: bool) -> Iterator[Example]:
     """Records of a file, or of standard input, one at a time."""
-    source: Any = sys.stdin.buffer if file == "-" else file
+    source: Any = standard_input() if file == "-" else file
     if with_constraints:
         yield from _read_constrained(Lines(source))
         return
-    for index, record in enumerate(read_rna(source)):
+    for index, record in enumerate(read_rna(source, live=file == "-")):
         yield Example(index, record, source_name(source))
 
 
@@ -101,13 +101,21 @@ def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
 
 @dataclass
 class _Entry:
-    """The lines of one record: its header, its sequence, its constraints."""
+    """The lines of one record: its header if it has one, its sequence, its constraints."""
 
     number: int
     name: str
+    has_header: bool
     sequence: list[str] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
     constraints_number: int = 0
+
+    def ends_before(self, text: str) -> bool:
+        """Whether a line is the sequence of the next record: without a header they are a line each."""
+        return not self.has_header and not set(text) <= set(NOTATION)
+
+    def is_complete(self) -> bool:
+        return bool(self.constraints) and sum(map(len, self.constraints)) == sum(map(len, self.sequence))
 
     def add(self, lines: Lines, number: int, text: str) -> None:
         if self.sequence and set(text) <= set(NOTATION):
@@ -127,16 +135,21 @@ class _Entry:
 
 
 def _read_constrained(lines: Lines) -> Iterator[Example]:
-    entry, count = None, 0
+    entry, count, headers = None, 0, False
     for number, text in lines.filled():
-        if text.startswith(">"):
-            if entry is not None:
-                yield entry.example(lines, count - 1)
-            count += 1
-            entry = _Entry(number, header_name(text, count))
-        elif entry is None:
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
-        else:
+        header = text.startswith(">")
+        if entry is not None and (header or entry.ends_before(text)):
+            yield entry.example(lines, count - 1)
+            entry = None
+        if entry is None:
+            if headers and not header:
+                raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+            count, headers = count + 1, header
+            entry = _Entry(number, header_name(text if header else ">", count), header)
+        if not header:
             entry.add(lines, number, text)
+        if entry.is_complete():  # at once: who writes to a pipe may wait for what becomes of it
+            yield entry.example(lines, count - 1)
+            entry = None
     if entry is not None:
         yield entry.example(lines, count - 1)

@@ -43,11 +43,13 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     if reading.file == "-" and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
     source = UntilError(read_sequences(reading.file, reading.constraints))
-    first = list(islice(source, 2))
+    of_one = writing.format == "bpseq" and not _is_folder(writing.output)
+    named_alike = writing.plot is not None or writing.dot_plot is not None
+    first = list(islice(source, 2 if of_one or named_alike else 1))  # who writes to a pipe may wait
     if not first:
         source.check()
     several = len(first) > 1
-    if several and writing.format == "bpseq" and not _is_folder(writing.output):
+    if several and of_one:
         raise DataError(
             f"{reading.file}: found several sequences, expected one: a BPSEQ file holds one structure "
             "(--output FOLDER writes a file of each)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from structune.errors import DataError
@@ -14,12 +15,14 @@ from structune.rna.formats.ct import parse_ct, write_ct
 from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
 from structune.rna.formats.fasta import parse_fasta, write_fasta
 from structune.rna.formats.pair_table import is_label
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.plain import parse_plain
+from structune.rna.formats.record import RNARecord, clean_sequence
 from structune.rna.formats.stockholm import parse_stockholm
 
 _PARSERS: dict[str, Callable[[Lines], Iterator[RNARecord]]] = {
     "fasta": parse_fasta,
     "dot_bracket": parse_dot_bracket,
+    "plain": parse_plain,
     "bpseq": parse_bpseq,
     "ct": parse_ct,
     "stockholm": parse_stockholm,
@@ -41,7 +44,7 @@ _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 _HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
 
-def read_rna(source: Source, format: str | None = None) -> Iterator[RNARecord]:
+def read_rna(source: Source, format: str | None = None, live: bool = False) -> Iterator[RNARecord]:
     """Read RNA sequences, and structures where the format has them, one record at a time.
 
     Parameters
@@ -49,10 +52,13 @@ def read_rna(source: Source, format: str | None = None) -> Iterator[RNARecord]:
     source : path or file object
         A file, compressed by gzip or not, or a folder, of which the files with a known ending are read in the
         order of their names.
-    format : {"fasta", "dot_bracket", "bpseq", "ct", "stockholm"}, optional
+    format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         By default the one of the name's ending (``.fa .fasta .fna``, ``.dbn .dot .db .vienna``, ``.bpseq``,
         ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for other names, the one that the first
-        lines look like.
+        lines look like. "plain" is a sequence a line, without names.
+    live : bool
+        Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it:
+        the first line alone tells the format, and structures below sequences may be left out.
 
     Yields
     ------
@@ -66,7 +72,7 @@ def read_rna(source: Source, format: str | None = None) -> Iterator[RNARecord]:
     _check_format(format, _PARSERS)
     if isinstance(source, str | os.PathLike) and Path(source).is_dir():
         return _read_folder(Path(source), format)
-    return _read_file(source, format)
+    return _read_file(source, format, live)
 
 
 def write_rna(target: Source, records: Iterable[RNARecord], format: str | None = None) -> None:
@@ -100,9 +106,10 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
         raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
 
 
-def _read_file(source: Source, format: str | None) -> Iterator[RNARecord]:
+def _read_file(source: Source, format: str | None, live: bool = False) -> Iterator[RNARecord]:
     lines = Lines(source)
-    yield from _PARSERS[format or _format_of_name(source) or _format_of_content(lines)](lines)
+    found = format or _format_of_name(source) or _format_of_content(lines, live)
+    yield from _PARSERS[found](lines)
 
 
 def _read_folder(folder: Path, format: str | None) -> Iterator[RNARecord]:
@@ -118,22 +125,33 @@ def _format_of_name(source: Source) -> str | None:
     return _ENDINGS.get(os.path.splitext(name)[1])
 
 
-def _format_of_content(lines: Lines) -> str:
-    texts = [text for text in lines.head(_HEAD) if text]
-    if not texts:
+def _format_of_content(lines: Lines, live: bool) -> str:
+    head = (text for text in lines.head(_HEAD) if text)  # no further than is needed: it may be a pipe
+    first = next(head, "")
+    if not first:
         raise DataError(f"{lines.name}: found no text, expected RNA sequences")
-    if texts[0].startswith("# STOCKHOLM"):
+    if first.startswith("# STOCKHOLM"):
         return "stockholm"
-    if texts[0].startswith(">"):
-        return "dot_bracket" if _has_structure(texts) else "fasta"
-    first = next((text for text in texts if not is_label(text)), "")
+    if not first.startswith(">"):
+        first = next((text for text in chain([first], head) if not is_label(text)), "")
     if first[:1].isdigit():
         return "bpseq" if _BASE_OF_BPSEQ.fullmatch(first) else "ct"
-    if _has_structure(texts):
+    if not first:
+        raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
+    if not first.startswith(">"):
+        _check_sequence(lines, first)
+    if live:
+        return "plain"
+    if any(STRUCTURE.search(text) for text in chain([first], head) if text[:1] not in (">", "#")):
         return "dot_bracket"
-    raise DataError(f"{lines.name}: found {shown(first or texts[0])}, expected {', '.join(_PARSERS)}")
+    return "fasta" if first.startswith(">") else "plain"
 
 
-def _has_structure(texts: list[str]) -> bool:
-    """Whether a line that is no header holds brackets or dots."""
-    return any(STRUCTURE.search(text) for text in texts if text[0] not in ">#")
+def _check_sequence(lines: Lines, text: str) -> None:
+    """Refuse a line that is neither a sequence nor a structure: nothing tells what the file is."""
+    try:
+        clean_sequence("" if STRUCTURE.search(text) else text)
+    except DataError as error:
+        raise DataError(
+            f"{lines.name}: found {shown(text)}, expected {', '.join(_PARSERS)} ({error})"
+        ) from None

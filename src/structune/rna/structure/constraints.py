@@ -5,19 +5,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.rna.kernels.sums import row
 from structune.rna.structure.space import check_notation, nested_pairs, offences, partners_of
-from structune.structure import Array, FloatArray
+from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
 FORCED = 1e6
 NOTATION = ".x|<>()"
 _MOST_SCORE = 1000.0  # of a base: small beside FORCED
+_OF_BASES = {  # as the left base of a pair, and as the right one
+    "x": (-np.inf, -np.inf),
+    "|": (FORCED, FORCED),
+    "<": (FORCED, -np.inf),
+    ">": (-np.inf, FORCED),
+}
+
+
+class PairScores(NamedTuple):
+    """Scores of the pairs of a sequence beside their own.
+
+    Attributes
+    ----------
+    bases : ndarray, shape (n, 2)
+        Of each base as the left one of its pair, and as the right one.
+    pairs : ndarray of int64, shape (n_pairs, 2)
+        Pairs that have more, or are not to be.
+    values : ndarray, shape (n_pairs,)
+    """
+
+    bases: FloatArray
+    pairs: IntArray
+    values: FloatArray
+
+    def table(self) -> FloatArray:
+        """The scores of all pairs, triangular."""
+        (left, right), n = self.bases.T, len(self.bases)
+        scores = np.empty(n * (n + 1) // 2)
+        for i in range(n):
+            start = row(i, n)
+            np.add(left[i], right[i:], out=scores[start + i : start + n])
+        for (i, j), value in zip(self.pairs.tolist(), self.values.tolist(), strict=True):
+            scores[row(i, n) + j] += value
+        return scores
 
 
 @dataclass(frozen=True)
@@ -40,23 +74,21 @@ class Constraints:
     prohibited: Sequence[tuple[int, int]] = ()
     paired: Any = None
 
-    def pair_scores(self, n: int) -> FloatArray:
-        """What they add to the score of every pair, triangular: -inf for one that cannot be."""
-        base = self._base_scores(n)
-        scores = np.concatenate([np.empty(0), *(base[i] + base[i:] for i in range(n))])
-        for i, character in enumerate(self.notation):
-            if character == ">":
-                scores[row(i, n) + i : row(i, n) + n] = -np.inf
-            if character == "<":
-                scores[[row(k, n) + i for k in range(i)]] = -np.inf
-        for i, j in self._forced():
-            scores[row(i, n) + j] += FORCED
-        for pair in self.prohibited:
-            i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
-            if not (isinstance(i + j, Integral) and 0 <= i < j < n):
-                raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
-            scores[row(i, n) + j] = -np.inf
-        return scores
+    def scores(self, n: int) -> PairScores:
+        """What they add to the scores of pairs: -inf for one that cannot be."""
+        forced = self._forced()
+        pairs = [*forced, *(self._checked_pair(pair, n) for pair in self.prohibited)]
+        values = [FORCED] * len(forced) + [-np.inf] * len(self.prohibited)
+        return PairScores(
+            self._base_scores(n), np.array(pairs, np.int64).reshape(len(pairs), 2), np.array(values, float)
+        )
+
+    @staticmethod
+    def _checked_pair(pair: tuple[int, int], n: int) -> tuple[int, int]:
+        i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
+        if not (isinstance(i + j, Integral) and 0 <= i < j < n):
+            raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
+        return i, j
 
     def check(self, letters: Array, allowed: Array, min_hairpin: int) -> None:
         """Refuse forced pairs that a model cannot produce."""
@@ -73,15 +105,22 @@ class Constraints:
     def _base_scores(self, n: int) -> FloatArray:
         if self.notation and len(self.notation) != n:
             raise DataError(f"found constraints of length {len(self.notation)} for {n} bases")
-        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
-        if given.shape != (n,) or not np.all(np.abs(given) <= _MOST_SCORE):
-            raise DataError(
-                f"found scores of shape {given.shape} for {n} bases, expected one each within +-{_MOST_SCORE}"
-                " ('x' in the notation keeps a base unpaired, '|' paired)"
-            )
         check_notation(self.notation, NOTATION, "constraint")
+        scores = np.zeros((n, 2)) + self._checked_paired(n)[:, None]
         for i, character in enumerate(self.notation):
-            given[i] += {"x": -np.inf, "|": FORCED, "<": FORCED, ">": FORCED}.get(character, 0.0)
+            scores[i] += _OF_BASES.get(character, 0.0)
+        return scores
+
+    def _checked_paired(self, n: int) -> FloatArray:
+        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
+        if given.shape != (n,):
+            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
+        if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
+            raise DataError(
+                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
+                f"+-{_MOST_SCORE:g}"
+                " ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
+            )
         return given
 
     def _forced(self) -> list[tuple[int, int]]:

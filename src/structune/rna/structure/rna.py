@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.rna.structure.constraints import FORCED, Constraints, as_constraints
+from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.counts import augmented, count_cells, count_pairs
 from structune.rna.structure.decoding import (
     Viterbi,
@@ -18,10 +18,10 @@ from structune.rna.structure.decoding import (
     mea_structure,
     samples,
 )
+from structune.rna.structure.encoding import Output, check_shard, encode
 from structune.rna.structure.features import (
     CANONICAL,
     LETTERS,
-    UNKNOWN,
     feature_set,
     group_of,
 )
@@ -37,7 +37,6 @@ from structune.rna.structure.potentials import Potentials, Scores
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import (
     Offence,
-    check_nested,
     checked_hairpin,
     offences,
     parse_sequence,
@@ -52,11 +51,6 @@ from structune.structure import (
     IntArray,
     Structure,
     Tilt,
-    check_finite,
-    check_offsets,
-    check_range,
-    check_weights,
-    offsets_of,
 )
 
 Inference = ScaledInference | LogInference
@@ -78,7 +72,9 @@ class RNA(Structure):
     """
 
     name = "rna"
-    capabilities = frozenset({"log_partition", "hessian", "complex", "best", "cost", "augmented", "counts"})
+    capabilities = frozenset(
+        {"log_partition", "hessian", "complex", "within", "best", "cost", "augmented", "counts"}
+    )
     decoding_is_costly = True
 
     def __init__(
@@ -123,14 +119,17 @@ class RNA(Structure):
     def encode(
         self,
         inputs: Sequence[str],
-        outputs: Sequence[str] | None = None,
+        outputs: Sequence[Output] | None = None,
         weights: Any = None,
-        constraints: Sequence[Constraints | str | None] | None = None,
+        constraints: Sequence[Output | None] | None = None,
     ) -> RNAShard:
-        """Lay out sequences, and structures in dot-bracket notation, as a shard.
+        """Lay out sequences, and their structures, as a shard.
 
         Parameters
         ----------
+        outputs : sequence, optional
+            Structures in dot-bracket notation or, where they are only partly known, `Constraints`: what must
+            be, and log odds of bases to be paired.
         constraints : sequence, optional
             What is known of the structure of each sequence: `Constraints`, their notation, or None.
 
@@ -140,56 +139,10 @@ class RNA(Structure):
             A character that is no base, brackets that do not match, a structure of another length than its
             sequence, or one outside the model's space. Names the sequence.
         """
-        for what, given in (("structures", outputs), ("constraints", constraints)):
-            if given is not None and len(given) != len(inputs):
-                raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
-        letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
-        partners = [np.empty(0, np.int64)]
-        for s, structure in enumerate(outputs or ()):
-            partner = parse_structure(s, structure, letters[s].size)
-            for i, j, reason, _ in offences(letters[s], partner, self._allowed, self.min_hairpin):
-                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
-            partners.append(partner)
-        extra, forced = self._pair_scores(letters, constraints or [None] * len(letters))
-        return RNAShard(
-            check_weights(weights, len(letters)),
-            _offsets(letters),
-            np.concatenate([np.empty(0, np.int8), *letters]),
-            np.concatenate(partners),
-            _offsets(extra),
-            np.concatenate([np.empty(0), *extra]),
-            forced,
-            np.arange(len(letters)),
-        )
+        return encode(inputs, outputs, weights, constraints, self._allowed, self.min_hairpin)
 
     def check_shard(self, shard: RNAShard) -> None:
-        n, n_bases = len(shard), shard.letters.size
-        check_offsets(shard.offsets, n, n_bases)
-        check_range("letters", shard.letters, np.int8, (n_bases,), 0, UNKNOWN + 1)
-        check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
-        check_offsets(shard.extra_offsets, n, 0)  # examples to learn from have no constraints
-        check_finite("scores of pairs", shard.extra, (0,))
-        check_finite("forced scores", shard.forced, (n,), 0.0)
-        check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            letters, partner = shard.letters[a:b], shard.partners[a:b]
-            check_nested(s, partner)
-            for i, j, reason, _ in offences(letters, partner, self._allowed, self.min_hairpin):
-                raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
-
-    def _pair_scores(
-        self, letters: Sequence[Array], constraints: Sequence[Constraints | str | None]
-    ) -> tuple[list[FloatArray], FloatArray]:
-        """Scores of pairs that each sequence's constraints give, or none, and that of all that must be."""
-        scores, forced = [np.empty(0)] * len(letters), np.zeros(len(letters))
-        for s, constraint in enumerate(constraints):
-            try:
-                if (given := as_constraints(constraint)) is not None:
-                    scores[s], forced[s] = given.pair_scores(letters[s].size), given.forced
-                    given.check(letters[s], self._allowed, self.min_hairpin)
-            except DataError as error:
-                raise DataError(f"sequence {s}: {error}") from None
-        return scores, forced
+        check_shard(shard, self._allowed, self.min_hairpin)
 
     def offences(self, sequence: str, structure: str) -> list[Offence]:
         """The pairs of a structure that the model cannot produce, and why; inner ones first."""
@@ -200,6 +153,8 @@ class RNA(Structure):
     # --- features -----------------------------------------------------------------------------------------
 
     def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
+        if outputs is None and shard.partial:
+            raise DataError("found structures that are only partly known, expected whole ones")
         partners = shard.partners if outputs is None else np.asarray(outputs)
         if partners.size != shard.n_parts:
             raise DataError("the shard has no structures")
@@ -231,12 +186,28 @@ class RNA(Structure):
         within: bool = False,
         tilt: Tilt | None = None,
     ) -> Array:
-        if within:
-            raise self._cannot("within")
+        if within and tilt is not None:
+            raise self._cannot("tilted sum of partial labels")
         weights = shard.weights if weights is None else weights
+        if tilt is not None:
+            self._structures(shard, None)
+        if within:
+            return self._log_partition_within(w, shard, expected, weights)
         log_z, counts = self._inside_outside(w, shard, None if expected is None else weights, tilt=tilt)
         if expected is not None:
             expected += self._features.matrix.T @ counts
+        return log_z
+
+    def _log_partition_within(
+        self, w: Array, shard: RNAShard, expected: Array | None, weights: FloatArray
+    ) -> Array:
+        """Scores of the structures that are known, and sums by the evidence of the others."""
+        log_z, (whole, rest) = np.empty(len(shard), w.dtype), map(np.flatnonzero, (shard.whole, ~shard.whole))
+        rows, some = self.feature_rows(shard.take(whole)), None if expected is None else weights[rest]
+        log_z[whole] = rows @ w
+        log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
+        if expected is not None:
+            expected += rows.T @ weights[whole] + self._features.matrix.T @ counts
         return log_z
 
     def _scores_beside(self, shard: RNAShard, s: int, tilt: Tilt | None) -> tuple[Array, Any]:
@@ -256,7 +227,7 @@ class RNA(Structure):
         DataError
             Constraints that no structure satisfies.
         """
-        potentials = Potentials(self._features.cells(w), self._allowed)
+        shard, potentials = shard.free(), Potentials(self._features.cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             how = LogInference if log_domain else infer
             extra, beside = self._scores_beside(shard, s, tilt)
@@ -273,7 +244,7 @@ class RNA(Structure):
         tilt: Tilt | None = None,
     ) -> tuple[Array, Array]:
         """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
-        log_z = np.empty(len(shard), w.dtype)
+        shard, log_z = shard.free(), np.empty(len(shard), w.dtype)
         counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
         for s, (inference, beside) in enumerate(self._inferences(w, shard, log_domain, tilt)):
             log_z[s] = inference.log_partition + beside - shard.forced[s]
@@ -288,12 +259,11 @@ class RNA(Structure):
 
     def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
         """By the complex step, which is exact: no digits cancel."""
-        if within:
-            raise self._cannot("within")
 
         def product(v: FloatArray) -> FloatArray:
-            _, counts = self._inside_outside(w + 1j * COMPLEX_STEP * v, shard, shard.weights)
-            return np.asarray(self._features.matrix.T @ counts.imag / COMPLEX_STEP)
+            sums = np.zeros(self.n_weights, np.complex128)
+            self.log_partition(w + 1j * COMPLEX_STEP * v, shard, sums, within=within)
+            return np.asarray(sums.imag / COMPLEX_STEP)
 
         return product
 
@@ -309,6 +279,7 @@ class RNA(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        shard = shard.free() if cost is None else shard
         most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
         tilt = None if cost is None else ("cost", cost)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
@@ -320,7 +291,7 @@ class RNA(Structure):
 
     def n_best(self, w: FloatArray, shard: RNAShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores."""
-        scores, found = Scores(self._features.cells(w), self._allowed), []
+        shard, scores, found = shard.free(), Scores(self._features.cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
             _check_forced(shard, s, viterbi.score)
@@ -367,6 +338,7 @@ class RNA(Structure):
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
+        shard = shard.free()
         for s, (inference, _) in enumerate(self._inferences(w, shard)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
             model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
@@ -389,10 +361,6 @@ class RNA(Structure):
                 ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)
                 inference.count(Counts(inference.n, w.dtype))
             yield inference.pairs
-
-
-def _offsets(parts: Sequence[Array]) -> IntArray:
-    return offsets_of(np.array([part.size for part in parts], dtype=np.int64))
 
 
 def _check_forced(shard: RNAShard, s: int, value: float) -> None:

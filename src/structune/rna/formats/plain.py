@@ -1,0 +1,40 @@
+"""Sequences alone, a line each or below a header: what other programs read from a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from structune.files.text import Lines, header_name
+from structune.rna.formats.dot_bracket import STRUCTURE
+from structune.rna.formats.record import RNARecord, clean_sequence
+
+
+def parse_plain(lines: Lines) -> Iterator[RNARecord]:
+    """Each sequence as soon as it is known to be whole.
+
+    One without a header is a line, and is named by its number, from 1. Below a header ``>name`` it may take
+    several lines, up to the next header or to a structure. Structures and lines that start with ``#`` are
+    passed over.
+    """
+    name, count, start, parts = "", 0, 0, list[str]()
+    for number, text in lines.filled():
+        if text.startswith("#") or text == ">structure":
+            continue
+        if (header := text.startswith(">")) or STRUCTURE.search(text):
+            if name:
+                yield _record(lines, start, name, parts)
+            name, count = (header_name(text, count + 1), count + 1) if header else ("", count)
+            start, parts = number, []
+        elif name:
+            with lines.at(number):
+                parts.append(clean_sequence(text))
+        else:
+            count += 1
+            yield _record(lines, number, str(count), [text])
+    if name:
+        yield _record(lines, start, name, parts)
+
+
+def _record(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
+    with lines.at(number):
+        return RNARecord(name, "".join(parts))

@@ -1,0 +1,132 @@
+"""Sequences, and what is known of their structures, laid out as a shard; and shards from files checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.rna.structure.constraints import Constraints, PairScores, as_constraints
+from structune.rna.structure.features import UNKNOWN
+from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.space import check_nested, offences, parse_sequence, parse_structure
+from structune.structure import (
+    Array,
+    IntArray,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+    offsets_of,
+)
+
+Output = str | Constraints
+_NOTHING = PairScores(np.empty((0, 2)), np.empty((0, 2), np.int64), np.empty(0))
+
+
+def encode(
+    inputs: Sequence[str],
+    outputs: Sequence[Output] | None,
+    weights: Any,
+    constraints: Sequence[Output | None] | None,
+    allowed: Array,
+    min_hairpin: int,
+) -> RNAShard:
+    """As `RNA.encode`, for the structures that have these pairs and hairpins."""
+    for what, given in (("structures", outputs), ("constraints", constraints)):
+        if given is not None and len(given) != len(inputs):
+            raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
+    letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
+    partners, whole = [np.empty(0, np.int64)], np.ones(len(letters), bool)
+    known = list[Output | None](constraints or [None] * len(letters))
+    for s, output in enumerate(outputs or ()):
+        if isinstance(output, Constraints):
+            if known[s] is not None:
+                raise DataError(f"sequence {s}: found constraints and evidence, expected at most one of them")
+            known[s], whole[s] = output, False
+            partners.append(np.full(letters[s].size, -1, np.int64))
+            continue
+        partner = parse_structure(s, output, letters[s].size)
+        _check_space(s, letters[s], partner, allowed, min_hairpin)
+        partners.append(partner)
+    scores, forced = _pair_scores(letters, known, allowed, min_hairpin)
+    return RNAShard(
+        check_weights(weights, len(letters)),
+        _offsets(letters),
+        np.concatenate([np.empty(0, np.int8), *letters]),
+        np.concatenate(partners),
+        whole,
+        _offsets([given.bases for given in scores]),
+        np.concatenate([_NOTHING.bases, *(given.bases for given in scores)]),
+        _offsets([given.pairs for given in scores]),
+        np.concatenate([_NOTHING.pairs, *(given.pairs for given in scores)]),
+        np.concatenate([_NOTHING.values, *(given.values for given in scores)]),
+        forced,
+        np.arange(len(letters)),
+    )
+
+
+def check_shard(shard: RNAShard, allowed: Array, min_hairpin: int) -> None:
+    """As `RNA.check_shard`."""
+    n, n_bases, n_pairs = len(shard), shard.letters.size, shard.pair_values.size
+    check_offsets(shard.offsets, n, n_bases)
+    check_range("letters", shard.letters, np.int8, (n_bases,), 0, UNKNOWN + 1)
+    check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
+    check_range("whole", shard.whole, np.bool_, (n,), 0, 2)
+    _check_evidence(shard, n, n_pairs)
+    check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
+    for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+        check_nested(s, shard.partners[a:b])
+        _check_space(s, shard.letters[a:b], shard.partners[a:b], allowed, min_hairpin)
+
+
+def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
+    """Scores of pairs: those of examples to learn from are evidence, and other examples have none."""
+    sizes = np.where(shard.whole, 0, shard.sizes())
+    check_finite("forced scores", shard.forced, (n,))
+    if shard.forced[shard.whole].any():
+        raise DataError("found forced scores of sequences with a structure")
+    check_offsets(shard.base_offsets, n, int(sizes.sum()))
+    if not np.array_equal(shard.base_offsets, offsets_of(sizes)):
+        raise DataError("found scores of pairs that are not those of the sequences without a structure")
+    check_offsets(shard.pair_offsets, n, n_pairs)
+    check_range("pairs", shard.pairs, np.int64, (n_pairs, 2), 0, max(1, shard.letters.size))
+    of = np.repeat(np.arange(n), np.diff(shard.pair_offsets))
+    if np.any(shard.whole[of]) or np.any(shard.pairs[:, 0] >= shard.pairs[:, 1]):
+        raise DataError("found pairs that are not those of two bases of a sequence without a structure")
+    if np.any(shard.pairs[:, 1] >= shard.sizes()[of]):
+        raise DataError("found pairs beyond the end of their sequence")
+    for what, scores, shape in (
+        ("scores of bases", shard.base_scores, (int(sizes.sum()), 2)),
+        ("scores of pairs", shard.pair_values, (n_pairs,)),
+    ):
+        finite = scores.copy()
+        finite[scores == -np.inf] = 0.0
+        check_finite(what, finite, shape)
+
+
+def _check_space(s: int, letters: Array, partner: IntArray, allowed: Array, min_hairpin: int) -> None:
+    for i, j, reason, _ in offences(letters, partner, allowed, min_hairpin):
+        raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
+
+
+def _pair_scores(
+    letters: Sequence[Array], known: Sequence[Output | None], allowed: Array, min_hairpin: int
+) -> tuple[list[PairScores], Array]:
+    """Scores of pairs that what is known of each sequence gives, and that of all that must be."""
+    scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
+    for s, constraint in enumerate(known):
+        try:
+            if (given := as_constraints(constraint)) is not None:
+                scores[s], forced[s] = given.scores(letters[s].size), given.forced
+                given.check(letters[s], allowed, min_hairpin)
+        except DataError as error:
+            raise DataError(f"sequence {s}: {error}") from None
+    return scores, forced
+
+
+def _offsets(parts: Sequence[Array]) -> IntArray:
+    return offsets_of(np.array([len(part) for part in parts], dtype=np.int64))
