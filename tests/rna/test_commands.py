@@ -18,6 +18,7 @@ import structune
 from commands import fail, run, succeed
 from structune import RNAFolder
 from structune.cli.batches import Progress, UntilError
+from structune.cli.checks import counted_from_one
 from structune.cli.file_names import FileNames
 from structune.errors import DataError
 from structune.rna.commands import batches as rna_batches
@@ -442,10 +443,27 @@ def test_inputs_of_fold_that_are_refused(refused):
     assert ":4: found 'ACGU', expected a header" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
     for text, message in (
         ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
-        ("..)x", ":3: record 'a': constraint 2 (from 0): found ')' without its '('"),
+        ("..)x", ":3: record 'a': constraint 3 (from 1): found ')' without its '('"),
         ("..?.", ":3: position 1"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
+
+
+def test_the_gamma_that_is_documented_is_that_of_the_model():
+    shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
+    assert shown in " ".join(succeed("fold", "--help").split())
+
+
+def test_what_counts_counts_from_one(files, tmp_path, refused):
+    (tmp_path / "a.dbn").write_text(">a\nGGGAAAACCC\n(((....)))\n>b\nAGGAAAACCG\n(((....)))\n")
+    out = succeed("train", "rna", tmp_path / "a.dbn", "-m", tmp_path / "m", *QUIET)
+    assert "bases 1 and 10 (from 1): a pair of two bases that cannot pair" in " ".join(out.split())
+    assert "constraint 1 (from 1): found '(' without" in refused("--constraints", stdin=">a\nACGU\n(...\n")
+    assert "base 2 (from 1)" in counted_from_one("sequence 0, base 1 (from 0): found 9, expected 0 to 8")
+
+
+def test_jobs_that_no_machine_has():
+    assert "expected a number of threads, or -1 for all" in fail("fold", "--jobs", "-999")
 
 
 def test_models_of_fold_that_are_refused(files, tmp_path):
@@ -521,7 +539,7 @@ def test_what_is_left_out_is_named(files, tmp_path):
     assert result.exit_code == 0
     assert not result.stderr
     assert "Skipped 2 sequences" in result.stdout
-    assert re.search(r"tight +bases 2 and 5 .*a hairpin of 2", result.stdout)
+    assert re.search(r"tight +bases 3 and 6 .*a hairpin of 2", result.stdout)
     assert re.search(r"skipped +2 sequences", result.stdout)
     assert re.search(r"pseudoknots +dropped 3 pairs of 1 sequences", result.stdout)
     out = succeed("train", "rna", *data, "--outside", "trim")

@@ -115,7 +115,10 @@ def test_training_data_that_is_refused(x, y, message):
         ({"min_hairpin": -1}, "min_hairpin=-1"),
         ({"features": "turner"}, "features='turner'"),
         ({"tuning": "bayes"}, "tuning='bayes'"),
-        ({"tuning": "implicit", "folds": 13}, "cannot split 12 examples"),
+        (
+            {"tuning": "implicit", "folds": 13},
+            "cannot split 12 examples: found 12 examples, expected at least 13 to hold",
+        ),
         ({"tuning": "implicit", "hessian": "newton"}, "hessian='newton'"),
         ({"n_jobs": 0}, "n_jobs=0"),
     ],

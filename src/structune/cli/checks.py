@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from structune.errors import DataError, ModelFileError
 
 INTERRUPTED = 130  # exit code after Ctrl-C
 _PAGES = (".html", ".htm")
+_FROM_0, _NUMBER = re.compile(r"(\d+(?: and \d+)?) \(from 0\)"), re.compile(r"\d+")
 M = TypeVar("M")
 
 
@@ -60,7 +62,21 @@ def check_class(model: Any, cls: type[M] | tuple[type[M], ...], path: str | Path
 def short_warnings(*told: type[Warning]) -> Iterator[None]:
     """Warnings in one line, without the place in the code; none of those that are told otherwise."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: typer.echo(f"structune: {message}", err=True)
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
         for category in told:
             warnings.simplefilter("ignore", category)
         yield
+
+
+def say(message: str) -> None:
+    """Tell on standard error what is wrong."""
+    typer.echo(f"structune: {counted_from_one(message)}", err=True)
+
+
+def counted_from_one(message: str) -> str:
+    """A message as the command line tells it, where all that has a number counts from 1."""
+    return _FROM_0.sub(lambda found: f"{_NUMBER.sub(_next, found[1])} (from 1)", message)
+
+
+def _next(number: re.Match[str]) -> str:
+    return str(int(number[0]) + 1)

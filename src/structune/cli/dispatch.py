@@ -17,6 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from structune.cli.checks import say
 from structune.errors import StructuneError
 from structune.kinds import every_kind, find_kind, kinds
 
@@ -47,7 +48,7 @@ class Commands(TyperGroup):
             self._fail(str(error))
 
     def _fail(self, message: str) -> None:
-        typer.echo(f"structune: {message}", err=True)
+        say(message)
         raise typer.Exit(2)
 
     def list_commands(self, ctx: Any) -> list[str]:

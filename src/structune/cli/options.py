@@ -1,5 +1,6 @@
 """Options that several commands share. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -40,9 +41,12 @@ class KindGroups(StrEnum):
     separate = "separate"
 
 
-def _not_zero(jobs: int) -> int:
-    if jobs == 0:
-        raise typer.BadParameter("expected a number of threads, or -1 for all cores")
+def _of_cores(jobs: int) -> int:
+    cores = os.cpu_count() or 1
+    if jobs == 0 or jobs < -cores:
+        raise typer.BadParameter(
+            f"expected a number of threads, or -1 for all {cores} cores, -2 for all but one, and so on"
+        )
     return jobs
 
 
@@ -51,7 +55,7 @@ ShardFolds = Annotated[int, typer.Option(min=2, help="Random parts, of which tun
 ShardSeed = Annotated[int, typer.Option(min=0, help="Of the random parts.")]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train or tune wrote.")]
 ModelOption = Annotated[Path, typer.Option("--model", "-m", help="Where to save the model.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.", callback=_not_zero)]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.", callback=_of_cores)]
 ExecutorOption = Annotated[
     str | None,
     typer.Option(

@@ -132,7 +132,8 @@ class TuningProblem:
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
         except ValueError as error:
-            raise DataError(f"cannot split {len(shard)} examples: {error}") from None
+            reason = _too_few(len(shard), folds, example_groups) or error
+            raise DataError(f"cannot split {len(shard)} examples: {reason}") from None
         return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
 
     @classmethod
@@ -201,6 +202,13 @@ def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any,
     else:
         splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
     return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
+
+
+def _too_few(n: int, folds: int | None, groups: Any) -> str:
+    """What is missing for a split, if that is why there is none."""
+    found, what = (n, "examples") if groups is None else (len(set(groups)), "groups of examples")
+    least = folds or 2
+    return f"found {found} {what}, expected at least {least} to hold some out" if found < least else ""
 
 
 def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:

@@ -103,8 +103,8 @@ Gamma = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Of structures of maximum expected accuracy: more predicts more pairs. By default the model's, "
-        "which is 4 unless it was given another.",
+        help="Of structures of maximum expected accuracy: more predicts more pairs. By default the model's: "
+        "1.5 of the pretrained one, 4 of others unless they were given another.",
         show_default=False,
     ),
 ]

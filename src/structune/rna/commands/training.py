@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from structune.cli.checks import counted_from_one
 from structune.cli.learning import Lesson, learn
 from structune.cli.reports import Evaluation
 from structune.cli.settings import Results
@@ -128,7 +129,7 @@ def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
             one = fit_into_space(rna, [example.record.sequence], [example.structure], folder.outside)
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
-        found.skipped += [(example.record.name, reason) for _, reason in one.skipped]
+        found.skipped += [(example.record.name, counted_from_one(reason)) for _, reason in one.skipped]
         found.unknotted += one.unknotted.values()
         found.trimmed += one.trimmed.values()
     return found
