@@ -29,6 +29,7 @@ from structune.rna.formats.ct import read_ct
 from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket
 from structune.rna.formats.record import RNARecord
 from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
+from structune.running import memory
 from structune.running.monitor import Monitor
 
 QUIET = ["--quiet", "--jobs", "1"]
@@ -447,6 +448,28 @@ def test_inputs_of_fold_that_are_refused(refused):
         ("..?.", ":3: position 1"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
+
+
+def test_structures_within_a_range(files, fold):
+    folder = structune.load(files / "m.structune")
+    expected = folder.predict_nbest(["GGGAAACCC"], 10**6, within=2.5)[0]
+    assert [r.structure for r in records(fold("--within", 2.5, stdin="GGGAAACCC\n"))] == [
+        s for s, _ in expected
+    ]
+    out = fold("--within", 2.5, "--nbest", 2, stdin="GGGAAACCC\n")
+    assert [record.structure for record in records(out)] == [s for s, _ in expected[:2]]
+
+
+def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, monkeypatch):
+    monkeypatch.setattr(folding, "_LONG", 9)
+    result = run("fold", "-m", files / "m.structune", "--jobs", 1, stdin="GGGAAACCC\n")
+    assert "1: 9 bases take about 0.0 GB of memory and 1 minutes" in result.stderr
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 500)
+    for how in (["--nbest", 2], ["--samples", 2], ["--method", "viterbi"], ["--method", "mea"]):
+        result = run("fold", "-m", files / "m.structune", *how, *QUIET, stdin=">a\nGGGAAACCC\n")
+        assert result.exit_code == 2
+        assert re.search(r"record 'a': 9 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
 
 
 def test_the_gamma_that_is_documented_is_that_of_the_model():

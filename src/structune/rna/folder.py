@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -205,8 +206,16 @@ class RNAFolder(StructuredEstimator):
 
         return self._each(self._encode(X, constraints), fold)
 
-    def predict_nbest(self, X: Any, n: int = 5, constraints: Any = None) -> list[list[tuple[str, float]]]:
+    def predict_nbest(
+        self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
+    ) -> list[list[tuple[str, float]]]:
         """For each sequence its `n` most probable structures with their probabilities, falling.
+
+        Parameters
+        ----------
+        within : float
+            How far the log probability may be below that of the most probable one. There may be millions: a
+            sequence of 76 bases has some 100,000 within 12.
 
         Raises
         ------
@@ -215,12 +224,15 @@ class RNAFolder(StructuredEstimator):
         """
         self._require_probabilities()
         check_at_least_one(n)
+        if not within >= 0.0:
+            raise DataError(f"within={within!r}: expected a number >= 0")
 
         def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
             log_z = self.rna_.log_partition(self.coef_, part)
+            found = self.rna_.n_best(self.coef_, part, n, within)
             return [
                 list(zip(dot_bracket_rows(partners), np.exp(scores - z).tolist(), strict=True))
-                for (partners, scores), z in zip(self.rna_.n_best(self.coef_, part, n), log_z, strict=True)
+                for (partners, scores), z in zip(found, log_z, strict=True)
             ]
 
         return self._each(self._encode(X, constraints), fold)

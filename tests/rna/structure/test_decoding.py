@@ -36,6 +36,17 @@ def test_n_best_are_the_enumerated_top(problem):
     assert_array_equal(np.concatenate([outputs[0] for outputs, _ in rna.n_best(w, shard, 1)]), best)
 
 
+@settings(max_examples=40)
+@given(problem=problems(max_length=10), within=st.sampled_from([0.0, 0.5, 3.0, 1e9]))
+def test_all_structures_within_a_range_of_the_best(problem, within):
+    found = problem.structure.n_best(problem.w, problem.shard, 10**9, within)
+    for (outputs, values), scores in zip(found, problem.scores, strict=True):
+        close = np.sort(scores[scores >= scores.max() - within - 1e-9])[::-1]
+        assert len(values) >= np.sum(close > scores.max() - within + 1e-9)
+        assert_allclose(values, close[: len(values)], rtol=1e-10, atol=1e-10)
+        assert len({tuple(y) for y in outputs.tolist()}) == len(values)
+
+
 def test_n_best_without_any_preference():
     """All scores are equal: still every structure once."""
     rna, sequence = RNA(1), "GCGCAUGCGC"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -84,8 +86,10 @@ class Recipe:
         wanted = self.wanted
         if wanted.samples is not None:
             return [self._samples(folder, example, wanted.samples) for example in batch]
-        if wanted.nbest is not None:
-            return [_ranked(found) for found in folder.predict_nbest(sequences, wanted.nbest, constraints)]
+        if wanted.is_ranked:
+            n = sys.maxsize if wanted.nbest is None else wanted.nbest
+            within = math.inf if wanted.within is None else wanted.within
+            return [_ranked(found) for found in folder.predict_nbest(sequences, n, constraints, within)]
         if wanted.method == "viterbi":
             return _single(folder.predict_viterbi(sequences, constraints))
         if wanted.method == "centroid":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.errors import CapabilityError, DataError
 from structune.rna.commands.batches import in_order
-from structune.rna.commands.data import open_folder, read_sequences
+from structune.rna.commands.data import Example, open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
+
+_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
@@ -55,7 +58,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
             "(--output FOLDER writes a file of each)"
         )
     drawings = _Drawings(writing, several)
-    results = in_order(chain(first, source), lambda batch: recipe.fold(folder, batch), n_jobs)
+    examples = chain(first, source) if quiet else _announced(chain(first, source))
+    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.format) as output,
@@ -71,17 +75,34 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     source.check()
 
 
+def _announced(examples: Iterable[Example]) -> Iterator[Example]:
+    """The same; tells what long ones cost."""
+    for example in examples:
+        if (n := len(example.record.sequence)) >= _LONG:
+            memory = f"{20 * n * n / 1e9:.1f} GB"
+            say(f"{example.record.name}: {n:,} bases take about {memory} of memory and {_time(n)}")
+        yield example
+
+
+def _time(n: int) -> str:
+    """About how long it takes to fold n bases."""
+    minutes = _MINUTES * (n / _LONG) ** 3
+    return f"{max(1, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
+
+
 def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
-    if wanted.samples is not None and wanted.nbest is not None:
-        raise DataError("found --samples and --nbest, expected at most one of them")
+    if wanted.samples is not None and wanted.is_ranked:
+        raise DataError("found --samples and --nbest or --within, expected at most one of them")
     method = "" if wanted.has_many else wanted.method
     if wanted.gamma is not None and method != "mea":
         raise DataError("found --gamma, expected it with --method mea only")
     if wanted.threshold is not None and method != "centroid":
         raise DataError("found --threshold, expected it with --method centroid only")
     if wanted.has_many and writing.format in ("bpseq", "pairs"):
-        raise DataError(f"found --format {writing.format}, expected another with --samples or --nbest")
+        raise DataError(
+            f"found --format {writing.format}, expected another with --samples, --nbest or --within"
+        )
     check_targets([], [writing.plot, writing.dot_plot])
     if "-" not in (reading.file, writing.output):
         check_apart([reading.file], [Path(writing.output)])
@@ -101,6 +122,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
     asked = {
         "--samples": wanted.samples is not None,
         "--nbest": wanted.nbest is not None,
+        "--within": wanted.within is not None,
         "--method centroid": wanted.method == "centroid",
         "--gamma": wanted.gamma is not None,
         "--format pairs": writing.format == "pairs",

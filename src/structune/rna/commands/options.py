@@ -189,12 +189,26 @@ class Wanted:
         int | None,
         typer.Option(min=1, help="Instead, this many most probable structures.", show_default=False),
     ] = None
+    within: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Instead, all structures whose log odds against the most probable one are at least minus "
+            "this, or the --nbest most probable of them.",
+            show_default=False,
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the most probable structures are wanted."""
+        return self.nbest is not None or self.within is not None
 
     @property
     def has_many(self) -> bool:
         """Whether a sequence has several structures."""
-        return self.samples is not None or self.nbest is not None
+        return self.samples is not None or self.is_ranked
 
 
 @dataclass(frozen=True)

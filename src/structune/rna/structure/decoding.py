@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from structune.kernels.vectors import all_lanes
-from structune.rna.kernels import grammar
+from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
@@ -24,7 +22,9 @@ from structune.rna.structure.inference import (
 from structune.rna.structure.potentials import Scores, with_ends
 from structune.structure import Array, FloatArray, IntArray
 
-Item = tuple[int, int, int]
+_FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
+_ROWS = 64  # at first
+_ENLARGED = ("starts", "choice_losses", "choice_items")
 
 
 class Viterbi:
@@ -54,52 +54,63 @@ class Viterbi:
         """Partners of the bases, -1 for none."""
         return derive(self._model, self._chart, self.n, np.empty(0))
 
-    def n_best(self, n: int, least: float) -> tuple[IntArray, FloatArray]:
-        """Up to `n` structures of highest score, falling: partners, shape (n, n_bases), and scores.
+    def n_best(self, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
+        """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
 
-        None that scores less than `least`.
-
-        Best first: what the chart says that an unfinished structure can reach, one of its choices reaches.
+        None that scores more than `most_loss` below the best.
         """
-        order = count(0, -1)  # of equal ones the latest first, which is soon finished
-        found: list[tuple[list[Item], float]] = []
-        waiting: list[tuple[float, int, list[Item], list[Item]]] = [
-            (-self.score, next(order), [(grammar.EXTERIOR, 0, self.n - 1)], [])
-        ]
-        while waiting and len(found) < n:
-            loss, _, todo, pairs = heapq.heappop(waiting)
-            if -loss < least:
-                break
-            if not todo:
-                found.append((pairs, -loss))
-                continue
-            item, rest = todo[-1], todo[:-1]
-            for value, left in self._choices(item, n):
-                more = [*pairs, item] if item[0] == grammar.PAIR else pairs
-                reached = loss + float(grammar.value_of(self._chart, self.n, *item)) - value
-                heapq.heappush(waiting, (reached, next(order), rest + left, more))
-        return self._partners([pairs for pairs, _ in found]), np.array([score for _, score in found])
+        if n < 1 or not self.n:
+            return np.full((min(n, 1), self.n), -1, np.int16), np.full(min(n, 1), self.score)
+        within = min(_FIRST_LOSS, most_loss)
+        while True:
+            rows, is_all = self._best_within(n, within)
+            if is_all or within == most_loss or len(rows.losses) == n:
+                order = np.argsort(rows.losses, kind="stable")
+                return rows.partners[order], self.score - rows.losses[order]
+            within = min(2 * within, most_loss)
 
-    def _choices(self, item: Item, n: int) -> list[tuple[float, list[Item]]]:
-        """The `n` best choices for an item: their values, and the items that they leave."""
-        if item[0] == grammar.EXTERIOR and item[1] == self.n:
-            return [(0.0, [])]
-        room = grammar_choices(self.n, float)
-        n_choices = grammar.choices(self._model, self._chart, *item, room)
-        best = np.argsort(-room.values[:n_choices], kind="stable")[:n]
-        return [(float(room.values[k]), _items(room.items[6 * k : 6 * k + 6])) for k in best]
-
-    def _partners(self, structures: list[list[Item]]) -> IntArray:
-        partners = np.full((len(structures), self.n), -1, np.int64)
-        for row, pairs in zip(partners, structures, strict=True):
-            for _, i, j in pairs:
-                row[i], row[j] = j, i
-        return partners
+    def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
+        """The `n` best structures that lose at most so much, and whether there are no others at all."""
+        model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
+        search = _new_search(self.n, room.values.size)
+        partners = np.empty((_ROWS, self.n), _partner_type(self.n))
+        rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
+        subopt.begin(model, chart, search, room, most_loss)
+        while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
+            if why == subopt.MORE_ROWS:
+                rows = subopt.Rows(*map(_enlarged, rows))
+            else:
+                larger = {name: _enlarged(getattr(search, name)) for name in _ENLARGED}
+                search = search._replace(**larger)
+        n_found = search.state[subopt.FOUND]
+        return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
 
 
-def _items(six: Array) -> list[Item]:
-    a, b = tuple(six[:3].tolist()), tuple(six[3:].tolist())
-    return [item for item in (a, b) if item[0] != grammar.NONE]
+def _new_search(n: int, most_choices: int) -> subopt.Search:
+    depth, room = 3 * n + 3, 4 * most_choices  # as many choices make a structure at most
+    return subopt.Search(
+        state=np.zeros(subopt.N_STATE, np.int64),
+        frames=np.empty((depth, subopt.N_FRAME), np.int64),
+        losses=np.empty(depth),
+        todo=np.empty((2 * depth, 4), np.int64),
+        pairs=np.empty((n // 2 + 1, 2), np.int64),
+        lists=np.zeros((4, n * (n + 1) // 2 + 16), np.int32),
+        starts=np.empty(room, np.int64),
+        choice_losses=np.empty(room),
+        choice_items=np.empty((room, 6), np.int64),
+    )
+
+
+def _partner_type(n: int) -> Any:
+    """Small numbers: there may be millions of structures."""
+    return np.int16 if n < 1 << 15 else np.int32
+
+
+def _enlarged(array: Array) -> Array:
+    """The same with room for twice as many rows."""
+    out = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    out[: len(array)] = array
+    return out
 
 
 def derive(model: grammar.Model, chart: grammar.Chart, n: int, uniforms: FloatArray) -> IntArray:

@@ -42,6 +42,7 @@ from structune.rna.structure.space import (
     parse_sequence,
     parse_structure,
 )
+from structune.running.memory import require_memory
 from structune.structure import (
     COMPLEX_STEP,
     Array,
@@ -218,7 +219,7 @@ class RNA(Structure):
         return augmented(shard.pair_scores(s), truth, tilt[0], tilt[1][s])
 
     def _inferences(
-        self, w: Array, shard: RNAShard, log_domain: bool = False, tilt: Tilt | None = None
+        self, w: Array, shard: RNAShard, log_domain: bool = False, tilt: Tilt | None = None, n_tables: int = 4
     ) -> Iterator[tuple[Inference, Any]]:
         """Of each sequence in turn, and what all its structures score beside.
 
@@ -229,11 +230,18 @@ class RNA(Structure):
         """
         shard, potentials = shard.free(), Potentials(self._features.cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            self._check_room(shard, s, n_tables)
             how = LogInference if log_domain else infer
             extra, beside = self._scores_beside(shard, s, tilt)
             inference = how(potentials, shard.letters[a:b], self.min_hairpin, extra)
             _check_forced(shard, s, inference.log_partition.real)
             yield inference, beside
+
+    @staticmethod
+    def _check_room(shard: RNAShard, s: int, n_tables: int) -> None:
+        """Refuse a sequence for which memory does not hold so many numbers for each pair of bases."""
+        n = int(shard.offsets[s + 1] - shard.offsets[s])
+        require_memory(4.0 * n_tables * n * n, f"sequence {shard.numbers[s]}: {n:,} bases")
 
     def _inside_outside(
         self,
@@ -283,20 +291,27 @@ class RNA(Structure):
         most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
         tilt = None if cost is None else ("cost", cost)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            self._check_room(shard, s, 3)
             extra, most[s] = self._scores_beside(shard, s, tilt)
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
             _check_forced(shard, s, viterbi.score)
             partners[a:b], values[s] = viterbi.best(), viterbi.score
         return partners, values + most - shard.forced
 
-    def n_best(self, w: FloatArray, shard: RNAShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores."""
+    def n_best(
+        self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
+    ) -> list[tuple[Array, FloatArray]]:
+        """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores.
+
+        None that scores more than `within` below the best.
+        """
         shard, scores, found = shard.free(), Scores(self._features.cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            self._check_room(shard, s, 5)
             viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
             _check_forced(shard, s, viterbi.score)
-            least = shard.forced[s] - FORCED / 2 if shard.forced[s] else -np.inf
-            partners, values = viterbi.n_best(n, least)
+            most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
+            partners, values = viterbi.n_best(n, min(most_loss, within))
             found.append((partners, values - shard.forced[s]))
         return found
 
@@ -339,7 +354,7 @@ class RNA(Structure):
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
         shard = shard.free()
-        for s, (inference, _) in enumerate(self._inferences(w, shard)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=6)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
             model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
             found.append(samples(inference, model, n, rng))
@@ -355,7 +370,7 @@ class RNA(Structure):
 
     def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
         """Probabilities of all pairs of each sequence in turn, triangular."""
-        for s, (inference, _) in enumerate(self._inferences(w, shard)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=5)):
             inference.count(Counts(inference.n, w.dtype))
             if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
                 ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)

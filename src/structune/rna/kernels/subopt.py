@@ -1,0 +1,193 @@
+"""The best structures of a sequence, all those up to a number or down to a score.
+
+Depth first over the choices of `structune.rna.kernels.grammar`: the chart tells what the best way to go on
+loses, so that whatever is begun ends in a structure that counts. The choices of an item are found once, and
+listed by what they lose. A frame is an item with its next choice; items still to be filled in are a list that
+frames share.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, choices, value_of
+from structune.rna.kernels.sums import row
+
+DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
+NEXT, LAST, TODO, PLACE, PAIRS, N_FRAME = 0, 1, 2, 3, 4, 5
+DONE, MORE_CHOICES, MORE_ROWS = 0, 1, 2  # why a search stops
+
+
+class Search(NamedTuple):
+    """A search that can go on where it stopped.
+
+    Attributes
+    ----------
+    state : (N_STATE,)
+        Numbers of frames, choices, lists, and structures found; whether any choice lost too much.
+    frames : (most_depth, N_FRAME)
+        The next choice and the end of its list; the items that are left beside it, the place for others, and
+        the number of pairs.
+    losses : (most_depth,)
+        Of what was chosen before, beside the best.
+    todo : (2 * most_depth, 4)
+        Items, and the place of the next one, -1 for none.
+    pairs : (n, 2)
+    lists : (4, n_cells)
+        The number of each item's list, from 1, 0 where it is not known; by kind and place in the chart.
+    starts : (room + 1,)
+        Where lists begin.
+    choice_losses : (room,)
+    choice_items : (room, 6)
+    """
+
+    state: Any
+    frames: Any
+    losses: Any
+    todo: Any
+    pairs: Any
+    lists: Any
+    starts: Any
+    choice_losses: Any
+    choice_items: Any
+
+
+class Rows(NamedTuple):
+    """Structures found: partners (room, n), losses (room,), and these as a heap, the worst first (room,)."""
+
+    partners: Any
+    losses: Any
+    heap: Any
+
+
+@kernel
+def _list(model, chart, search, work, most_loss, kind, i, j):
+    """The number of an item's list, which is made if there is none."""
+    place = i if kind == EXTERIOR else row(i, model.n) + j
+    known = search.lists[kind, place]
+    if known:
+        return known
+    state, best, top = search.state, value_of(chart, model.n, kind, i, j), search.state[TOP]
+    found = choices(model, chart, kind, i, j, work)
+    for k in np.argsort(-work.values[:found]):
+        loss = max(best - work.values[k], 0.0)
+        if loss > most_loss:
+            state[PRUNED] = 1
+            break
+        search.choice_losses[top] = loss
+        for part in range(6):
+            search.choice_items[top, part] = work.items[6 * k + part]
+        top += 1
+    state[LISTS] += 1
+    state[TOP] = search.starts[state[LISTS]] = top
+    search.lists[kind, place] = state[LISTS]
+    return state[LISTS]
+
+
+@kernel
+def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
+    """A frame for the next item that has choices; whether there is one."""
+    state, depth = search.state, search.state[DEPTH]
+    while todo >= 0:
+        kind, i, j = search.todo[todo, 0], search.todo[todo, 1], search.todo[todo, 2]
+        todo = search.todo[todo, 3]
+        if kind == PAIR:
+            search.pairs[n_pairs, 0], search.pairs[n_pairs, 1] = i, j
+            n_pairs += 1
+        number = _list(model, chart, search, work, most_loss, kind, i, j)
+        first, last = search.starts[number - 1], search.starts[number]
+        if first < last:
+            frames = search.frames
+            frames[depth, NEXT], frames[depth, LAST], frames[depth, TODO] = first, last, todo
+            frames[depth, PLACE], frames[depth, PAIRS] = place, n_pairs
+            search.losses[depth] = loss
+            state[DEPTH] = depth + 1
+            return True
+    search.frames[depth, PAIRS] = n_pairs
+    return False
+
+
+@kernel
+def _sink(rows, size, k):
+    """Put place k of the heap where it belongs below."""
+    heap, losses = rows.heap, rows.losses
+    while 2 * k + 1 < size:
+        child = 2 * k + 1
+        if child + 1 < size and losses[heap[child + 1]] > losses[heap[child]]:
+            child += 1
+        if losses[heap[k]] >= losses[heap[child]]:
+            return
+        heap[k], heap[child] = heap[child], heap[k]
+        k = child
+
+
+@kernel
+def _keep(search, rows, n_pairs, loss, most_rows):
+    """Write a structure, in the place of the worst if there are enough."""
+    state = search.state
+    row = state[FOUND]
+    if row == most_rows:
+        row = rows.heap[0]
+    rows.losses[row] = loss
+    for k in range(rows.partners.shape[1]):
+        rows.partners[row, k] = -1
+    for k in range(n_pairs):
+        i, j = search.pairs[k, 0], search.pairs[k, 1]
+        rows.partners[row, i], rows.partners[row, j] = j, i
+    if state[FOUND] == most_rows:
+        _sink(rows, most_rows, 0)
+        return
+    rows.heap[row] = row
+    state[FOUND] += 1
+    if state[FOUND] == most_rows:
+        for k in range(most_rows // 2, -1, -1):
+            _sink(rows, most_rows, k)
+
+
+@kernel
+def search_best(model, chart, search, work, most_loss, most_rows, rows):
+    """Go on until all structures are found that lose at most `most_loss`, or the best `most_rows` of them.
+
+    Returns why it stopped: DONE, or for want of room, MORE_CHOICES or MORE_ROWS.
+    """
+    state, room, frames = search.state, rows.losses.size, search.frames
+    while state[DEPTH]:
+        if (
+            search.choice_losses.size - state[TOP] < 2 * work.values.size
+        ):  # the exterior's end has a list, too
+            return MORE_CHOICES
+        if state[FOUND] == room and room < most_rows:
+            return MORE_ROWS
+        f = state[DEPTH] - 1
+        chosen = frames[f, NEXT]
+        if chosen == frames[f, LAST]:
+            state[DEPTH] = f
+            continue
+        loss = search.losses[f] + search.choice_losses[chosen]
+        if loss > most_loss:
+            state[PRUNED] = 1
+        if loss > most_loss or (state[FOUND] == most_rows and loss >= rows.losses[rows.heap[0]]):
+            state[DEPTH] = f  # later ones lose more
+            continue
+        frames[f, NEXT] += 1
+        todo, place = frames[f, TODO], frames[f, PLACE]
+        for first in (3, 0):
+            if search.choice_items[chosen, first] != NONE:
+                for part in range(3):
+                    search.todo[place, part] = search.choice_items[chosen, first + part]
+                search.todo[place, 3] = todo
+                todo, place = place, place + 1
+        if not _expand(model, chart, search, work, loss, most_loss, todo, place, frames[f, PAIRS]):
+            _keep(search, rows, frames[state[DEPTH], PAIRS], loss, most_rows)
+    return DONE
+
+
+@kernel
+def begin(model, chart, search, work, most_loss):
+    """Put the whole sequence before the search."""
+    search.todo[0, 0], search.todo[0, 1], search.todo[0, 2], search.todo[0, 3] = EXTERIOR, 0, model.n - 1, -1
+    search.state[:] = 0
+    search.starts[0] = 0
+    search.lists[:] = 0
+    return _expand(model, chart, search, work, 0.0, most_loss, 0, 1, 0)
