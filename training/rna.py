@@ -1,14 +1,21 @@
-"""Trains the model of `RNAFolder.pretrained()`, on training set A of Rivas, Lang & Eddy (2012) alone.
+"""Trains the model of `RNAFolder.pretrained()`, and the table of `ReactivityModel.pretrained()`.
 
-    python training/rna.py            about ten minutes on two cores
-    python training/rna.py --quick    on a few short sequences, to a file in the current folder
+    python training/rna.py            about half an hour on two cores
+    python training/rna.py --quick    on a few short sequences, to files in the current folder
 
-Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set
+A of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and reactivities of designs (Eterna's
+Cloud Labs).
 
-1. On sequences of up to 300 bases whose family is known, at most 40 of each, with whole families held out:
+1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families
+held out:
    the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to two
-   digits; then gamma, by pooled F1.
-2. The weights, with these precisions, on at most 150 sequences of each family.
+   digits; and a model, which tells of each base of 3000 designs how probably it is paired.
+2. From that and the designs' reactivities the table of log odds; by it each design is evidence of its
+structure. 3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved
+structures and
+   designs; the mean of several such fits, each with a design in two of its own.
+4. gamma, by pooled F1 on families of Rfam of which nothing was learned.
 """
 
 from __future__ import annotations
@@ -16,20 +23,32 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit
 
 from structune import RNAFolder
-from structune.learning import ImplicitTuner
-from structune.rna import RNAData, base_pair_scores, load_rna
+from structune.learning import ImplicitTuner, average_models
+from structune.rna import (
+    Constraints,
+    ProbedData,
+    ReactivityModel,
+    RNAData,
+    base_pair_scores,
+    load_probed,
+    load_rna,
+)
 
-MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
+ROOM = Path(__file__).parents[1] / "src" / "structune" / "rna"
 GAMMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 MOST, FEW, SHORT, HOLDOUT = 150, 40, 300, 0.25
+DESIGNS, EVIDENCE, FITS = 3000, 1.0, 3  # designs of all fits; the weight of each beside a known structure
+MOST_SOLVED = 20  # chains of one component, in weight
+WORD, MOST_KNOWN = (
+    12,
+    0.1,
+)  # bases; the share of words of a sequence that is new that may be in the training set
 _FAMILIES = {  # the set gives one family several names
     "16S": "16S rRNA",
     "CRW(rRNA/intron)": "16S rRNA",
@@ -63,24 +82,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--features", default="extended", choices=("contrafold", "extended"))
-    arguments = parser.parse_args()
-    data = load_rna("tornado_train_a")
+    quick = parser.parse_args().quick
+    data, designs = load_rna("tornado_train_a"), chosen_designs(100 if quick else DESIGNS)
     families = [family_of(name) for name in data.families]
-    if arguments.quick:
+    if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    settings = {"features": arguments.features, "outside": "trim", "verbose": 1}
     whole = [s for s, family in enumerate(families) if not is_mixed(family)]
     pure = data.take(whole), [families[s] for s in whole]
-    precisions, gamma = tune(settings, *few(*pure, FEW, SHORT))
+    tuned = tune(*few(*pure, FEW, SHORT))
+    table = ReactivityModel.fit(tuned, designs.sequences, designs.reactivities)
     part, _ = few(data, families, MOST)
-    folder = RNAFolder(**settings, penalty=precisions, gamma=gamma, tolerance=1e-3)
-    folder.fit(part.sequences, part.structures)
-    say(f"fitted to {len(part)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
-    path = Path("rna.structune") if arguments.quick else MODEL
-    folder.save(path, extra={"trained_on": "tornado_train_a"})
-    say(f"wrote {path}, {path.stat().st_size} bytes")
+    precisions = {
+        name: float(f"{value:.2g}")
+        for name, value in zip(tuned.group_names_, tuned.penalty_.tolist(), strict=True)
+    }
+    fits = [fit(precisions, part, designs, table, k) for k in range(FITS)]
+    folder = average_models(fits)
+    folder.gamma = chosen_gamma(folder, data)
+    room = Path() if quick else ROOM
+    table.save(room / "reactivities_1m7.json")
+    folder.save(room / "pretrained.structune", extra={"trained_on": "tornado_train_a, rna3db, eterna_1m7"})
+    say(f"wrote {room}")
 
 
 def say(text: str) -> None:
@@ -108,25 +131,65 @@ def few(
     return data.take(chosen), [families[s] for s in chosen]
 
 
-def tune(settings: dict[str, Any], data: RNAData, families: list[str]) -> tuple[dict[str, float], float]:
-    """Precisions and gamma, chosen on families that were held out."""
-    split = GroupShuffleSplit(1, test_size=HOLDOUT, random_state=0)
-    _, heldout = next(split.split(data.sequences, groups=families))  # as RNAFolder does
-    tuner = ImplicitTuner(refit=False)
-    folder = RNAFolder(**settings, tuning=tuner, holdout=HOLDOUT, random_state=0)
+def tune(data: RNAData, families: list[str]) -> RNAFolder:
+    """A model with precisions that were chosen on families that were held out."""
+    settings = {"features": "extended", "outside": "trim", "verbose": 1}
+    folder = RNAFolder(**settings, tuning=ImplicitTuner(refit=False), holdout=HOLDOUT, random_state=0)
     folder.fit(data.sequences, data.structures, groups=families)
-    precisions = {
-        name: float(f"{value:.2g}")
-        for name, value in zip(folder.group_names_, folder.penalty_.tolist(), strict=True)
-    }
     losses = [record["heldout_loss"] for record in folder.history_ if "heldout_loss" in record]
     say(f"{len(data)} sequences, held-out loss {losses[0]:.0f} -> {min(losses):.0f}, {folder.status_}")
-    say("precisions " + ", ".join(f"{name} {value}" for name, value in precisions.items()))
-    rest = data.take(heldout)
-    predicted = folder.predict_mea(rest.sequences, GAMMAS)
-    scores = [base_pair_scores(rest.structures, structures).pooled.f1 for structures in predicted]
-    say(f"F1 of {len(rest)} held-out sequences by gamma: {dict(zip(GAMMAS, scores, strict=True))}")
-    return precisions, GAMMAS[int(np.argmax(scores))]
+    return folder
+
+
+def chosen_designs(n: int) -> ProbedData:
+    """So many designs: of each project one after the other, at random."""
+    data, by_project = load_probed(), defaultdict(list)
+    for s in np.random.default_rng(0).permutation(len(data)).tolist():
+        by_project[data.projects[s]].append(s)
+    turns = sorted(
+        (turn, project, s) for project, members in by_project.items() for turn, s in enumerate(members)
+    )
+    chosen = [s for *_, s in turns[:n]]
+    columns = (data.projects, data.sequences, data.reactivities)
+    return ProbedData(*([column[s] for s in chosen] for column in columns))
+
+
+def fit(
+    precisions: dict[str, float], part: RNAData, designs: ProbedData, table: ReactivityModel, k: int
+) -> RNAFolder:
+    """Weights from structures, and from some of the designs."""
+    solved = load_rna("rna3db")
+    n_alike = Counter(solved.families)
+    some = range(k, len(designs), FITS)
+    evidence = [Constraints(paired=table.paired(designs.sequences[s], designs.reactivities[s])) for s in some]
+    X = [*part.sequences, *solved.sequences, *(designs.sequences[s] for s in some)]
+    y = [*part.structures, *solved.structures, *evidence]
+    shares = [min(1.0, MOST_SOLVED / n_alike[family]) for family in solved.families]
+    weights = [*[1.0] * len(part), *shares, *[EVIDENCE] * len(some)]
+    folder = RNAFolder(features="extended", outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
+    folder.fit(X, y, sample_weight=weights)
+    say(f"fitted to {len(X)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
+    return folder
+
+
+def chosen_gamma(folder: RNAFolder, data: RNAData) -> float:
+    """That of the best pooled F1 on families of Rfam with published structures that are not in the data."""
+    rfam = load_rna("rfam1359")
+    known, n_alike = set().union(*map(words, data.sequences)), Counter(rfam.families)
+    new = rfam.take(
+        s
+        for s, sequence in enumerate(rfam.sequences)
+        if n_alike[rfam.families[s]] > 1 and len(words(sequence) & known) < MOST_KNOWN * len(words(sequence))
+    )
+    predicted = folder.predict_mea(new.sequences, GAMMAS)
+    scores = [base_pair_scores(new.structures, structures).pooled.f1 for structures in predicted]
+    say(f"F1 of {len(new)} sequences of new families by gamma: {dict(zip(GAMMAS, scores, strict=True))}")
+    return GAMMAS[int(np.argmax(scores))]
+
+
+def words(sequence: str) -> set[str]:
+    plain = sequence.upper().replace("T", "U")
+    return {plain[k : k + WORD] for k in range(len(plain) - WORD + 1)}
 
 
 if __name__ == "__main__":

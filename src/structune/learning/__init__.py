@@ -10,7 +10,7 @@ structure of your own.
 - ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``ranges``:
   of numbers; ``fitting``: one fit; ``relevance``: precisions of single weights; ``constrained``: held to
   constraints; ``estimator_file``: model files; ``defaults``
-- ``side_by_side``: independent fits
+- ``side_by_side``: independent fits; ``blending``: the mean of the weights of several models
 - ``bootstrap``: whether one set of predictions is better than another
 """
 

@@ -1,3 +1,6 @@
+from .blending import Blend as Blend
+from .blending import average_models as average_models
+from .blending import blend as blend
 from .bootstrap import Difference as Difference
 from .bootstrap import paired_difference as paired_difference
 from .constraints import FlipConstraint as FlipConstraint

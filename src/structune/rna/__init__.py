@@ -7,6 +7,7 @@ line with ``structune fold``.
 - ``folder``: the estimator; ``inputs``: what it is given; ``folder_space``: what of it can be learned from
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, sequences alone, parameters of CONTRAfold
+- ``probing``: reactivities as log odds of bases to be paired
 - ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages
 - ``data``: sets of known structures; ``commands/``: the command line
 """

@@ -1,4 +1,6 @@
+from .data import ProbedData as ProbedData
 from .data import RNAData as RNAData
+from .data import load_probed as load_probed
 from .data import load_rna as load_rna
 from .folder import RNAFolder as RNAFolder
 from .folder_space import OutsideSpaceWarning as OutsideSpaceWarning
@@ -31,5 +33,7 @@ from .metrics import sensitivity_ppv_curve as sensitivity_ppv_curve
 from .plots.accuracy import plot_sensitivity_ppv as plot_sensitivity_ppv
 from .plots.drawing import plot_structure as plot_structure
 from .plots.pairs import plot_pair_probabilities as plot_pair_probabilities
+from .probing import ReactivityModel as ReactivityModel
+from .probing import deigan_log_odds as deigan_log_odds
 from .structure.constraints import Constraints as Constraints
 from .structure.rna import RNA as RNA

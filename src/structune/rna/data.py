@@ -6,9 +6,13 @@ import csv
 import gzip
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
 
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
+from structune.structure import FloatArray
 
 _COLUMNS = ["id", "family", "sequence", "dotbracket"]
 _FILES = {
@@ -27,10 +31,19 @@ _FILES = {
     "archiveii": DataFile(
         "rna/archiveII.tsv.gz", "899ff8238d46cd9f4575453c206528c57635a4c803702ae8d8455cff9ea7970a"
     ),
+    "rna3db": DataFile(
+        "rna/rna3db.tsv.gz", "fd486134a4e3fb686081d167b1ac4180b938ea94881aaf9cccea52e85345f3c5"
+    ),
     "andronescu_test": DataFile(
         "rna/S-Processed-TES.tsv.gz", "973d88dae3435bb1599689b28d7341e39960068cabda09db0858941904da1e2c"
     ),
 }
+
+
+_PROBED = DataFile(
+    "rna/eterna_1m7.tsv.gz", "dc3b38df4310c881afe6d8770f591d0b2e43fd5681c4578b5777fc6351cf1dcb"
+)
+_PRIMER = 20  # bases at the end of probed sequences where the primer binds
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,9 @@ def load_rna(name: str) -> RNAData:
         - "archiveii": 3975 sequences of ten families (Sloma & Mathews 2016); 795 of them are in
           "tornado_train_a".
         - "andronescu_test": 974 fragments of Andronescu et al. 2010.
+        - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), 45 components
+        of
+          related ones; nested canonical pairs.
 
     Returns
     -------
@@ -89,9 +105,57 @@ def load_rna(name: str) -> RNAData:
     """
     if name not in _FILES:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
-    path = find(_FILES[name])
+    rows = _rows(find(_FILES[name]), _COLUMNS)
+    return RNAData(*(list(column) for column in zip(*rows, strict=True)))
+
+
+@dataclass(frozen=True)
+class ProbedData:
+    """Sequences whose bases were probed; three lists of one length.
+
+    Attributes
+    ----------
+    projects : list of str
+        Designs of one project are alike.
+    sequences : list of str
+    reactivities : list of ndarray, shape (n_bases,)
+        nan where there is none.
+    """
+
+    projects: list[str]
+    sequences: list[str]
+    reactivities: list[FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.projects)
+
+
+def load_probed() -> ProbedData:
+    """Reactivities to 1M7 of 13,540 designed RNAs of Eterna's Cloud Labs (Wayment-Steele et al. 2022).
+
+    The last 20 bases of each, where the primer binds, have none.
+
+    Raises
+    ------
+    DatasetUnavailable
+        As `load_rna`.
+    """
+    data = ProbedData([], [], [])
+    columns = ["set", "project", "sequence", "first", "reactivities"]
+    for _, project, sequence, first, values in _rows(find(_PROBED), columns):
+        row, known = np.full(len(sequence), np.nan), np.array(values.split(","), np.float64)
+        start = int(first) - 1
+        row[start : start + known.size] = known
+        row[-_PRIMER:] = np.nan
+        data.projects.append(project)
+        data.sequences.append(sequence)
+        data.reactivities.append(row)
+    return data
+
+
+def _rows(path: Path, columns: list[str]) -> list[list[str]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-    if header != _COLUMNS:
-        raise DataError(f"{path}:1: found the columns {header}, expected {_COLUMNS}")
-    return RNAData(*(list(column) for column in zip(*rows, strict=True)))
+    if header != columns:
+        raise DataError(f"{path}:1: found the columns {header}, expected {columns}")
+    return rows

@@ -1,0 +1,108 @@
+"""Models of one structure made one: the mean of their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.estimator import StructuredEstimator
+from structune.structure import FloatArray
+
+E = TypeVar("E", bound=StructuredEstimator)
+
+
+class Blend(NamedTuple):
+    """What `blend` found.
+
+    Attributes
+    ----------
+    model : estimator
+    shares : ndarray, shape (n_models,)
+        Of each model in it.
+    score : float
+        Of the model on the examples that chose it.
+    scores : ndarray, shape (n_models,)
+        Of each model alone.
+    """
+
+    model: Any
+    shares: FloatArray
+    score: float
+    scores: FloatArray
+
+
+def average_models(models: Sequence[E], shares: Any = None) -> E:
+    """One model whose weights are a mean of those of several: as exact, and as fast, as each of them.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        Of one class and one structure: they have the same weights, by name. How they were fitted may
+        differ: other examples, precisions, losses, a prior mean.
+    shares : array-like, shape (n_models,), optional
+        At least 0, with a sum of 1; by default all alike.
+
+    Raises
+    ------
+    DataError
+        Models of several structures, or shares that are none.
+    """
+    if not models:
+        raise DataError("found no models, expected at least one")
+    given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
+    if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
+        raise DataError(f"found the shares {given}, expected {len(models)} of at least 0 with a sum of 1")
+    names = [(type(model), model._structure.weight_names()) for model in models]
+    for k, own in enumerate(names):
+        if own != names[0]:
+            raise DataError(
+                f"found other weights in model {k} than in model 0, expected models of one structure"
+            )
+    mean = deepcopy(models[0])
+    mean._import(np.sum([share * model._weights for share, model in zip(given, models, strict=True)], axis=0))
+    return mean
+
+
+def blend(models: Sequence[E], X: Any, y: Any, steps: int = 10) -> Blend:
+    """The mean of models that scores best on examples that none of them has seen.
+
+    Parameters
+    ----------
+    X, y : as `score` of the models takes them
+        Best of groups (families, documents, organisms) that none was trained on: the blend is for such.
+    steps : int
+        Shares are multiples of one over a number up to this. Each step scores as many means as there are
+        models.
+
+    Notes
+    -----
+    Models are added one at a time, with replacement, each the one that makes the score of the mean highest,
+    and the best of these means is taken (ensemble selection, Caruana et al. 2004, of weights in place of
+    predictions).
+
+    Raises
+    ------
+    DataError
+        As `average_models`.
+    """
+    if steps < 1:
+        raise DataError(f"steps={steps}: expected at least 1")
+    counts, found = np.zeros(len(models)), list[tuple[float, FloatArray]]()
+    for step in range(1, steps + 1):
+        tried = [(counts + one) / step for one in np.eye(len(models))]
+        scores = [_score(average_models(models, shares), X, y) for shares in tried]
+        best = int(np.argmax(scores))
+        counts[best] += 1.0
+        found.append((scores[best], tried[best]))
+        if step == 1:
+            alone = np.array(scores)
+    score, shares = max(found, key=lambda pair: pair[0])  # of equal ones that of fewer models
+    return Blend(average_models(models, shares), shares, score, alone)
+
+
+def _score(model: Any, X: Any, y: Any) -> float:
+    return float(model.score(X, y))

@@ -1,0 +1,145 @@
+"""What reactivities of chemical probing (SHAPE, DMS) say of a structure: log odds of bases to be paired."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.rna.structure.features import LETTERS
+from structune.rna.structure.space import parse_sequence
+from structune.structure import FloatArray
+
+if TYPE_CHECKING:
+    from structune.rna.folder import RNAFolder
+
+_SHIPPED = "reactivities_1m7.json"
+_KNOTS = 16  # of the table of a base: quantiles of its reactivities
+_MOST = 4.0  # log odds: one reactivity alone should not decide
+_SLOPE, _INTERCEPT, _KT = 1.8, -0.6, 0.61632  # kcal/mol, at 37 C
+
+
+@dataclass(frozen=True)
+class ReactivityModel:
+    """Log odds of a base to be paired, by its letter and its reactivity.
+
+    Parameters
+    ----------
+    reactivities, log_odds : list of 4 lists of numbers
+        For A, C, G, U: rising reactivities, and the log odds at them, beside those of any base of this
+        letter. In between they are interpolated.
+
+    Notes
+    -----
+    With ``p`` the share of bases that are paired among those of a reactivity, and ``q`` among all of the
+    letter, the log odds are ``logit(p) - logit(q)``: by Bayes' rule log P(reactivity | paired) -
+    log P(reactivity | unpaired), what `Constraints` adds to the score of a structure for each paired base.
+    """
+
+    reactivities: list[list[float]]
+    log_odds: list[list[float]]
+
+    def paired(self, sequence: str, reactivities: Any) -> FloatArray:
+        """Log odds of each base of a sequence, shape (n,), as `Constraints` takes them; 0 where nothing is
+        known.
+
+        Parameters
+        ----------
+        reactivities : array-like, shape (n,)
+            nan where there is none. Scaled as is usual: about 1 for bases that are surely unpaired.
+
+        Raises
+        ------
+        DataError
+            Not one number a base.
+        """
+        letters, given = parse_sequence(0, sequence), np.asarray(reactivities, np.float64)
+        if given.shape != letters.shape:
+            raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
+        found = np.zeros(letters.size)
+        for letter, (knots, values) in enumerate(zip(self.reactivities, self.log_odds, strict=True)):
+            known = (letters == letter) & np.isfinite(given)
+            found[known] = np.interp(given[known], knots, values)
+        return found
+
+    @classmethod
+    def pretrained(cls) -> ReactivityModel:
+        """Of SHAPE by 1M7, learned from designed RNAs of Eterna's Cloud Labs (Wayment-Steele et al. 2022)."""
+        return cls(**json.loads(files("structune.rna").joinpath(_SHIPPED).read_text()))
+
+    @classmethod
+    def fit(cls, folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any]) -> ReactivityModel:
+        """Learn them from probed sequences of unknown structure, with what a model says of that.
+
+        Parameters
+        ----------
+        folder : RNAFolder
+            With probabilities.
+        reactivities : sequence of array-like
+            Of each base of each sequence; nan where there is none.
+
+        Raises
+        ------
+        DataError
+            A letter without twice as many reactivities as the table has entries.
+        """
+        from sklearn.isotonic import IsotonicRegression
+
+        letters, paired, given = _observed(folder, sequences, reactivities)
+        knots, log_odds = [], []
+        for letter, name in enumerate(LETTERS):
+            p, r = paired[letters == letter], given[letters == letter]
+            if r.size < 2 * _KNOTS:
+                raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
+            places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
+            falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
+            odds = _logit(falling.predict(places)) - _logit(p.mean())
+            knots.append(places.tolist())
+            log_odds.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())
+        return cls(knots, log_odds)
+
+    def save(self, path: Any) -> None:
+        """Write it as JSON."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(asdict(self), file)
+            file.write("\n")
+
+
+def deigan_log_odds(reactivities: Any, slope: float = _SLOPE, intercept: float = _INTERCEPT) -> FloatArray:
+    """Log odds of bases to be paired by the pseudo-energies of Deigan et al. (2009); 0 where nothing is
+    known.
+
+    Parameters
+    ----------
+    reactivities : array-like
+        nan where there is none; negative ones count as 0.
+    slope, intercept : float
+        In kcal/mol: ``slope * log(1 + reactivity) + intercept`` for each base of a pair.
+    """
+    given = np.asarray(reactivities, np.float64)
+    energies = slope * np.log1p(np.maximum(given, 0.0)) + intercept
+    return np.where(np.isfinite(given), -energies / _KT, 0.0)
+
+
+def _observed(folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any]) -> Any:
+    """Letters, probabilities to be paired, and reactivities of all bases that have one."""
+    letters, paired, given = [], [], []
+    for s, (sequence, values) in enumerate(zip(sequences, reactivities, strict=True)):
+        codes, row = parse_sequence(s, sequence), np.asarray(values, np.float64)
+        if row.shape != codes.shape:
+            raise DataError(f"sequence {s}: found reactivities of shape {row.shape} for {codes.size} bases")
+        known = np.isfinite(row)
+        letters.append(codes[known])
+        paired.append(folder.pair_probabilities(sequence).sum(axis=1)[known])
+        given.append(row[known])
+    return tuple(np.concatenate(parts) for parts in (letters, paired, given))
+
+
+def _logit(p: Any) -> Any:
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.log(p / (1 - p))
