@@ -3,18 +3,17 @@
     python training/rna.py            about half an hour on two cores
     python training/rna.py --quick    on a few short sequences, to files in the current folder
 
-Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set
-A of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and reactivities of designs (Eterna's
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set A
+of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and reactivities of designed RNAs (Eterna's
 Cloud Labs).
 
-1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families
-held out:
-   the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to two
-   digits; and a model, which tells of each base of 3000 designs how probably it is paired.
-2. From that and the designs' reactivities the table of log odds; by it each design is evidence of its
-structure. 3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved
-structures and
-   designs; the mean of several such fits, each with a design in two of its own.
+1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families held
+   out: the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to
+   two digits; and a model.
+2. With that model, from the reactivities of 3000 designs the log odds of bases to be paired. By them a design
+   is evidence of its structure.
+3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved structures and
+   evidence: the mean of three such fits, each with a third of the designs.
 4. gamma, by pooled F1 on families of Rfam of which nothing was learned.
 """
 

@@ -472,6 +472,29 @@ def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, m
         assert re.search(r"record 'a': 9 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
 
 
+def test_reactivities(files, tmp_path, refused):
+    table, many = tmp_path / "one.shape", tmp_path / "all.react"
+    table.write_text("".join(f"{k} {r}\n" for k, r in enumerate([0, 0, 0, 2, 2, 2, 2, 0, 0], 1)))
+    many.write_text(">b\n0 0 0 2 2 2 2 0 0\n")
+    args = ["fold", "-m", files / "m.structune", "--format", "json", "--jobs", 1]
+    one = json.loads(succeed(*args, "--shape", table, stdin="GGGAAAACCC\n"))
+    row = [*[0.0] * 3, *[2.0] * 4, 0.0, 0.0, np.nan]
+    known = structune.rna.Constraints(
+        paired=structune.rna.ReactivityModel.pretrained().paired("GGGAAAACCC", row)
+    )
+    folder = structune.load(files / "m.structune")
+    assert one["log_partition"] == pytest.approx(folder.log_partition(["GGGAAAACCC"], [known])[0])
+    deigan = json.loads(succeed(*args, "--shape", table, "--shape-method", "deigan", stdin="GGGAAAACCC\n"))
+    known = structune.rna.Constraints(paired=structune.rna.deigan_log_odds(row))
+    assert deigan["log_partition"] == pytest.approx(folder.log_partition(["GGGAAAACCC"], [known])[0])
+    two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
+    first, second = map(json.loads, two.stdout.splitlines())
+    assert second["log_partition"] == one["log_partition"] != first["log_partition"]
+    assert "all.react: found no reactivities of 'a'" in two.stderr
+    assert "found reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
+    assert "record 'a': found 9 reactivities for 4 bases" in refused("--shape", table, stdin=">a\nACGU\n")
+
+
 def test_the_gamma_that_is_documented_is_that_of_the_model():
     shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
     assert shown in " ".join(succeed("fold", "--help").split())

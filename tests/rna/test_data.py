@@ -3,7 +3,9 @@
 import gzip
 import hashlib
 
+import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, DatasetUnavailable
@@ -26,6 +28,15 @@ def put(monkeypatch, tmp_path):
         monkeypatch.setitem(rna._FILES, "tiny", file)
 
     return make
+
+
+def test_probed_sequences(put, monkeypatch):
+    put("set\tproject\tsequence\tfirst\treactivities\nr\tp 1\tACGUACGU\t2\t0.5,-1,2\n")
+    monkeypatch.setattr(rna, "_PROBED", rna._FILES["tiny"])
+    monkeypatch.setattr(rna, "_PRIMER", 5)
+    found = rna.load_probed()
+    assert (len(found), found.projects, found.sequences) == (1, ["p 1"], ["ACGUACGU"])
+    assert_array_equal(found.reactivities[0], [np.nan, 0.5, -1.0, *[np.nan] * 5])
 
 
 def test_what_a_file_holds(put):

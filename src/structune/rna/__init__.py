@@ -6,7 +6,8 @@ line with ``structune fold``.
 
 - ``folder``: the estimator; ``inputs``: what it is given; ``folder_space``: what of it can be learned from
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, sequences alone, parameters of CONTRAfold
+- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, sequences alone, reactivities, parameters of
+  CONTRAfold
 - ``probing``: reactivities as log odds of bases to be paired
 - ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages
 - ``data``: sets of known structures; ``commands/``: the command line

@@ -20,6 +20,7 @@ from .formats.dot_bracket import write_dot_bracket as write_dot_bracket
 from .formats.fasta import read_fasta as read_fasta
 from .formats.fasta import write_fasta as write_fasta
 from .formats.nested import largest_nested as largest_nested
+from .formats.reactivities import read_reactivities as read_reactivities
 from .formats.record import RNARecord as RNARecord
 from .formats.stockholm import read_stockholm as read_stockholm
 from .metrics import ROC_GAMMAS as ROC_GAMMAS

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import LETTERS
 from structune.rna.structure.space import parse_sequence
 from structune.structure import FloatArray
@@ -73,8 +74,13 @@ class ReactivityModel:
         return cls(**json.loads(files("structune.rna").joinpath(_SHIPPED).read_text()))
 
     @classmethod
-    def fit(cls, folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any]) -> ReactivityModel:
+    def fit(
+        cls, folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any], rounds: int = 5
+    ) -> ReactivityModel:
         """Learn them from probed sequences of unknown structure, with what a model says of that.
+
+        By expectation maximisation: in turn, how probably each base is paired, given the sequence, its
+        reactivities and the log odds so far, and from these the log odds.
 
         Parameters
         ----------
@@ -88,20 +94,12 @@ class ReactivityModel:
         DataError
             A letter without twice as many reactivities as the table has entries.
         """
-        from sklearn.isotonic import IsotonicRegression
-
-        letters, paired, given = _observed(folder, sequences, reactivities)
-        knots, log_odds = [], []
-        for letter, name in enumerate(LETTERS):
-            p, r = paired[letters == letter], given[letters == letter]
-            if r.size < 2 * _KNOTS:
-                raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
-            places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
-            falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
-            odds = _logit(falling.predict(places)) - _logit(p.mean())
-            knots.append(places.tolist())
-            log_odds.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())
-        return cls(knots, log_odds)
+        probed = _Probed(sequences, reactivities)
+        paired, table = probed.paired(folder, None), None
+        for _ in range(rounds):
+            table = cls(*probed.log_odds(paired))
+            paired = probed.paired(folder, table)
+        return cls(*probed.log_odds(paired))
 
     def save(self, path: Any) -> None:
         """Write it as JSON."""
@@ -126,18 +124,49 @@ def deigan_log_odds(reactivities: Any, slope: float = _SLOPE, intercept: float =
     return np.where(np.isfinite(given), -energies / _KT, 0.0)
 
 
-def _observed(folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any]) -> Any:
-    """Letters, probabilities to be paired, and reactivities of all bases that have one."""
-    letters, paired, given = [], [], []
-    for s, (sequence, values) in enumerate(zip(sequences, reactivities, strict=True)):
-        codes, row = parse_sequence(s, sequence), np.asarray(values, np.float64)
-        if row.shape != codes.shape:
-            raise DataError(f"sequence {s}: found reactivities of shape {row.shape} for {codes.size} bases")
-        known = np.isfinite(row)
-        letters.append(codes[known])
-        paired.append(folder.pair_probabilities(sequence).sum(axis=1)[known])
-        given.append(row[known])
-    return tuple(np.concatenate(parts) for parts in (letters, paired, given))
+class _Probed:
+    """Sequences with reactivities, and the letters and reactivities of all bases that have one."""
+
+    def __init__(self, sequences: Sequence[str], reactivities: Sequence[Any]) -> None:
+        self._sequences = list(sequences)
+        self._rows = [np.asarray(row, np.float64) for row in reactivities]
+        codes = [parse_sequence(s, sequence) for s, sequence in enumerate(self._sequences)]
+        for s, (letters, row) in enumerate(zip(codes, self._rows, strict=True)):
+            if row.shape != letters.shape:
+                raise DataError(
+                    f"sequence {s}: found reactivities of shape {row.shape} for {letters.size} bases"
+                )
+        self._known = [np.isfinite(row) for row in self._rows]
+        self._letters = self._of_known(codes)
+        self._reactivities = self._of_known(self._rows)
+
+    def _of_known(self, rows: Sequence[Any]) -> Any:
+        return np.concatenate([row[known] for row, known in zip(rows, self._known, strict=True)])
+
+    def paired(self, folder: RNAFolder, table: ReactivityModel | None) -> FloatArray:
+        """How probably each of these bases is paired, by its sequence and, with a table, the reactivities."""
+        rows = []
+        for sequence, row in zip(self._sequences, self._rows, strict=True):
+            known = None if table is None else Constraints(paired=table.paired(sequence, row))
+            rows.append(folder.pair_probabilities(sequence, known).sum(axis=1))
+        paired: FloatArray = self._of_known(rows)
+        return paired
+
+    def log_odds(self, paired: FloatArray) -> tuple[list[list[float]], list[list[float]]]:
+        """Reactivities of each letter, and the log odds there: falling, whatever the sample."""
+        from sklearn.isotonic import IsotonicRegression
+
+        knots, found = [], []
+        for letter, name in enumerate(LETTERS):
+            p, r = paired[self._letters == letter], self._reactivities[self._letters == letter]
+            if r.size < 2 * _KNOTS:
+                raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
+            places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
+            falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
+            odds = _logit(falling.predict(places)) - _logit(p.mean())
+            knots.append(places.tolist())
+            found.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())
+        return knots, found
 
 
 def _logit(p: Any) -> Any:

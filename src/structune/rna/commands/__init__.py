@@ -162,7 +162,7 @@ def fold(
     Example:
       structune fold sequences.fa > structures.dbn
       structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png
-      structune fold probed.fa --constraints --nbest 5
+      structune fold probed.fa --shape reactivities.txt --nbest 5
     """
     from structune.rna.commands.folding import run
 

@@ -16,7 +16,7 @@ from structune.files.text import Lines, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import read_rna
 from structune.rna.formats.record import RNARecord, clean_sequence
-from structune.rna.structure.constraints import NOTATION
+from structune.rna.structure.constraints import NOTATION, Constraints
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,13 @@ class Example:
         Among those of the input, from 0.
     place : str
         The file, and the line where it is known.
-    constraints : str, optional
-        In the notation of `structune.rna.Constraints`.
+    constraints : str or Constraints, optional
     """
 
     index: int
     record: RNARecord
     place: str
-    constraints: str | None = None
+    constraints: Constraints | str | None = None
 
     def refuse(self, message: str) -> DataError:
         """The error of this record."""

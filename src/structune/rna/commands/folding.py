@@ -22,6 +22,7 @@ from structune.rna.commands.data import Example, open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
+from structune.rna.commands.probing import with_reactivities
 
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
@@ -45,7 +46,10 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     recipe = _recipe(folder, reading, wanted, writing)
     if reading.file == "-" and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    source = UntilError(read_sequences(reading.file, reading.constraints))
+    read = read_sequences(reading.file, reading.constraints)
+    if reading.shape is not None:
+        read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
+    source = UntilError(read)
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)
     named_alike = writing.plot is not None or writing.dot_plot is not None
     first = list(islice(source, 2 if of_one or named_alike else 1))  # who writes to a pipe may wait

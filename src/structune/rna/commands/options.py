@@ -28,6 +28,13 @@ class Format(StrEnum):
     pairs = "pairs"
 
 
+class ShapeMethod(StrEnum):
+    """How reactivities become log odds."""
+
+    learned = "learned"
+    deigan = "deigan"
+
+
 class FeatureSet(StrEnum):
     """Which features a model has."""
 
@@ -161,6 +168,22 @@ class Reading:
             "( and ) paired with each other.",
         ),
     ] = False
+    shape: Annotated[
+        Path | None,
+        typer.Option(
+            help="Reactivities: of one sequence a line a base, its place, from 1, and its reactivity (as "
+            "ViennaRNA and RNAstructure read them); of several lines '>name' with the reactivities of all "
+            "bases below. NA or -999 where there is none.",
+            show_default=False,
+        ),
+    ] = None
+    shape_method: Annotated[
+        ShapeMethod,
+        typer.Option(
+            help="learned: log odds by letter and reactivity, from RNAs probed with 1M7. deigan: "
+            "pseudo-energies, 1.8 log(1 + reactivity) - 0.6 kcal/mol."
+        ),
+    ] = ShapeMethod.learned
 
 
 @dataclass(frozen=True)
