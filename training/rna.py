@@ -4,12 +4,12 @@
     python training/rna.py --quick    on a few short sequences, to files in the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set A
-of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and reactivities of designed RNAs (Eterna's
-Cloud Labs).
+of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and reactivities of designed RNAs (Cloud
+Labs of Eterna).
 
-1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families held
-   out: the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to
-   two digits; and a model.
+1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families
+   held out: the precisions, one for each kind of feature, by the implicit gradient of the held-out loss,
+   rounded to two digits; and a model.
 2. With that model, from the reactivities of 3000 designs the log odds of bases to be paired. By them a design
    is evidence of its structure.
 3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved structures and
