@@ -535,6 +535,17 @@ def test_train(files, tmp_path):
     assert loaded.coef_ == pytest.approx(structune.load(files / "m.structune").coef_)
 
 
+def test_training_around_a_model(files, tmp_path):
+    args = ["--center", "pretrained", "--penalty", 1e6, *QUIET]
+    succeed("train", "rna", files / "train.dbn", "--model", tmp_path / "m", *args)
+    found, own = structune.load(tmp_path / "m"), RNAFolder.pretrained()
+    assert found.gamma == own.gamma
+    assert found.coef_ == pytest.approx(own.coef_, abs=1e-3)
+    more = ["--features", "extended", "--center", files / "m.structune"]
+    succeed("train", "rna", files / "train.dbn", "--model", tmp_path / "m", *more, *QUIET)
+    assert structune.load(tmp_path / "m").rna_.feature_set == "extended"
+
+
 def test_several_files_and_folders(files, tmp_path):
     (tmp_path / "more").mkdir()
     structune.rna.write_ct(tmp_path / "more" / "a.ct", TRAIN[:3])

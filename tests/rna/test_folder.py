@@ -338,6 +338,35 @@ def test_groups():
     assert dict(zip(mine.group_names_, mine.penalty_.tolist(), strict=True)) == {"False": 1.0, "True": 9.0}
 
 
+def test_a_prior_around_another_model():
+    """With an endless precision nothing changes; with a small one the data decide, as without a center."""
+    own = RNAFolder.pretrained()
+    tight = RNAFolder(features="extended", center="pretrained", penalty=1e9, n_jobs=1).fit(X, Y)
+    assert_allclose(tight.coef_, own.coef_, atol=1e-6)
+    assert tight.set_params(gamma=own.gamma).predict(X) == own.predict(X)
+    center = folder(penalty=0.1).fit(X, Y)
+    near = RNAFolder(features="extended", center=center, penalty=3.0, tolerance=1e-8, n_jobs=1).fit(X, Y)
+    _, gradient = Risk.over(near.rna_, LogLoss(), near.rna_.encode(X, Y)).value_and_gradient(near.coef_)
+    names = center.rna_.weight_names()
+    mean = np.zeros(near.coef_.size)
+    mean[: len(names)] = center.coef_
+    assert_allclose(gradient, -3.0 * (near.coef_ - mean), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"center": "vienna"}, "center='vienna': expected 'pretrained', a fitted RNAFolder, or None"),
+        ({"center": RNAFolder()}, "expected 'pretrained', a fitted RNAFolder"),
+        ({"center": "pretrained"}, "found a center with features='extended'"),
+        ({"center": "pretrained", "features": "extended", "loss": "margin"}, "expected loss='log'"),
+    ],
+)
+def test_centers_that_are_refused(parameters, message):
+    with pytest.raises(DataError, match=message):
+        RNAFolder(**parameters).fit(X, Y)
+
+
 def test_warm_start():
     found = folder(warm_start=True, tolerance=1e-6).fit(X, Y)
     cold, first = found.passes_, found.coef_

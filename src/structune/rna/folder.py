@@ -13,11 +13,12 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.models import load_shipped
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
+from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
 from structune.rna.folder_space import fit_into_space
-from structune.rna.formats.contrafold import read_contrafold, write_contrafold
+from structune.rna.formats.contrafold import write_contrafold
 from structune.rna.inputs import (
     check_at_least_one,
     checked_gammas,
@@ -63,6 +64,10 @@ class RNAFolder(StructuredEstimator):
         those with pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
         30 unpaired bases. They are left out, or only their offending pairs are, with a warning; or they are
         an error. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
+    center : "pretrained" or RNAFolder, optional
+        The prior of the weights has its mean at those of this model, and not at zero: what few structures of
+        your own do not tell stays as it is. With ``loss="log"``, and the features of the model or more (the
+        pretrained one is "extended").
 
     Attributes
     ----------
@@ -90,6 +95,7 @@ class RNAFolder(StructuredEstimator):
     noncanonical: bool = False
     features: str = "contrafold"
     outside: str = "skip"
+    center: Any = None
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -136,6 +142,9 @@ class RNAFolder(StructuredEstimator):
     @property
     def _structure(self) -> RNA:
         return self.rna_
+
+    def _origin(self, structure: Any) -> FloatArray | None:
+        return None if self.center is None else weights_of(self.center, structure, self._make_loss())
 
     def _rna(self) -> RNA:
         return RNA(self.min_hairpin, self.noncanonical, self.features)
@@ -361,13 +370,8 @@ class RNAFolder(StructuredEstimator):
             A damaged file, or one of another feature set. Names it.
         """
         folder = cls(**parameters)
-        rna, named = folder._rna(), read_contrafold(path)
-        try:
-            w = rna.weights_from(named)
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
-        folder._import(w)
-        folder.rna_, folder.skipped_ = rna, []
+        folder.rna_, folder.skipped_ = folder._rna(), []
+        folder._import(contrafold_weights(folder.rna_, path))
         return folder
 
     def to_contrafold(self, path: str | os.PathLike[str]) -> None:
@@ -384,17 +388,13 @@ class RNAFolder(StructuredEstimator):
         write_contrafold(path, dict(zip(self.rna_.weight_names(), self.coef_, strict=True)))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        rna = self.rna_
-        space = {"min_hairpin": rna.min_hairpin, "noncanonical": rna.noncanonical}
-        header = {"rna": {**space, "features": rna.feature_set}, "skipped": self.skipped_}
-        return header, pack_names("weight", rna.weight_names())
+        header, arrays = pack_rna(self.rna_)
+        return {**header, "skipped": self.skipped_}, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:
-        folder = cls()
-        rna = RNA(**entries(header["rna"], min_hairpin=int, noncanonical=bool, features=str))
+        folder, rna = cls(), unpack_rna(header)
         unpack_fit(folder, rna.n_weights, header, arrays)
-        named = zip(unpack_names("weight", arrays), arrays["coef"].tolist(), strict=True)
-        folder.coef_ = rna.weights_from(dict(named))
+        folder.coef_ = unpack_weights(rna, arrays)
         folder.rna_, folder.skipped_ = rna, [(int(s), str(reason)) for s, reason in header["skipped"]]
         return folder

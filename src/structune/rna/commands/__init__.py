@@ -28,6 +28,7 @@ def train(
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
     groups: own.GroupsOption = opt.KindGroups.kind,
+    center: own.Center = None,
     space: own.Space,
     test: own.TestFile = None,
     running: Running,
@@ -42,6 +43,7 @@ def train(
     \b
     Example:
       structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn
+      structune train rna mine.dbn --model mine.structune --center pretrained --penalty 10
     """
     from structune.rna.commands.training import run
 
@@ -51,7 +53,7 @@ def train(
         **space.parameters(),
         **running.parameters(results),
     }
-    raise typer.Exit(run(train, None, test, settings, results, penalty=penalty or ()))
+    raise typer.Exit(run(train, None, test, settings, results, center=center, penalty=penalty or ()))
 
 
 @spread
@@ -63,6 +65,7 @@ def tune(
     families: own.Families = None,
     loss: opt.TunedLoss = opt.Loss.log,
     groups: own.GroupsOption = opt.KindGroups.kind,
+    center: own.Center = None,
     space: own.Space,
     test: own.TestFile = None,
     running: Running,
@@ -85,7 +88,7 @@ def tune(
 
     settings = {"loss": loss.value, "groups": groups.value, **space.parameters()}
     settings |= tuning.parameters() | running.parameters(results)
-    raise typer.Exit(run(train, families, test, settings, results, tuning.plot))
+    raise typer.Exit(run(train, families, test, settings, results, tuning.plot, center=center))
 
 
 @spread

@@ -91,6 +91,15 @@ MinHairpin = Annotated[int, typer.Option(min=0, help="Fewest unpaired bases in a
 Noncanonical = Annotated[
     bool, typer.Option("--noncanonical", help="Let all bases pair, and not only AU, CG and GU.")
 ]
+Center = Annotated[
+    str | None,
+    typer.Option(
+        help="Model file, or the word pretrained: the prior has its mean at the weights of this model, which "
+        "is what few structures of your own need. Its features, or more, are learned.",
+        metavar="MODEL",
+        show_default=False,
+    ),
+]
 ModelArgument = Annotated[
     str,
     typer.Argument(

@@ -15,7 +15,7 @@ from structune.cli.settings import Results
 from structune.cli.shard_data import described, sharded
 from structune.cli.tables import names_table, print_tables
 from structune.errors import DataError
-from structune.rna.commands.data import Example, read_families, read_with_structures
+from structune.rna.commands.data import Example, open_folder, read_families, read_with_structures
 from structune.rna.commands.evaluation import evaluate
 from structune.rna.folder import RNAFolder
 from structune.rna.folder_space import OutsideSpaceWarning, fit_into_space
@@ -57,10 +57,16 @@ def run(
     results: Results,
     plot: Path | None = None,
     *,
+    center: str | None = None,
     penalty: Sequence[str] = (),
 ) -> int:
     """Fit, save, report; returns the exit code."""
     folder = RNAFolder(**settings)
+    if center is not None:
+        folder.center = open_folder(center)
+        folder.gamma = folder.center.gamma
+        if folder.center.rna_.feature_set == "extended":
+            folder.features = "extended"
     if penalty:
         folder.penalty = penalties(penalty, folder)
 
