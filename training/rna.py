@@ -87,18 +87,13 @@ def main() -> None:
     if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    whole = [s for s, family in enumerate(families) if not is_mixed(family)]
-    pure = data.take(whole), [families[s] for s in whole]
-    tuned = tune(*few(*pure, FEW, SHORT))
+    tuned = tune(data, families)
     table = ReactivityModel.fit(tuned, designs.sequences, designs.reactivities)
     part, _ = few(data, families, MOST)
-    precisions = {
-        name: float(f"{value:.2g}")
-        for name, value in zip(tuned.group_names_, tuned.penalty_.tolist(), strict=True)
-    }
-    fits = [fit(precisions, part, designs, table, k) for k in range(FITS)]
+    solved, thirds = solved_structures(), [range(k, len(designs), FITS) for k in range(FITS)]
+    fits = [fit(rounded(tuned), part, solved, evidence(designs, table, third)) for third in thirds]
     folder = average_models(fits)
-    folder.gamma = chosen_gamma(folder, data)
+    folder.gamma = chosen_gamma(folder, new_families(data))
     room = Path() if quick else ROOM
     table.save(room / "reactivities_1m7.json")
     folder.save(room / "pretrained.structune", extra={"trained_on": "tornado_train_a, rna3db, eterna_1m7"})
@@ -131,13 +126,21 @@ def few(
 
 
 def tune(data: RNAData, families: list[str]) -> RNAFolder:
-    """A model with precisions that were chosen on families that were held out."""
+    """A model with precisions that were chosen on families that were held out; of what is known to be one."""
+    whole = [s for s, family in enumerate(families) if not is_mixed(family)]
+    data, families = few(data.take(whole), [families[s] for s in whole], FEW, SHORT)
     settings = {"features": "extended", "outside": "trim", "verbose": 1}
     folder = RNAFolder(**settings, tuning=ImplicitTuner(refit=False), holdout=HOLDOUT, random_state=0)
     folder.fit(data.sequences, data.structures, groups=families)
     losses = [record["heldout_loss"] for record in folder.history_ if "heldout_loss" in record]
     say(f"{len(data)} sequences, held-out loss {losses[0]:.0f} -> {min(losses):.0f}, {folder.status_}")
     return folder
+
+
+def rounded(folder: RNAFolder) -> dict[str, float]:
+    """Its precisions by group, of two digits."""
+    named = zip(folder.group_names_, folder.penalty_.tolist(), strict=True)
+    return {name: float(f"{value:.2g}") for name, value in named}
 
 
 def chosen_designs(n: int) -> ProbedData:
@@ -153,37 +156,55 @@ def chosen_designs(n: int) -> ProbedData:
     return ProbedData(*([column[s] for s in chosen] for column in columns))
 
 
-def fit(
-    precisions: dict[str, float], part: RNAData, designs: ProbedData, table: ReactivityModel, k: int
-) -> RNAFolder:
-    """Weights from structures, and from some of the designs."""
-    solved = load_rna("rna3db")
-    n_alike = Counter(solved.families)
-    some = range(k, len(designs), FITS)
-    evidence = [Constraints(paired=table.paired(designs.sequences[s], designs.reactivities[s])) for s in some]
-    X = [*part.sequences, *solved.sequences, *(designs.sequences[s] for s in some)]
-    y = [*part.structures, *solved.structures, *evidence]
-    shares = [min(1.0, MOST_SOLVED / n_alike[family]) for family in solved.families]
-    weights = [*[1.0] * len(part), *shares, *[EVIDENCE] * len(some)]
+Examples = tuple[list[str], list[str | Constraints], list[float]]  # sequences, what is known of them, weights
+
+
+def solved_structures() -> Examples:
+    """Chains of known structure; those of one component weigh no more than some of them."""
+    data = load_rna("rna3db")
+    n_alike = Counter(data.families)
+    weights = [min(1.0, MOST_SOLVED / n_alike[family]) for family in data.families]
+    return data.sequences, list[str | Constraints](data.structures), weights
+
+
+def evidence(designs: ProbedData, table: ReactivityModel, some: range) -> Examples:
+    """What the reactivities of some designs say of their structures."""
+    X = [designs.sequences[s] for s in some]
+    y = [Constraints(paired=table.paired(designs.sequences[s], designs.reactivities[s])) for s in some]
+    return X, list[str | Constraints](y), [EVIDENCE] * len(some)
+
+
+def fit(precisions: dict[str, float], part: RNAData, *more: Examples) -> RNAFolder:
+    """Weights from structures, and from more examples."""
+    X, y, weights = list(part.sequences), list[str | Constraints](part.structures), [1.0] * len(part)
+    for sequences, known, shares in more:
+        X, y, weights = X + sequences, y + known, weights + shares
     folder = RNAFolder(features="extended", outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
     folder.fit(X, y, sample_weight=weights)
     say(f"fitted to {len(X)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
     return folder
 
 
-def chosen_gamma(folder: RNAFolder, data: RNAData) -> float:
-    """That of the best pooled F1 on families of Rfam with published structures that are not in the data."""
-    rfam = load_rna("rfam1359")
-    known, n_alike = set().union(*map(words, data.sequences)), Counter(rfam.families)
-    new = rfam.take(
-        s
-        for s, sequence in enumerate(rfam.sequences)
-        if n_alike[rfam.families[s]] > 1 and len(words(sequence) & known) < MOST_KNOWN * len(words(sequence))
-    )
+def chosen_gamma(folder: RNAFolder, new: RNAData) -> float:
+    """That of the best pooled F1."""
     predicted = folder.predict_mea(new.sequences, GAMMAS)
     scores = [base_pair_scores(new.structures, structures).pooled.f1 for structures in predicted]
     say(f"F1 of {len(new)} sequences of new families by gamma: {dict(zip(GAMMAS, scores, strict=True))}")
     return GAMMAS[int(np.argmax(scores))]
+
+
+def new_families(data: RNAData) -> RNAData:
+    """Sequences of Rfam with published structures that are not like any of the data."""
+    rfam = load_rna("rfam1359")
+    n_alike = Counter(rfam.families)
+    return unlike(rfam.take(s for s in range(len(rfam)) if n_alike[rfam.families[s]] > 1), data)
+
+
+def unlike(tested: RNAData, data: RNAData) -> RNAData:
+    """Those that share few words with the data."""
+    known = set().union(*map(words, data.sequences))
+    own = [words(sequence) for sequence in tested.sequences]
+    return tested.take(s for s, found in enumerate(own) if len(found & known) < MOST_KNOWN * len(found))
 
 
 def words(sequence: str) -> set[str]:
