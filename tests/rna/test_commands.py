@@ -495,6 +495,29 @@ def test_reactivities(files, tmp_path, refused):
     assert "record 'a': found 9 reactivities for 4 bases" in refused("--shape", table, stdin=">a\nACGU\n")
 
 
+def test_alignments(files, tmp_path, refused):
+    text = "# STOCKHOLM 1.0\n#=GF ID fam\na GGGAA-AACCC\nb GGCAAAAAGCC\n//\n"
+    out = succeed("fold", "--alignment", "--gamma", 2, *QUIET, stdin=text)
+    (found,) = structune.rna.read_alignments(io.StringIO(out))
+    assert (found.name, found.rows) == ("fam", ("GGGAA-AACCC", "GGCAAAAAGCC"))
+    assert found.structure == RNAFolder.pretrained().predict_alignment(found.rows, 2)
+    (tmp_path / "a.sto").write_text(text + text)
+    succeed(
+        "fold",
+        tmp_path / "a.sto",
+        "--alignment",
+        "-m",
+        files / "m.structune",
+        "-o",
+        tmp_path / "b.sto",
+        *QUIET,
+    )
+    assert len(list(structune.rna.read_alignments(tmp_path / "b.sto"))) == 2
+    assert "found --nbest and --alignment" in refused("--alignment", "--nbest", 2, stdin=text)
+    assert "found --constraints and --alignment" in refused("--alignment", "--constraints", stdin=text)
+    assert "expected --method mea" in refused("--alignment", "--method", "viterbi", stdin=text)
+
+
 def test_the_gamma_that_is_documented_is_that_of_the_model():
     shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
     assert shown in " ".join(succeed("fold", "--help").split())

@@ -7,8 +7,10 @@ line with ``structune fold``.
 - ``folder``: the estimator; ``inputs``: what it is given; ``folder_space``: what of it can be learned from;
   ``folder_file``: model files
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, sequences alone, reactivities, parameters of
+- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, alignments, sequences alone, reactivities,
+parameters of
   CONTRAfold
+- ``consensus``: one structure for aligned sequences
 - ``probing``: reactivities as log odds of bases to be paired
 - ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages
 - ``data``: sets of known structures; ``commands/``: the command line

@@ -1,9 +1,13 @@
+from .consensus import Consensus as Consensus
+from .consensus import consensus as consensus
 from .data import ProbedData as ProbedData
 from .data import RNAData as RNAData
 from .data import load_probed as load_probed
 from .data import load_rna as load_rna
 from .folder import RNAFolder as RNAFolder
 from .folder_space import OutsideSpaceWarning as OutsideSpaceWarning
+from .formats.aligned import RNAAlignment as RNAAlignment
+from .formats.aligned import read_alignments as read_alignments
 from .formats.any import read_rna as read_rna
 from .formats.any import write_rna as write_rna
 from .formats.bpseq import read_bpseq as read_bpseq

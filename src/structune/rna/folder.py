@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
+from structune.rna.consensus import consensus
 from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
@@ -76,6 +77,12 @@ class RNAFolder(StructuredEstimator):
     skipped_ : list of (int, str)
         Training examples that were left out, and why.
     rna_ : RNA
+
+    Raises
+    ------
+    CapabilityError
+        Of methods that need probabilities (all predictions but the most probable structure and scores): the
+        model was not fitted by log loss.
 
     Examples
     --------
@@ -171,13 +178,7 @@ class RNAFolder(StructuredEstimator):
         return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
 
     def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:
-        """What `predict` gives for each of `gammas`, at the cost of little more than one.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
-        """
+        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
         self._require_probabilities()
         shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
 
@@ -187,6 +188,22 @@ class RNAFolder(StructuredEstimator):
 
         rows = self._each(shard, fold)
         return [[row[k] for row in rows] for k in range(len(gammas))]
+
+    def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
+        """The structure of maximum expected accuracy of aligned sequences, a character a column.
+
+        Pair probabilities are the means of those of the sequences; bases opposite to gaps pair with none.
+
+        Parameters
+        ----------
+        rows : list of str
+            Sequences of one family with ``-`` for gaps, all of one length.
+        gamma : float, optional
+            Instead of that of the constructor.
+        """
+        self._require_probabilities()
+        (chosen,) = checked_gammas([self.gamma if gamma is None else gamma])
+        return consensus(self, checked_strings(rows, "row"), chosen).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
@@ -200,11 +217,6 @@ class RNAFolder(StructuredEstimator):
         """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
 
         At 0.5 these are all pairs of a probability above it: the centroid of all structures.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
         """
         self._require_probabilities()
         if not 0.0 <= threshold <= 1.0:
@@ -225,11 +237,6 @@ class RNAFolder(StructuredEstimator):
         within : float
             How far the log probability may be below that of the most probable one. There may be millions: a
             sequence of 76 bases has some 100,000 within 12.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
         """
         self._require_probabilities()
         check_at_least_one(n)
@@ -256,11 +263,6 @@ class RNAFolder(StructuredEstimator):
         random_state : int or numpy.random.Generator, optional
             Not that of the constructor. Draws for a sequence depend on its place among the others, and on
             nothing else of them.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
         """
         self._require_probabilities()
         check_at_least_one(n)
@@ -279,11 +281,6 @@ class RNAFolder(StructuredEstimator):
         ----------
         constraints : Constraints or str, optional
             What is known of its structure.
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
@@ -302,11 +299,6 @@ class RNAFolder(StructuredEstimator):
 
         Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
         probability times exp(score by the evidence).
-
-        Raises
-        ------
-        CapabilityError
-            A model that was not fitted by log loss.
         """
         self._require_probabilities()
         self._check_fitted()

@@ -166,10 +166,13 @@ def fold(
       structune fold sequences.fa > structures.dbn
       structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png
       structune fold probed.fa --shape reactivities.txt --nbest 5
+      structune fold family.sto --alignment > consensus.sto
     """
-    from structune.rna.commands.folding import run
+    from structune.rna.commands import aligned, folding
 
-    raise typer.Exit(run(reading, wanted, writing, jobs, quiet))
+    if reading.alignment:
+        raise typer.Exit(aligned.run(reading, wanted, writing, jobs))
+    raise typer.Exit(folding.run(reading, wanted, writing, jobs, quiet))
 
 
 def warm() -> None:

@@ -158,6 +158,14 @@ class Reading:
             show_default=False,
         ),
     ] = "-"
+    alignment: Annotated[
+        bool,
+        typer.Option(
+            "--alignment",
+            help="INPUT holds alignments (Stockholm, Clustal, or FASTA with gaps): one structure of each, by "
+            "the mean probabilities of its sequences, written as Stockholm with SS_cons.",
+        ),
+    ] = False
     model: Annotated[
         str,
         typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),

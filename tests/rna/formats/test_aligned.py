@@ -1,0 +1,57 @@
+"""Alignments of RNAs in the formats that people have."""
+
+import gzip
+import io
+
+import pytest
+
+from structune.errors import DataError
+from structune.rna import read_alignments
+from structune.rna.formats.aligned import RNAAlignment, stockholm_text
+
+STOCKHOLM = """# STOCKHOLM 1.0
+#=GF ID fam one
+a/1-5 GGA.
+b     GT~C
+
+a/1-5 cc
+b     CC
+#=GC SS_cons ((..
+#=GC SS_cons ))
+//
+# STOCKHOLM 1.0
+x AC
+//
+"""
+EXPECTED = RNAAlignment("fam_one", ("a/1-5", "b"), ("GGA-CC", "GU-CCC"), "((..))")
+
+
+def test_stockholm(tmp_path):
+    first, second = read_alignments(io.StringIO(STOCKHOLM))
+    assert first == EXPECTED
+    assert second == RNAAlignment("2", ("x",), ("AC",))
+    (tmp_path / "a.sto.gz").write_bytes(gzip.compress(STOCKHOLM.encode()))
+    assert list(read_alignments(tmp_path / "a.sto.gz")) == [first, second]
+    assert next(read_alignments(io.StringIO(stockholm_text(first, "((..))")))) == EXPECTED
+
+
+def test_clustal_and_fasta():
+    rows = ("GGA-CC", "GU-CCC")
+    clustal = "CLUSTAL W (1.83) multiple sequence alignment\n\na  GGA-\nb  GU-C\n   *\n\na  CC\nb  CC\n"
+    for text in (clustal, ">a first\nGGA-\nCC\n>b\nGT.CCC\n"):
+        assert list(read_alignments(io.StringIO(text))) == [RNAAlignment("1", ("a", "b"), rows)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "<input>: found no text, expected an alignment"),
+        (">a\nACG\n>b\nAC\n", "<input>: found no alignment in Fasta format"),
+        ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: found no alignment in Stockholm format"),
+        ("ACGU\n", "<input>: found no alignment in Clustal format"),
+        (">a\nAJG\n", "alignment '1': row 'a': position 2 .*found 'J'"),
+    ],
+)
+def test_what_is_none(text, message):
+    with pytest.raises(DataError, match=message):
+        list(read_alignments(io.StringIO(text)))
