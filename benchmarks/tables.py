@@ -397,6 +397,23 @@ def rna_accuracy() -> str:
     return table(header, rows)
 
 
+def rna_alignments() -> str:
+    data = result("rna_alignments")
+    rows = []
+    for name, row in data["methods"].items():
+        gain = "" if name == "structune" else interval(row["structune minus"])
+        rows.append([name, f"{row['f1']:.3f}", f"{row['where it was chosen']:.3f}", gain])
+    seconds = data["seconds"]
+    note = f"Seconds, all: structune {seconds['structune']:.0f}, RNAalifold {seconds['RNAalifold']:.0f}."
+    header = [
+        f"{data['alignments']} alignments",
+        "pooled F1",
+        "F1 where it was chosen",
+        "structune minus, points",
+    ]
+    return f"{table(header, rows)}\n\n{note}"
+
+
 def rna_hyperparameters() -> str:
     data = result("rna_hyperparameters")
     papers = [data["published"][paper]["roc_area"] for paper in ("do_foo_ng_2007", "foo_do_ng_2009")]
