@@ -518,6 +518,15 @@ def test_alignments(files, tmp_path, refused):
     assert "expected --method mea" in refused("--alignment", "--method", "viterbi", stdin=text)
 
 
+def test_table_of_bases(files, fold):
+    heading, *rows = fold("--format", "bases", stdin=">a\nGGGAAACCC\n>b\nACG\n").splitlines()
+    assert heading == "name\ti\tbase\tunpaired\tentropy"
+    assert [row.split("\t")[:3] for row in rows[8:10]] == [["a", "9", "C"], ["b", "1", "A"]]
+    pairs = structune.load(files / "m.structune").pair_probabilities("GGGAAACCC")
+    found = [float(row.split("\t")[3]) for row in rows[:9]]
+    assert found == pytest.approx(1.0 - pairs.sum(axis=1), abs=1e-5)
+
+
 def test_the_gamma_that_is_documented_is_that_of_the_model():
     shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
     assert shown in " ".join(succeed("fold", "--help").split())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from structune.errors import DataError
 from structune.learning.bootstrap import paired_difference
@@ -12,8 +13,10 @@ from structune.rna.metrics import (
     ROC_GAMMAS,
     base_pair_bootstrap,
     base_pair_scores,
+    partner_entropy,
     roc_area,
     sensitivity_ppv_curve,
+    unpaired,
 )
 
 TRUE = ["((...))..", "(((...)))", "..."]
@@ -169,3 +172,13 @@ def test_wrong_curves():
         roc_area([0.1, 0.2], [0.1])
     with pytest.raises(DataError, match=r"\[0, 1\]"):
         roc_area([0.1], [np.nan])
+
+
+def test_bases_by_probability():
+    pairs = np.zeros((4, 4))
+    pairs[0, 3] = pairs[3, 0] = 0.5
+    pairs[0, 2] = pairs[2, 0] = 0.25
+    assert_allclose(unpaired(pairs), [0.25, 1.0, 0.75, 0.5])
+    assert_allclose(partner_entropy(pairs), [1.5, 0.0, 0.25 * 2 - 0.75 * np.log2(0.75), 1.0])
+    assert partner_entropy(np.zeros((0, 0))).shape == (0,)
+    assert_allclose(unpaired(np.array([[0.0, 1.0 + 1e-15], [1.0 + 1e-15, 0.0]])), 0.0)

@@ -33,8 +33,10 @@ from .metrics import PairAccuracy as PairAccuracy
 from .metrics import SensitivityCurve as SensitivityCurve
 from .metrics import base_pair_bootstrap as base_pair_bootstrap
 from .metrics import base_pair_scores as base_pair_scores
+from .metrics import partner_entropy as partner_entropy
 from .metrics import roc_area as roc_area
 from .metrics import sensitivity_ppv_curve as sensitivity_ppv_curve
+from .metrics import unpaired as unpaired
 from .plots.accuracy import plot_sensitivity_ppv as plot_sensitivity_ppv
 from .plots.drawing import plot_structure as plot_structure
 from .plots.pairs import plot_pair_probabilities as plot_pair_probabilities

@@ -253,3 +253,28 @@ def _has(other: IntArray, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
     """Whether (i, j) is a pair; i may lie outside."""
     inside = (i >= 0) & (i < j)
     return np.asarray(inside & (other[np.where(inside, i, 0)] == j))
+
+
+def unpaired(pairs: FloatArray) -> FloatArray:
+    """Probability of each base to have no partner, shape (n,).
+
+    Parameters
+    ----------
+    pairs : ndarray, shape (n, n), symmetric
+        As `RNAFolder.pair_probabilities` gives them.
+    """
+    free: FloatArray = np.clip(1.0 - pairs.sum(axis=1), 0.0, 1.0)
+    return free
+
+
+def partner_entropy(pairs: FloatArray) -> FloatArray:
+    """Entropy of the partner of each base, none among them, in bits, shape (n,): 0 where the model is sure.
+
+    Parameters
+    ----------
+    pairs : ndarray, shape (n, n), symmetric
+    """
+    outcomes = np.column_stack([pairs, unpaired(pairs)])
+    logs = np.log2(outcomes, where=outcomes > 0.0, out=np.zeros_like(outcomes))
+    entropy: FloatArray = -np.sum(outcomes * logs, axis=1)
+    return np.maximum(entropy, 0.0)

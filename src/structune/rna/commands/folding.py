@@ -103,7 +103,7 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
         raise DataError("found --gamma, expected it with --method mea only")
     if wanted.threshold is not None and method != "centroid":
         raise DataError("found --threshold, expected it with --method centroid only")
-    if wanted.has_many and writing.format in ("bpseq", "pairs"):
+    if wanted.has_many and writing.format in ("bpseq", "pairs", "bases"):
         raise DataError(
             f"found --format {writing.format}, expected another with --samples, --nbest or --within"
         )
@@ -117,8 +117,8 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
     is_drawn = writing.plot is not None or writing.dot_plot is not None
     recipe = Recipe(
         wanted,
-        with_structures=writing.format != "pairs" or is_drawn,
-        with_pairs=writing.format in ("json", "pairs") or is_drawn,
+        with_structures=writing.format not in ("pairs", "bases") or is_drawn,
+        with_pairs=writing.format in ("json", "pairs", "bases") or is_drawn,
         with_log_partition=writing.format == "json",
     )
     if folder.has_probabilities:
@@ -130,6 +130,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         "--method centroid": wanted.method == "centroid",
         "--gamma": wanted.gamma is not None,
         "--format pairs": writing.format == "pairs",
+        "--format bases": writing.format == "bases",
         "--dot-plot": writing.dot_plot is not None,
     }
     for option in filter(asked.get, asked):

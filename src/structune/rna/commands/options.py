@@ -26,6 +26,7 @@ class Format(StrEnum):
     bpseq = "bpseq"
     json = "json"
     pairs = "pairs"
+    bases = "bases"
 
 
 class ShapeMethod(StrEnum):
@@ -260,7 +261,8 @@ class Writing:
         typer.Option(
             help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
             "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
-            "pairs, separated by tabs."
+            "pairs, separated by tabs. bases: one of the probability of each base to be unpaired, and of the "
+            "entropy of its partner, in bits."
         ),
     ] = Format.dbn
     min_probability: Annotated[

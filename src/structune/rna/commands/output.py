@@ -18,9 +18,10 @@ from structune.rna.commands.decoding import Choice, Folded
 from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
+from structune.rna.metrics import partner_entropy, unpaired
 
-_HEADINGS = {"pairs": "name\ti\tj\tprobability\n"}
-_ENDINGS = {"pairs": ".tsv"}
+_HEADINGS = {"pairs": "name\ti\tj\tprobability\n", "bases": "name\ti\tbase\tunpaired\tentropy\n"}
+_ENDINGS = {"pairs": ".tsv", "bases": ".tsv"}
 
 
 # --- text -------------------------------------------------------------------------------------------------
@@ -33,6 +34,8 @@ def as_text(folded: Folded, format: str, min_probability: float) -> str:
     if format == "pairs":
         name = folded.record.name
         return "".join(f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
+    if format == "bases":
+        return _bases(folded)
     write = {"dbn": _dot_bracket, "ct": _ct, "bpseq": _bpseq}[format]
     return "".join(write(folded.record, choice) for choice in folded.choices)
 
@@ -63,6 +66,17 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
     table = np.triu(folded.pairs, 1) if folded.pairs is not None else np.zeros((0, 0))
     i, j = np.nonzero((table >= min_probability) & (table > 0))
     return zip((i + 1).tolist(), (j + 1).tolist(), table[i, j].tolist(), strict=True)
+
+
+def _bases(folded: Folded) -> str:
+    record, pairs = folded.record, folded.pairs
+    if pairs is None:
+        return ""
+    rows = zip(record.sequence, unpaired(pairs), partner_entropy(pairs), strict=True)
+    return "".join(
+        f"{record.name}\t{i}\t{base}\t{p:.6g}\t{entropy:.4g}\n"
+        for i, (base, p, entropy) in enumerate(rows, 1)
+    )
 
 
 def _dot_bracket(record: RNARecord, choice: Choice) -> str:
