@@ -527,6 +527,19 @@ def test_table_of_bases(files, fold):
     assert found == pytest.approx(1.0 - pairs.sum(axis=1), abs=1e-5)
 
 
+def test_several_inputs(files, fold, tmp_path, refused):
+    one, two = tmp_path / "a.fa", tmp_path / "b.txt"
+    one.write_text(">a\nGGGAAACCC\n")
+    two.write_text("GGGAAACCCA\nACGUACGU\n")
+    assert [r.name for r in records(fold(one, two, one))] == ["a", "1", "2", "a"]
+    assert [r.name for r in records(fold(two, "-", stdin=">x\nACGU\n"))] == ["1", "2", "x"]
+    samples = ["--samples", 1, "--seed", 3]  # by their places among all
+    text = "".join(f">{r.name}\n{r.sequence}\n" for r in records(fold(one, two)))
+    assert fold(one, two, *samples) == fold(*samples, stdin=text)
+    assert "found standard input twice" in refused("-", "-", stdin="ACGU\n")
+    assert "a.fa" in refused(one, two, "-o", one)
+
+
 def test_the_gamma_that_is_documented_is_that_of_the_model():
     shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
     assert shown in " ".join(succeed("fold", "--help").split())

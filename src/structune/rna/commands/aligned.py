@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
+from itertools import chain
 from typing import Any
 
 from structune.cli.streams import open_text, standard_input
@@ -23,9 +24,9 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> int:
             f"{reading.model}: found a model without probabilities, which --alignment needs"
         )
     gamma = folder.gamma if wanted.gamma is None else wanted.gamma
-    source: Any = standard_input() if reading.file == "-" else reading.file
+    sources: list[Any] = [standard_input() if file == "-" else file for file in reading.inputs]
     with open_text(writing.output) as output:
-        for alignment in read_alignments(source):
+        for alignment in chain.from_iterable(map(read_alignments, sources)):
             structure = consensus(folder, alignment.rows, gamma).structure
             output.write(stockholm_text(alignment, structure))
             output.flush()
@@ -34,7 +35,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> int:
 
 def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
     """Refuse options that say something of single sequences."""
-    allowed = {"file", "alignment", "model", "contrafold", "gamma", "method", "output"}
+    allowed = {"files", "alignment", "model", "contrafold", "gamma", "method", "output"}
     for options in (reading, wanted, writing):
         for field in fields(options):
             given = getattr(options, field.name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +71,19 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
     return examples
 
 
-def read_sequences(file: str, with_constraints: bool) -> Iterator[Example]:
-    """Records of a file, or of standard input, one at a time."""
+def read_sequences(files: Sequence[str], with_constraints: bool) -> Iterator[Example]:
+    """Records of files, or of standard input, one at a time, numbered over all."""
+    found = chain.from_iterable(_of_file(file, with_constraints) for file in files)
+    return (replace(example, index=index) for index, example in enumerate(found))
+
+
+def _of_file(file: str, with_constraints: bool) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
     if with_constraints:
         yield from _read_constrained(Lines(source))
         return
-    for index, record in enumerate(read_rna(source, live=file == "-")):
-        yield Example(index, record, source_name(source))
+    for record in read_rna(source, live=file == "-"):
+        yield Example(0, record, source_name(source))
 
 
 def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
@@ -126,11 +132,11 @@ class _Entry:
             with lines.at(number):
                 self.sequence.append(clean_sequence(text))
 
-    def example(self, lines: Lines, index: int) -> Example:
+    def example(self, lines: Lines) -> Example:
         with lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence))
         place = f"{lines.name}:{self.constraints_number or self.number}"
-        return Example(index, record, place, "".join(self.constraints) or None)
+        return Example(0, record, place, "".join(self.constraints) or None)
 
 
 def _read_constrained(lines: Lines) -> Iterator[Example]:
@@ -138,7 +144,7 @@ def _read_constrained(lines: Lines) -> Iterator[Example]:
     for number, text in lines.filled():
         header = text.startswith(">")
         if entry is not None and (header or entry.ends_before(text)):
-            yield entry.example(lines, count - 1)
+            yield entry.example(lines)
             entry = None
         if entry is None:
             if headers and not header:
@@ -148,7 +154,7 @@ def _read_constrained(lines: Lines) -> Iterator[Example]:
         if not header:
             entry.add(lines, number, text)
         if entry.is_complete():  # at once: who writes to a pipe may wait for what becomes of it
-            yield entry.example(lines, count - 1)
+            yield entry.example(lines)
             entry = None
     if entry is not None:
-        yield entry.example(lines, count - 1)
+        yield entry.example(lines)

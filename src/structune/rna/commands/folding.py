@@ -44,9 +44,9 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(reading.model, reading.contrafold)
     recipe = _recipe(folder, reading, wanted, writing)
-    if reading.file == "-" and not quiet and sys.stdin.isatty():
+    if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(reading.file, reading.constraints)
+    read = read_sequences(reading.inputs, reading.constraints)
     if reading.shape is not None:
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     source = UntilError(read)
@@ -58,8 +58,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     several = len(first) > 1
     if several and of_one:
         raise DataError(
-            f"{reading.file}: found several sequences, expected one: a BPSEQ file holds one structure "
-            "(--output FOLDER writes a file of each)"
+            f"{', '.join(reading.inputs)}: found several sequences, expected one: a BPSEQ file holds one "
+            "structure (--output FOLDER writes a file of each)"
         )
     drawings = _Drawings(writing, several)
     examples = chain(first, source) if quiet else _announced(chain(first, source))
@@ -108,8 +108,10 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
             f"found --format {writing.format}, expected another with --samples, --nbest or --within"
         )
     check_targets([], [writing.plot, writing.dot_plot])
-    if "-" not in (reading.file, writing.output):
-        check_apart([reading.file], [Path(writing.output)])
+    if reading.inputs.count("-") > 1:
+        raise DataError("found standard input twice, expected - at most once")
+    if writing.output != "-":
+        check_apart([file for file in reading.inputs if file != "-"], [Path(writing.output)])
 
 
 def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:

@@ -150,15 +150,15 @@ class Space:
 class Reading:
     """What is folded, and by which model."""
 
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="INPUT",
-            help="FASTA file, or another with sequences (dot-bracket, CT, BPSEQ, Stockholm, also .gz), or a "
-            "folder of these, or - for standard input.",
+            help="FASTA files, or others with sequences (dot-bracket, CT, BPSEQ, Stockholm, one a line, "
+            "also .gz), or folders of these, or - for standard input, the default.",
             show_default=False,
         ),
-    ] = "-"
+    ] = None
     alignment: Annotated[
         bool,
         typer.Option(
@@ -202,6 +202,11 @@ class Reading:
             "pseudo-energies, 1.8 log(1 + reactivity) - 0.6 kcal/mol."
         ),
     ] = ShapeMethod.learned
+
+    @property
+    def inputs(self) -> list[str]:
+        """What is read."""
+        return self.files or ["-"]
 
 
 @dataclass(frozen=True)
