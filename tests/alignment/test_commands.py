@@ -193,7 +193,7 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
     [
         (">a\nAC\n", [], "found 1 sequences, expected two at least"),
         (">a\nAC\n>b\nAC\n>c\nAC\n", [], "found 3 sequences, expected an even number (or --which all)"),
-        (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 1 (from 0), expected an amino acid"),
+        (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 2 (from 1), expected an amino acid"),
         (">a\nAC\n>a\nAC\n", [], ":3: found the name 'a' again"),
         ("AC\n", [], ":1: found 'AC', expected a header '>name'"),
         (

@@ -80,7 +80,7 @@ class Ndcg:
         """Discount of each position, shape (n_positions,)."""
         rank = np.arange(1.0, n_positions + 1.0)
         counted = 1.0 / np.log2(np.maximum(rank, 2.0) if self.convention == "letor" else rank + 1.0)
-        return np.where(rank <= (self.k or n_positions), counted, 0.0)
+        return np.where(rank <= min(self.k or n_positions, n_positions), counted, 0.0)
 
     def dcg(self, gains: FloatArray, positions: IntArray, offsets: IntArray) -> FloatArray:
         """DCG of each query, shape (n_queries,); documents ``offsets[q]:offsets[q + 1]`` are query q's."""
