@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 import structune
 from structune import Regressor, RNAFolder, SequenceTagger
@@ -56,6 +57,13 @@ def test_what_cannot_be_averaged():
             average_models([one, other], shares)
     with pytest.raises(DataError, match="found no models"):
         average_models([])
+    with pytest.raises(DataError, match="found no models"):
+        blend([], X, Y)
+    with pytest.raises(NotFittedError, match="model 1 is not fitted"):
+        average_models([one, Regressor()])
+    x, y = ["GGGAAAACCC"], ["(((....)))"]
+    with pytest.raises(DataError, match="found other weights in model 1"):
+        average_models([RNAFolder().fit(x, y), RNAFolder(min_hairpin=0).fit(x, y)])
     with pytest.raises(DataError, match="steps=0"):
         blend([one], X, Y, steps=0)
     tagger = SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]])

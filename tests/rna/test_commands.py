@@ -463,7 +463,7 @@ def test_structures_within_a_range(files, fold):
 def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, monkeypatch):
     monkeypatch.setattr(folding, "_LONG", 9)
     result = run("fold", "-m", files / "m.structune", "--jobs", 1, stdin="GGGAAACCC\n")
-    assert "1: 9 bases take about 0.0 GB of memory and 1 minutes" in result.stderr
+    assert "1: 9 bases take about 0.0 GB of memory and 2 minutes" in result.stderr
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 500)
     for how in (["--nbest", 2], ["--samples", 2], ["--method", "viterbi"], ["--method", "mea"]):
@@ -513,6 +513,10 @@ def test_alignments(files, tmp_path, refused):
         *QUIET,
     )
     assert len(list(structune.rna.read_alignments(tmp_path / "b.sto"))) == 2
+    assert "expected another file than the one" in refused(
+        tmp_path / "a.sto", "--alignment", "-o", tmp_path / "a.sto"
+    )
+    assert "gamma=inf" in refused("--alignment", "--gamma", "inf", stdin=text)
     assert "found --nbest and --alignment" in refused("--alignment", "--nbest", 2, stdin=text)
     assert "found --constraints and --alignment" in refused("--alignment", "--constraints", stdin=text)
     assert "expected --method mea" in refused("--alignment", "--method", "viterbi", stdin=text)
@@ -537,7 +541,13 @@ def test_several_inputs(files, fold, tmp_path, refused):
     text = "".join(f">{r.name}\n{r.sequence}\n" for r in records(fold(one, two)))
     assert fold(one, two, *samples) == fold(*samples, stdin=text)
     assert "found standard input twice" in refused("-", "-", stdin="ACGU\n")
-    assert "a.fa" in refused(one, two, "-o", one)
+    for args in ([one, two], [tmp_path], [two, "--shape", one]):
+        assert "a.fa: expected another file" in refused(*args, "-o", one)
+    two.write_text("\n")
+    assert "found no text" in refused(two)
+    one.write_text("")
+    assert "a.fa: found no sequences" in refused(one)
+    assert "found the structure '(...)', expected a sequence first" in refused(stdin="(...)\n")
 
 
 def test_the_gamma_that_is_documented_is_that_of_the_model():

@@ -37,6 +37,8 @@ def test_what_is_refused():
         FOLDER.predict_alignment(["ACG", "AC"])
     with pytest.raises(DataError, match=r"found rows of \[\] columns"):
         FOLDER.predict_alignment([])
+    with pytest.raises(DataError, match=r"row 1: base 1 \(from 0\): found 'Z'.*gaps not counted"):
+        FOLDER.predict_alignment(["ACG", "-AZ"])
     with pytest.raises(DataError, match="row 1: found 3"):
         FOLDER.predict_alignment(["ACG", 3])
     with pytest.raises(DataError, match="gamma=-1"):

@@ -145,7 +145,7 @@ def test_what_predictions_refuse(model):
         with pytest.raises(DataError, match=r"gamma=.*expected a finite number >= 0"):
             model.predict(X, gamma=gamma)
     for method in (model.sample, model.predict_nbest):
-        with pytest.raises(DataError, match="n=0: expected at least 1"):
+        with pytest.raises(DataError, match="n=0: expected a whole number of at least 1"):
             method(["ACGU"], 0)
     for threshold in (-0.1, np.nan):
         with pytest.raises(DataError, match=r"threshold=.*expected a number within \[0, 1\]"):
@@ -358,13 +358,35 @@ def test_a_prior_around_another_model():
     [
         ({"center": "vienna"}, "center='vienna': expected 'pretrained', a fitted RNAFolder, or None"),
         ({"center": RNAFolder()}, "expected 'pretrained', a fitted RNAFolder"),
-        ({"center": "pretrained"}, "found a center with features='extended'"),
+        ({"center": "pretrained"}, "found features='contrafold', expected 'extended', those of the center"),
         ({"center": "pretrained", "features": "extended", "loss": "margin"}, "expected loss='log'"),
     ],
 )
 def test_centers_that_are_refused(parameters, message):
     with pytest.raises(DataError, match=message):
         RNAFolder(**parameters).fit(X, Y)
+
+
+def test_a_center_is_kept_by_clones():
+    center = folder(penalty=0.1).fit(X, Y)
+    copied = clone(RNAFolder(center=center, penalty=10.0))
+    assert copied.center is center
+    assert len(cross_val_score(copied, X, Y, cv=2)) == 2
+
+
+def test_numbers_of_structures_that_are_none(model):
+    for n in (0, 2.5, "3", None):
+        for predict in (model.predict_nbest, model.sample):
+            with pytest.raises(DataError, match="expected a whole number of at least 1"):
+                predict(X[:1], n)
+    assert model.predict_nbest(["ACGU"], 10**30) == [[("....", pytest.approx(1.0))]]
+
+
+def test_losses_name_the_sequence():
+    known = ["(.....)", "(((...)))", structune.rna.Constraints("|.......")]
+    model = folder(penalty=0.1).fit(X, Y)
+    with pytest.raises(DataError, match="sequence 2: found constraints that no structure satisfies"):
+        model.log_loss(["AAAAAAA", "GGGAAACCC", "AAAAAAAA"], known)
 
 
 def test_warm_start():

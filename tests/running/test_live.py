@@ -44,6 +44,24 @@ def test_no_more_is_read_or_begun_than_is_needed():
     assert len(begun) <= 4
 
 
+def test_what_comes_after_the_end_is_not_worked_on():
+    come, begun = threading.Semaphore(1), []
+
+    def items():
+        for k in range(3):
+            come.acquire()
+            yield k
+
+    results = live_map(items(), lambda run: begun.append(run) or run, 2, int, 10, 1)
+    assert next(results) == [0]
+    results.close()
+    come.release()
+    for thread in threading.enumerate():
+        if thread.name.endswith("(serve)"):
+            thread.join(10)
+    assert begun == [[0]]
+
+
 def test_errors_come_after_the_results_before_them():
     def items():
         yield from range(10)

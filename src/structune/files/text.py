@@ -24,7 +24,8 @@ def source_name(source: Source) -> str:
     """Name for error messages."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
-    return str(getattr(source, "name", "<input>"))
+    name = getattr(source, "name", "<input>")
+    return "<stdin>" if name == 0 else str(name)  # as a descriptor it has no name
 
 
 def load(source: Source) -> tuple[str, bytes]:

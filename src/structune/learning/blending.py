@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
@@ -51,14 +52,13 @@ def average_models(models: Sequence[E], shares: Any = None) -> E:
     DataError
         Models of several structures, or shares that are none.
     """
-    if not models:
-        raise DataError("found no models, expected at least one")
+    models = checked_models(models)
     given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
     if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
         raise DataError(f"found the shares {given}, expected {len(models)} of at least 0 with a sum of 1")
-    names = [(type(model), model._structure.weight_names()) for model in models]
-    for k, own in enumerate(names):
-        if own != names[0]:
+    kinds = [(type(model), _told(model._structure), model._structure.weight_names()) for model in models]
+    for k, own in enumerate(kinds):
+        if own != kinds[0]:
             raise DataError(
                 f"found other weights in model {k} than in model 0, expected models of one structure"
             )
@@ -91,6 +91,7 @@ def blend(models: Sequence[E], X: Any, y: Any, steps: int = 10) -> Blend:
     """
     if steps < 1:
         raise DataError(f"steps={steps}: expected at least 1")
+    models = checked_models(models)
     counts, found = np.zeros(len(models)), list[tuple[float, FloatArray]]()
     for step in range(1, steps + 1):
         tried = [(counts + one) / step for one in np.eye(len(models))]
@@ -102,6 +103,22 @@ def blend(models: Sequence[E], X: Any, y: Any, steps: int = 10) -> Blend:
             alone = np.array(scores)
     score, shares = max(found, key=lambda pair: pair[0])  # of equal ones that of fewer models
     return Blend(average_models(models, shares), shares, score, alone)
+
+
+def checked_models(models: Iterable[E]) -> list[E]:
+    """Fitted models, at least one."""
+    found = list(models)
+    if not found:
+        raise DataError("found no models, expected at least one")
+    for k, model in enumerate(found):
+        check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
+    return found
+
+
+def _told(structure: Any) -> dict[str, Any]:
+    """What a structure tells of its space."""
+    plain = (bool, int, float, str)
+    return {name: value for name, value in vars(structure).items() if isinstance(value, plain)}
 
 
 def _score(model: Any, X: Any, y: Any) -> float:

@@ -21,8 +21,8 @@ from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, 
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
 from structune.rna.inputs import (
-    check_at_least_one,
     checked_gammas,
+    checked_number,
     checked_outputs,
     checked_strings,
     chosen_groups,
@@ -66,9 +66,8 @@ class RNAFolder(StructuredEstimator):
         30 unpaired bases. They are left out, or only their offending pairs are, with a warning; or they are
         an error. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
     center : "pretrained" or RNAFolder, optional
-        The prior of the weights has its mean at those of this model, and not at zero: what few structures of
-        your own do not tell stays as it is. With ``loss="log"``, and the features of the model or more (the
-        pretrained one is "extended").
+        The prior of the weights has its mean at those of this model, not at zero: what few structures of your
+        own do not tell stays. With ``loss="log"``, and its features or more ("extended" if pretrained).
 
     Attributes
     ----------
@@ -141,7 +140,7 @@ class RNAFolder(StructuredEstimator):
         examples.report()
         kept = examples.kept
         shard = rna.encode([sequences[s] for s in kept], examples.structures, weights[kept])
-        shard = replace(shard, numbers=np.array(kept))
+        shard = replace(shard, numbers=np.array(kept, np.int64))
         self._learn(rna, loss, shard, self._start(rna), chosen_groups(groups, kept, len(sequences)))
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
@@ -152,6 +151,14 @@ class RNAFolder(StructuredEstimator):
 
     def _origin(self, structure: Any) -> FloatArray | None:
         return None if self.center is None else weights_of(self.center, structure, self._make_loss())
+
+    def __sklearn_clone__(self) -> Self:
+        """With the same center: it is fitted, and is not to be emptied."""
+        center, self.center = self.center, None
+        try:
+            return super().__sklearn_clone__().set_params(center=center)
+        finally:
+            self.center = center
 
     def _rna(self) -> RNA:
         return RNA(self.min_hairpin, self.noncanonical, self.features)
@@ -239,7 +246,7 @@ class RNAFolder(StructuredEstimator):
             sequence of 76 bases has some 100,000 within 12.
         """
         self._require_probabilities()
-        check_at_least_one(n)
+        n = checked_number(n)
         if not within >= 0.0:
             raise DataError(f"within={within!r}: expected a number >= 0")
 
@@ -265,7 +272,7 @@ class RNAFolder(StructuredEstimator):
             nothing else of them.
         """
         self._require_probabilities()
-        check_at_least_one(n)
+        n = checked_number(n)
         shard = self._encode(X, constraints)
         generators = np.random.default_rng(random_state).spawn(len(shard))
 
@@ -298,7 +305,7 @@ class RNAFolder(StructuredEstimator):
         """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
 
         Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
-        probability times exp(score by the evidence).
+        probability times exp(score by the evidence); evidence that no structure agrees with is an error.
         """
         self._require_probabilities()
         self._check_fitted()
@@ -306,6 +313,7 @@ class RNAFolder(StructuredEstimator):
         rna.encode(sequences)  # refuses what is no sequence
         examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
         shard = rna.encode([sequences[s] for s in examples.kept], examples.structures)
+        shard = replace(shard, numbers=np.array(examples.kept, np.int64))
 
         def loss(part: RNAShard) -> FloatArray:
             return np.asarray(rna.log_partition(w, part) - rna.log_partition(w, part, within=True))

@@ -59,7 +59,7 @@ def weights_of(center: Any, rna: RNA, loss: Loss) -> FloatArray:
     known = dict(zip(center.rna_.weight_names(), center.coef_.tolist(), strict=True))
     if more := sorted(set(known) - set(rna.weight_names())):
         raise DataError(
-            f"found a center with features={center.rna_.feature_set!r} ({more[0]} and others), "
-            f"expected features={center.rna_.feature_set!r}"
+            f"found features={rna.feature_set!r}, expected {center.rna_.feature_set!r}, those of the center "
+            f"(it has weights such as {more[0]})"
         )
     return np.array([known.get(name, 0.0) for name in rna.weight_names()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,11 @@ def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
     return array[kept]
 
 
-def check_at_least_one(n: int) -> None:
-    """Refuse to look for no structures."""
-    if n < 1:
-        raise DataError(f"n={n}: expected at least 1")
+def checked_number(n: Any) -> int:
+    """A number of structures, at least one, that kernels can hold."""
+    if not isinstance(n, Integral) or n < 1:
+        raise DataError(f"n={n!r}: expected a whole number of at least 1")
+    return min(int(n), sys.maxsize)
 
 
 def checked_gammas(gammas: Iterable[float]) -> list[float]:

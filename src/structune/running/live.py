@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
-from queue import Empty, Queue
+from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
@@ -46,6 +46,8 @@ def live_map(
                 if stopped.is_set():
                     return
                 batch = source.batch(size, most_size, most_items)
+                if stopped.is_set():  # while it waited
+                    return
                 if not batch:
                     stopped.set()
                 results.put(result)
@@ -107,6 +109,8 @@ class _Reader(Generic[T]):
         """Read no more."""
         self._stopped = True
         _empty(self._queue)
+        with suppress(Full):
+            self._queue.put_nowait([])  # for who waits
 
 
 def _empty(queue: Queue[R]) -> None:

@@ -35,6 +35,12 @@ def test_stockholm(tmp_path):
     assert next(read_alignments(io.StringIO(stockholm_text(first, "((..))")))) == EXPECTED
 
 
+def test_an_alignment_without_rows_is_named():
+    text = "# STOCKHOLM 1.0\n#=GF ID A\n//\n# STOCKHOLM 1.0\ns GGG\n//\n"
+    with pytest.raises(DataError, match="found no alignment in Stockholm format"):
+        list(read_alignments(io.StringIO(text)))
+
+
 def test_clustal_and_fasta():
     rows = ("GGA-CC", "GU-CCC")
     clustal = "CLUSTAL W (1.83) multiple sequence alignment\n\na  GGA-\nb  GU-C\n   *\n\na  CC\nb  CC\n"

@@ -30,12 +30,19 @@ def test_many_sequences():
     assert_array_equal(found["c"], [1.0, 2.0, 3.0])
 
 
+def test_lines_of_nothing_known_are_no_sequence():
+    found = read_reactivities(io.StringIO(">a\nNA NA NA\n1 1\nACGUA\n>b\nna,NA\n"))
+    assert_array_equal(found["a"], [np.nan] * 3 + [1.0, 1.0])
+    assert_array_equal(found["b"], [np.nan] * 2)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "<input>: found no reactivities"),
         ("1 0.1\n0 0.2\n", ":2: found '0 0.2', expected a place, from 1"),
         ("1 0.1\n1 0.2\n", ":2: found the place 1 a second time"),
+        ("99999999999999 1\n", ":1: found '99999999999999 1', expected a place"),
         ("1 x\n", ":1: found 'x', expected a reactivity"),
         ("one\n", ":1: found 'one', expected a place"),
         (">a\n1 2 x3\n", ":2: found 'x3', expected a reactivity"),

@@ -47,6 +47,19 @@ def test_all_structures_within_a_range_of_the_best(problem, within):
         assert len({tuple(y) for y in outputs.tolist()}) == len(values)
 
 
+def test_the_best_structure_is_within_any_range():
+    """Rounding of sums does not lose it."""
+    rng, rna = np.random.default_rng(0), RNA()
+    w = rng.normal(size=rna.n_weights)
+    for _ in range(60):
+        shard = rna.encode([random_sequence(rng, 25)])
+        best, score = rna.best(w, shard)
+        for within in (0.0, 1e-13):
+            ((outputs, values),) = rna.n_best(w, shard, 3, within)
+            assert_array_equal(outputs[0], best)
+            assert_allclose(values[0], score[0], rtol=1e-12)
+
+
 def test_n_best_without_any_preference():
     """All scores are equal: still every structure once."""
     rna, sequence = RNA(1), "GCGCAUGCGC"

@@ -168,11 +168,9 @@ def fold(
       structune fold probed.fa --shape reactivities.txt --nbest 5
       structune fold family.sto --alignment > consensus.sto
     """
-    from structune.rna.commands import aligned, folding
+    from structune.rna.commands.folding import run
 
-    if reading.alignment:
-        raise typer.Exit(aligned.run(reading, wanted, writing, jobs))
-    raise typer.Exit(folding.run(reading, wanted, writing, jobs, quiet))
+    raise typer.Exit(run(reading, wanted, writing, jobs, quiet))
 
 
 def warm() -> None:

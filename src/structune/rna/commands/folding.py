@@ -16,7 +16,9 @@ import typer
 from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
+from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
+from structune.rna.commands import aligned
 from structune.rna.commands.batches import in_order
 from structune.rna.commands.data import Example, open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
@@ -32,9 +34,13 @@ if TYPE_CHECKING:
 
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> int:
     """Fold what is read; returns the exit code."""
-    _check(reading, wanted, writing)
+    _check_files(reading, writing)
     try:
-        _run(reading, wanted, writing, n_jobs, quiet)
+        if reading.alignment:
+            aligned.run(reading, wanted, writing, n_jobs)
+        else:
+            _check(wanted, writing)
+            _run(reading, wanted, writing, n_jobs, quiet)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
@@ -55,6 +61,7 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     first = list(islice(source, 2 if of_one or named_alike else 1))  # who writes to a pipe may wait
     if not first:
         source.check()
+        raise DataError(f"{', '.join(reading.inputs)}: found no sequences")
     several = len(first) > 1
     if several and of_one:
         raise DataError(
@@ -91,10 +98,23 @@ def _announced(examples: Iterable[Example]) -> Iterator[Example]:
 def _time(n: int) -> str:
     """About how long it takes to fold n bases."""
     minutes = _MINUTES * (n / _LONG) ** 3
-    return f"{max(1, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
+    return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 
-def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
+def _check_files(reading: Reading, writing: Writing) -> None:
+    """Refuse to write what is read."""
+    if reading.inputs.count("-") > 1:
+        raise DataError("found standard input twice, expected - at most once")
+    if writing.output == "-":
+        return
+    read = [Path(file) for file in reading.inputs if file != "-"]
+    within = [path for folder in read if folder.is_dir() for path in folder.iterdir()]
+    others = [path for path in (reading.shape, reading.contrafold) if path is not None]
+    model = [] if reading.model == PRETRAINED else [Path(reading.model)]
+    check_apart([*read, *within, *others, *model], [Path(writing.output)])
+
+
+def _check(wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
     if wanted.samples is not None and wanted.is_ranked:
         raise DataError("found --samples and --nbest or --within, expected at most one of them")
@@ -108,10 +128,6 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
             f"found --format {writing.format}, expected another with --samples, --nbest or --within"
         )
     check_targets([], [writing.plot, writing.dot_plot])
-    if reading.inputs.count("-") > 1:
-        raise DataError("found standard input twice, expected - at most once")
-    if writing.output != "-":
-        check_apart([file for file in reading.inputs if file != "-"], [Path(writing.output)])
 
 
 def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:

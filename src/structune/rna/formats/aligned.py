@@ -15,6 +15,7 @@ from structune.rna.formats.record import clean_sequence
 GAPS = "-._~"
 _TO_GAP = str.maketrans(GAPS, "-" * len(GAPS))
 _TO_N = str.maketrans("-", "N")
+_BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
 _NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
 
 
@@ -64,10 +65,13 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
     marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
     text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
-    names = [_NAME.search(block) for block in text.split("\n//")]
+    blocks = _BLOCK.split(text) if format == "stockholm" else [text]
     try:
-        for k, found in enumerate(AlignIO.parse(io.StringIO(text), format)):
-            name = names[k]
+        for k, block in enumerate(filter(str.strip, blocks)):
+            name = _NAME.search(block)
+            found = AlignIO.read(
+                io.StringIO(f"{block.lstrip()}\n//\n" if format == "stockholm" else block), format
+            )
             yield _alignment(lines.name, found, one_word(name[1]) if name else str(k + 1))
     except (ValueError, AssertionError) as error:
         if isinstance(error, DataError):

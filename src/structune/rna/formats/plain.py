@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from structune.files.text import Lines, header_name
+from structune.files.text import Lines, header_name, shown
 from structune.rna.formats.dot_bracket import STRUCTURE
 from structune.rna.formats.record import RNARecord, clean_sequence
 
@@ -18,9 +18,11 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
     """
     name, count, start, parts = "", 0, 0, list[str]()
     for number, text in lines.filled():
-        if text.startswith("#") or text == ">structure":
+        if text.startswith("#") or (text == ">structure" and parts):  # as CONTRAfold writes
             continue
         if (header := text.startswith(">")) or STRUCTURE.search(text):
+            if not header and not (parts or count):
+                raise lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
             if name:
                 yield _record(lines, start, name, parts)
             name, count = (header_name(text, count + 1), count + 1) if header else ("", count)

@@ -11,6 +11,7 @@ from structune.files.text import Lines, Source, header_name, shown
 from structune.structure import FloatArray
 
 _MISSING = frozenset(("NA", "NAN", "N/A", "-", ""))
+_MOST_PLACES = 10_000_000
 _NONE = -500.0  # and less: RNAstructure writes -999 where there is none
 
 
@@ -50,8 +51,10 @@ def read_reactivities(source: Source) -> dict[str, FloatArray]:
             if name in found:
                 raise lines.refuse(number, f"found the name {shown(name)} a second time")
             found[name] = []
-        elif not text.replace(" ", "").isalpha() or text.upper() in _MISSING:
-            found[name] += [_number(lines, number, word) for word in text.replace(",", " ").split()]
+            continue
+        words = text.replace(",", " ").split()
+        if not all(word.isalpha() and word.upper() not in _MISSING for word in words):
+            found[name] += [_number(lines, number, word) for word in words]
     return {name: np.array(values) for name, values in found.items()}
 
 
@@ -63,7 +66,7 @@ def _table(lines: Lines) -> FloatArray:
     values: dict[int, float] = {}
     for number, text in _filled(lines):
         words = text.replace(",", " ").split()
-        if not 2 <= len(words) <= 4 or not words[0].isdigit() or words[0] == "0":
+        if not 2 <= len(words) <= 4 or not _is_place(words[0]):
             raise lines.refuse(number, f"found {shown(text)}, expected a place, from 1, and a reactivity")
         letter = len(words) > 2 and words[1].isalpha() and words[1].upper() not in _MISSING
         if int(words[0]) in values:
@@ -72,6 +75,10 @@ def _table(lines: Lines) -> FloatArray:
     row = np.full(max(values), np.nan)
     row[np.array(list(values)) - 1] = list(values.values())
     return row
+
+
+def _is_place(word: str) -> bool:
+    return word.isdecimal() and 0 < int(word) <= _MOST_PLACES
 
 
 def _number(lines: Lines, number: int, word: str) -> float:

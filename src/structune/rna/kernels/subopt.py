@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.jit import kernel
-from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, choices, value_of
+from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, choices
 from structune.rna.kernels.sums import row
 
 DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
@@ -68,8 +68,10 @@ def _list(model, chart, search, work, most_loss, kind, i, j):
     known = search.lists[kind, place]
     if known:
         return known
-    state, best, top = search.state, value_of(chart, model.n, kind, i, j), search.state[TOP]
+    state, top, best = search.state, search.state[TOP], -np.inf
     found = choices(model, chart, kind, i, j, work)
+    for k in range(found):
+        best = max(best, work.values[k])  # the chart's own may differ in the last digits
     for k in np.argsort(-work.values[:found]):
         loss = max(best - work.values[k], 0.0)
         if loss > most_loss:

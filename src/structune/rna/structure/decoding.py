@@ -20,6 +20,7 @@ from structune.rna.structure.inference import (
     rows,
 )
 from structune.rna.structure.potentials import Scores, with_ends
+from structune.running.memory import require_memory
 from structune.structure import Array, FloatArray, IntArray
 
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
@@ -77,6 +78,10 @@ class Viterbi:
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
         while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
+            held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
+            require_memory(
+                3.0 * sum(array.nbytes for array in held), f"the best {len(rows.losses):,} structures"
+            )
             if why == subopt.MORE_ROWS:
                 rows = subopt.Rows(*map(_enlarged, rows))
             else:
