@@ -8,8 +8,7 @@ line with ``structune fold``.
   ``folder_file``: model files
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, alignments, sequences alone, reactivities,
-parameters of
-  CONTRAfold
+  parameters of CONTRAfold
 - ``consensus``: one structure for aligned sequences
 - ``probing``: reactivities as log odds of bases to be paired
 - ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages

@@ -90,9 +90,8 @@ def load_rna(name: str) -> RNAData:
         - "archiveii": 3975 sequences of ten families (Sloma & Mathews 2016); 795 of them are in
           "tornado_train_a".
         - "andronescu_test": 974 fragments of Andronescu et al. 2010.
-        - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), 45 components
-        of
-          related ones; nested canonical pairs.
+        - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), 45
+          components of related ones; nested canonical pairs.
 
     Returns
     -------
