@@ -21,8 +21,7 @@ import numpy as np
 
 from common import write
 from structune import RNAFolder
-from structune.learning import paired_difference
-from structune.rna import RNAAlignment, read_alignments
+from structune.rna import RNAAlignment, base_pair_bootstrap, base_pair_scores, read_alignments
 
 LONGEST, MOST_ROWS, SEVERAL = 300, 20, 2
 GAMMAS = (0.25, 0.5, 1.0, 2.0)
@@ -42,26 +41,25 @@ def main() -> None:
     start = time.perf_counter()
     theirs = [alifold(a.rows) for _, a in chosen]
     seconds["RNAalifold"] = time.perf_counter() - start
-    to_choose = np.array([place % 4 < 2 for place, _ in chosen])
     methods = {"structune": ours, "RNAalifold, MFE": [mfe for mfe, _ in theirs]}
     methods |= {f"RNAalifold, MEA {g:g}": [mea[k] for _, mea in theirs] for k, g in enumerate(GAMMAS)}
-    found = {
-        name: np.array([counts(a.structure, s) for (_, a), s in zip(chosen, structures, strict=True)])
-        for name, structures in methods.items()
-    }
-    best = max((name for name in found if "MEA" in name), key=lambda name: f1(found[name][to_choose]))
+    to_choose = [k for k, (place, _) in enumerate(chosen) if place % 4 < 2]
+    others = [k for k in range(len(chosen)) if k not in to_choose]
+    known = [alignment.structure for _, alignment in chosen]
+    best = max(
+        (name for name in methods if "MEA" in name), key=lambda name: f1(known, methods[name], to_choose)
+    )
     rows = {}
     for name in ("structune", "RNAalifold, MFE", best):
-        own = found[name][~to_choose]
-        gain = paired_difference(own, found["structune"][~to_choose], f1_of_sums, 2000, 0)
+        true, own, new = ([structures[k] for k in others] for structures in (known, methods[name], ours))
         rows[name] = {
-            "f1": f1(own),
-            "where it was chosen": f1(found[name][to_choose]),
-            "structune minus": vars(gain),
+            "f1": f1(known, methods[name], others),
+            "where it was chosen": f1(known, methods[name], to_choose),
+            "structune minus": vars(base_pair_bootstrap(true, own, new)),
         }
         print(name, rows[name], flush=True)
     if "--quick" not in sys.argv:
-        write("rna_alignments", {"alignments": int((~to_choose).sum()), "seconds": seconds, "methods": rows},
+        write("rna_alignments", {"alignments": len(others), "seconds": seconds, "methods": rows},
               "ViennaRNA")  # fmt: skip
 
 
@@ -88,28 +86,9 @@ def alifold(rows: tuple[str, ...]) -> tuple[str, list[str]]:
     return str(mfe[0]), [str(compound.MEA(gamma)[0]) for gamma in GAMMAS]
 
 
-def counts(known: Any, found: Any) -> tuple[int, int, int]:
-    """Known, found, and right pairs."""
-    a, b = pairs(known), pairs(found)
-    return len(a), len(b), len(a & b)
-
-
-def pairs(structure: str) -> set[tuple[int, int]]:
-    opened, found = [], set()
-    for k, mark in enumerate(structure):
-        if mark == "(":
-            opened.append(k)
-        elif mark == ")":
-            found.add((opened.pop(), k))
-    return found
-
-
-def f1(rows: Any) -> float:
-    return float(f1_of_sums(rows.sum(axis=0)))
-
-
-def f1_of_sums(sums: Any) -> Any:
-    return 2 * sums[..., 2] / (sums[..., 0] + sums[..., 1])
+def f1(known: list[str], found: list[str], some: list[int]) -> float:
+    """Of the base pairs of some alignments."""
+    return float(base_pair_scores([known[k] for k in some], [found[k] for k in some]).pooled.f1)
 
 
 if __name__ == "__main__":

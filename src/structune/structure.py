@@ -201,6 +201,16 @@ class Structure(ABC):
         """
         raise self._cannot("log_partition")
 
+    def _own_scores(
+        self, w: Array, shard: Any, scores: Array, expected: Array | None, weights: FloatArray
+    ) -> None:
+        """Scores of the outputs of which all is known, for sums within labels, and their features' sum."""
+        chosen = np.flatnonzero(shard.whole)
+        rows = self.feature_rows(shard.take(chosen))
+        scores[chosen] = rows @ w
+        if expected is not None:
+            expected += rows.T @ weights[chosen]
+
     def _costs_alone(self, tilt: Tilt | None) -> Array | None:
         """How much times the cost is added to scores, of a structure without ``counts``."""
         if tilt is not None and tilt[0] != "cost":
@@ -210,8 +220,21 @@ class Structure(ABC):
     # --- second derivatives of these sums -----------------------------------------------------------------
 
     def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
-        """The map v -> weighted sum over examples of Cov[F] v, with the forward pass at `w` kept."""
-        raise self._cannot("hessian")
+        """The map v -> weighted sum over examples of Cov[F] v.
+
+        Where a structure has no better way, by the complex step, which is exact: no digits cancel.
+        """
+        if not {"hessian", "complex"} <= self.capabilities:
+            raise self._cannot("hessian")
+
+        def product(v: FloatArray) -> FloatArray:
+            # a direction of any size may come, and its square is to vanish
+            step = COMPLEX_STEP / (np.abs(v).max(initial=0.0) or 1.0)
+            sums = np.zeros(self.n_weights, np.complex128)
+            self.log_partition(w + 1j * step * v, shard, sums, within=within)
+            return np.asarray(sums.imag / step)
+
+        return product
 
     def variance(self, w: FloatArray, shard: Any) -> FloatArray:
         """Variance of each feature if the parts of an output were independent, summed over examples.

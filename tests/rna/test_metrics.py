@@ -136,6 +136,17 @@ def test_bootstrap():
     assert "no difference" in str(base_pair_bootstrap(true, good, good))
 
 
+def test_bootstrap_over_groups():
+    true, bad, good = TRUE * 20, ["........."] * 60, TRUE * 20
+    bad = [structure[: len(known)] for structure, known in zip(bad, true, strict=True)]
+    alone = base_pair_bootstrap(true, bad, good)
+    assert base_pair_bootstrap(true, bad, good, groups=range(60)) == alone
+    together = base_pair_bootstrap(true, PRED * 20, good, groups=["one"] * 60)
+    assert together.low == together.value == together.high > 0
+    with pytest.raises(DataError, match="found 2 groups for 60 sequences"):
+        base_pair_bootstrap(true, bad, good, groups=[0, 1])
+
+
 def test_bootstrap_of_any_statistic():
     a, b = np.ones((50, 1)), 3 * np.ones((50, 1))
     difference = paired_difference(a, b, lambda sums: sums[..., 0] / 50, n=20)

@@ -1,6 +1,5 @@
 """Options that several commands share. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +41,11 @@ class KindGroups(StrEnum):
 
 
 def _of_cores(jobs: int) -> int:
-    cores = os.cpu_count() or 1
+    if jobs > 0 or jobs == -1:
+        return jobs
+    from structune.running.executors import usable_cores
+
+    cores = usable_cores()
     if jobs == 0 or jobs < -cores:
         raise typer.BadParameter(
             f"expected a number of threads, or -1 for all {cores} cores, -2 for all but one, and so on"

@@ -52,22 +52,14 @@ def average_models(models: Sequence[E], shares: Any = None) -> E:
     DataError
         Models of several structures, or shares that are none.
     """
-    models = checked_models(models)
+    models = _of_one_structure(models)
     given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
     if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
         raise DataError(f"found the shares {given}, expected {len(models)} of at least 0 with a sum of 1")
-    kinds = [(type(model), _told(model._structure), model._structure.weight_names()) for model in models]
-    for k, own in enumerate(kinds):
-        if own != kinds[0]:
-            raise DataError(
-                f"found other weights in model {k} than in model 0, expected models of one structure"
-            )
-    mean = deepcopy(models[0])
-    mean._import(np.sum([share * model._weights for share, model in zip(given, models, strict=True)], axis=0))
-    return mean
+    return _mean(models, given)
 
 
-def blend(models: Sequence[E], X: Any, y: Any, steps: int = 10) -> Blend:
+def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
     """The mean of models that scores best on examples that none of them has seen.
 
     Parameters
@@ -91,35 +83,43 @@ def blend(models: Sequence[E], X: Any, y: Any, steps: int = 10) -> Blend:
     """
     if steps < 1:
         raise DataError(f"steps={steps}: expected at least 1")
-    models = checked_models(models)
+    models = _of_one_structure(models)
     counts, found = np.zeros(len(models)), list[tuple[float, FloatArray]]()
     for step in range(1, steps + 1):
         tried = [(counts + one) / step for one in np.eye(len(models))]
-        scores = [_score(average_models(models, shares), X, y) for shares in tried]
+        scores = [float(_mean(models, shares).score(X, y)) for shares in tried]
         best = int(np.argmax(scores))
         counts[best] += 1.0
         found.append((scores[best], tried[best]))
         if step == 1:
             alone = np.array(scores)
     score, shares = max(found, key=lambda pair: pair[0])  # of equal ones that of fewer models
-    return Blend(average_models(models, shares), shares, score, alone)
+    return Blend(_mean(models, shares), shares, score, alone)
 
 
-def checked_models(models: Iterable[E]) -> list[E]:
-    """Fitted models, at least one."""
+def _of_one_structure(models: Iterable[E]) -> list[E]:
+    """Fitted models, at least one, that have the same weights."""
     found = list(models)
     if not found:
         raise DataError("found no models, expected at least one")
     for k, model in enumerate(found):
         check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
+    kinds = [(type(model), _told(model._structure), model._structure.weight_names()) for model in found]
+    for k, own in enumerate(kinds):
+        if own != kinds[0]:
+            raise DataError(
+                f"found other weights in model {k} than in model 0, expected models of one structure"
+            )
     return found
+
+
+def _mean(models: list[E], shares: FloatArray) -> E:
+    mean, weighted = deepcopy(models[0]), zip(shares, models, strict=True)
+    mean._import(np.sum([share * model._weights for share, model in weighted], axis=0))
+    return mean
 
 
 def _told(structure: Any) -> dict[str, Any]:
     """What a structure tells of its space."""
     plain = (bool, int, float, str)
     return {name: value for name, value in vars(structure).items() if isinstance(value, plain)}
-
-
-def _score(model: Any, X: Any, y: Any) -> float:
-    return float(model.score(X, y))

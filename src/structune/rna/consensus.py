@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.aligned import GAPS
+from structune.rna.formats.record import GAPS
 from structune.rna.structure.decoding import mea_structure
 from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor

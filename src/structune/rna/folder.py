@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -138,10 +137,8 @@ class RNAFolder(StructuredEstimator):
         weights = check_weights(sample_weight, len(sequences))
         examples = fit_into_space(rna, sequences, structures, self.outside)
         examples.report()
-        kept = examples.kept
-        shard = rna.encode([sequences[s] for s in kept], examples.structures, weights[kept])
-        shard = replace(shard, numbers=np.array(kept, np.int64))
-        self._learn(rna, loss, shard, self._start(rna), chosen_groups(groups, kept, len(sequences)))
+        shard, groups = examples.shard(rna, sequences, weights), chosen_groups(groups, examples.kept, len(X))
+        self._learn(rna, loss, shard, self._start(rna), groups)
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
 
@@ -312,8 +309,7 @@ class RNAFolder(StructuredEstimator):
         rna, w, sequences = self.rna_, self.coef_, checked_strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence
         examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
-        shard = rna.encode([sequences[s] for s in examples.kept], examples.structures)
-        shard = replace(shard, numbers=np.array(examples.kept, np.int64))
+        shard = examples.shard(rna, sequences)
 
         def loss(part: RNAShard) -> FloatArray:
             return np.asarray(rna.log_partition(w, part) - rna.log_partition(w, part, within=True))

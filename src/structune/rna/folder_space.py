@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from structune.rna.formats.dot_bracket import drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
+from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import Offence
-from structune.structure import IntArray
+from structune.structure import FloatArray, IntArray
 
 OUTSIDE = ("skip", "trim", "error")
 _MOST_NAMED = 5
@@ -45,6 +46,12 @@ class FittingExamples:
     skipped: list[tuple[int, str]] = field(default_factory=list)
     unknotted: dict[int, int] = field(default_factory=dict)
     trimmed: dict[int, int] = field(default_factory=dict)
+
+    def shard(self, rna: RNA, sequences: Sequence[str], weights: FloatArray | None = None) -> RNAShard:
+        """Those of all the sequences that are kept, which errors name by their number."""
+        given = None if weights is None else weights[self.kept]
+        shard = rna.encode([sequences[s] for s in self.kept], self.structures, given)
+        return replace(shard, numbers=np.array(self.kept, np.int64))
 
     def report(self) -> None:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""

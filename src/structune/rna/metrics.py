@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,6 +117,7 @@ def base_pair_bootstrap(
     slip: int = 0,
     n: int = 2000,
     random_state: int | None = 0,
+    groups: Sequence[Any] | None = None,
 ) -> Difference:
     """Difference in pooled F1 of base pairs, b minus a, with a 95 % percentile interval over sequences.
 
@@ -128,14 +129,28 @@ def base_pair_bootstrap(
     n : int
         Number of resamples.
     random_state : int, optional
+    groups : sequence, optional
+        Of each sequence: those of one group (a family, say) are drawn together, and the interval is over
+        groups.
 
     Raises
     ------
     DataError
-        As `base_pair_scores` does, or there are no sequences.
+        As `base_pair_scores` does, groups of another number, or there are no sequences.
     """
     counts_a, counts_b = base_pair_scores(true, a, slip).counts, base_pair_scores(true, b, slip).counts
+    if groups is not None:
+        counts_a, counts_b = _of_groups(counts_a, groups), _of_groups(counts_b, groups)
     return paired_difference(counts_a, counts_b, _f1, n, random_state)
+
+
+def _of_groups(counts: FloatArray, groups: Sequence[Any]) -> FloatArray:
+    if len(groups) != len(counts):
+        raise DataError(f"found {len(groups)} groups for {len(counts)} sequences")
+    names, places = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.zeros((len(names), counts.shape[1]))
+    np.add.at(sums, places, counts)
+    return sums
 
 
 def sensitivity_ppv_curve(

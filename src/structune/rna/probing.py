@@ -95,11 +95,10 @@ class ReactivityModel:
             A letter without twice as many reactivities as the table has entries.
         """
         probed = _Probed(sequences, reactivities)
-        paired, table = probed.paired(folder, None), None
+        table = cls(*probed.log_odds(probed.paired(folder, None)))
         for _ in range(rounds):
-            table = cls(*probed.log_odds(paired))
-            paired = probed.paired(folder, table)
-        return cls(*probed.log_odds(paired))
+            table = cls(*probed.log_odds(probed.paired(folder, table)))
+        return table
 
     def save(self, path: Any) -> None:
         """Write it as JSON."""

@@ -64,7 +64,7 @@ class ThreadExecutor:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        self.n_workers = n_threads or _usable_cores()
+        self.n_workers = n_threads or usable_cores()
         self._pool: ThreadPoolExecutor | None = None
 
     def place(self, items: Iterable[Any]) -> Sequence[Any]:
@@ -122,7 +122,7 @@ class ThreadExecutor:
         return {"n_workers": self.n_workers, "_pool": None}
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -164,4 +164,4 @@ def count_jobs(n_jobs: int | None) -> int:
         raise DataError(f"n_jobs={n_jobs!r}: expected a positive number, or -1 for all cores")
     if n_jobs > 0:
         return min(int(n_jobs), _MOST_THREADS)
-    return max(1, _usable_cores() + 1 + n_jobs)
+    return max(1, usable_cores() + 1 + n_jobs)

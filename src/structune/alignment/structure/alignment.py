@@ -24,11 +24,9 @@ from structune.alignment.structure.space import check_cells, check_overhangs, ch
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (
-    COMPLEX_STEP,
     Array,
     FloatArray,
     Groups,
-    HessianProduct,
     IntArray,
     Structure,
     Tilt,
@@ -288,26 +286,6 @@ class Alignment(Structure):
                 log_z[p], uses = inference.expected(pair)
                 pair.features.gather(uses, pair.x, pair.y, expected, weights[p])
         return log_z
-
-    def _own_scores(
-        self, w: Array, shard: AlignmentShard, scores: Array, out: Array | None, weights: FloatArray
-    ) -> None:
-        """Scores of the alignments of which all is known, and the sum of their features."""
-        chosen = np.flatnonzero(shard.whole)
-        rows = self.feature_rows(shard.take(chosen))
-        scores[chosen] = rows @ w
-        if out is not None:
-            out += rows.T @ weights[chosen]
-
-    def linearize(self, w: FloatArray, shard: AlignmentShard, within: bool = False) -> HessianProduct:
-        """By the complex step, which is exact: no digits cancel."""
-
-        def product(v: FloatArray) -> FloatArray:
-            sums = np.zeros(self.n_weights, np.complex128)
-            self.log_partition(w + 1j * COMPLEX_STEP * v, shard, sums, within=within)
-            return np.asarray(sums.imag / COMPLEX_STEP)
-
-        return product
 
     def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
         """The variance of the features if uses of each were rare and independent (Poisson).

@@ -18,13 +18,11 @@ from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
-from structune.rna.commands import aligned
 from structune.rna.commands.batches import in_order
 from structune.rna.commands.data import Example, open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
-from structune.rna.commands.probing import with_reactivities
 
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
@@ -37,6 +35,8 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
     _check_files(reading, writing)
     try:
         if reading.alignment:
+            from structune.rna.commands import aligned
+
             aligned.run(reading, wanted, writing, n_jobs)
         else:
             _check(wanted, writing)
@@ -54,6 +54,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
         typer.echo("structune: reading FASTA from standard input", err=True)
     read = read_sequences(reading.inputs, reading.constraints)
     if reading.shape is not None:
+        from structune.rna.commands.probing import with_reactivities
+
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     source = UntilError(read)
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)

@@ -23,11 +23,13 @@ def with_reactivities(
     examples: Iterator[Example], path: Path, method: ShapeMethod, quiet: bool
 ) -> Iterator[Example]:
     """The same examples with their reactivities, found by name; tells which have none."""
-    known = read_reactivities(path)
+    known, table = read_reactivities(path), None
+    if method is not ShapeMethod.deigan:
+        table = ReactivityModel.pretrained()
     if "" not in known:
         for example in examples:
             if (values := known.get(example.record.name)) is not None:
-                yield _probed(example, values, method)
+                yield _probed(example, values, table)
             else:
                 if not quiet:
                     say(f"{path}: found no reactivities of {shown(example.record.name)}")
@@ -38,18 +40,15 @@ def with_reactivities(
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
-        yield _probed(example, known[""], method)
+        yield _probed(example, known[""], table)
 
 
-def _probed(example: Example, values: FloatArray, method: ShapeMethod) -> Example:
+def _probed(example: Example, values: FloatArray, table: ReactivityModel | None) -> Example:
     sequence = example.record.sequence
     if values.size > len(sequence):
         raise example.refuse(f"found {values.size} reactivities for {len(sequence)} bases")
     row = np.full(len(sequence), np.nan)
     row[: values.size] = values
-    if method is ShapeMethod.deigan:
-        paired = deigan_log_odds(row)
-    else:
-        paired = ReactivityModel.pretrained().paired(sequence, row)
+    paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
     notation = example.constraints if isinstance(example.constraints, str) else ""
     return replace(example, constraints=Constraints(notation, paired=paired))

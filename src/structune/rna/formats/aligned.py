@@ -10,9 +10,8 @@ from typing import Any
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, one_word, shown
-from structune.rna.formats.record import clean_sequence
+from structune.rna.formats.record import GAPS, clean_sequence
 
-GAPS = "-._~"
 _TO_GAP = str.maketrans(GAPS, "-" * len(GAPS))
 _TO_N = str.maketrans("-", "N")
 _BLOCK = re.compile(r"^//\s*$", re.MULTILINE)

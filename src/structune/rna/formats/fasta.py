@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from structune.files.text import Lines, Source, header_name, save, shown
-from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.record import RNARecord, clean_sequence, record_at
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
@@ -36,7 +36,7 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
     for number, text in lines.filled():
         if text.startswith(">"):
             if count:
-                yield _record(lines, start, name, parts)
+                yield record_at(lines, start, name, parts)
             start, count, parts = number, count + 1, []
             name = header_name(text, count)
         elif not count:
@@ -45,7 +45,7 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
             with lines.at(number):
                 parts.append(clean_sequence(text))
     if count:
-        yield _record(lines, start, name, parts)
+        yield record_at(lines, start, name, parts)
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
@@ -60,11 +60,6 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
         Bases a line.
     """
     save(target, "".join(_lines_of(record, width) for record in records))
-
-
-def _record(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
-    with lines.at(number):
-        return RNARecord(name, "".join(parts))
 
 
 def _lines_of(record: RNARecord, width: int) -> str:

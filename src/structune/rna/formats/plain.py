@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from structune.files.text import Lines, header_name, shown
 from structune.rna.formats.dot_bracket import STRUCTURE
-from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.record import RNARecord, clean_sequence, record_at
 
 
 def parse_plain(lines: Lines) -> Iterator[RNARecord]:
@@ -24,7 +24,7 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
             if not header and not (parts or count):
                 raise lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
             if name:
-                yield _record(lines, start, name, parts)
+                yield record_at(lines, start, name, parts)
             name, count = (header_name(text, count + 1), count + 1) if header else ("", count)
             start, parts = number, []
         elif name:
@@ -32,11 +32,6 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
                 parts.append(clean_sequence(text))
         else:
             count += 1
-            yield _record(lines, number, str(count), [text])
+            yield record_at(lines, number, str(count), [text])
     if name:
-        yield _record(lines, start, name, parts)
-
-
-def _record(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
-    with lines.at(number):
-        return RNARecord(name, "".join(parts))
+        yield record_at(lines, start, name, parts)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from structune.errors import DataError
-from structune.files.text import shown
+from structune.files.text import Lines, shown
 from structune.rna.formats.brackets import partners
 
 BASES = "ACGUNRYSWKMBDHVX"
+GAPS = "-._~"  # of aligned sequences
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 
 
@@ -49,6 +50,12 @@ class RNARecord:
                 "as many as bases"
             )
         partners(self.structure)
+
+
+def record_at(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
+    """The record that begins at a line of a file, of the pieces of its sequence; errors name the line."""
+    with lines.at(number):
+        return RNARecord(name, "".join(parts))
 
 
 def clean_sequence(text: str) -> str:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.record import GAPS, RNARecord, clean_sequence
 
-_GAPS = "-._~"
-_GAPS_TO_N = str.maketrans(_GAPS, "NNNN")
+_GAPS_TO_N = str.maketrans(GAPS, "NNNN")
 _UNPAIRED = ".,:_-~"
 _BRACKETS = dict(zip(">)}]", "<({[", strict=True))
 
@@ -112,7 +111,7 @@ class _Alignment:
             own = self._structures.get(name)
             pairs = _pairs(own) if own else consensus
             sequence = str(row)
-            kept = [k for k, base in enumerate(sequence) if base not in _GAPS]
+            kept = [k for k, base in enumerate(sequence) if base not in GAPS]
             structure = None if pairs is None else _project(pairs, kept, len(sequence))
             with self._lines.at(row.numbers[0]):
                 record = RNARecord(name, "".join(sequence[k] for k in kept), structure)

@@ -189,7 +189,5 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
 def begin(model, chart, search, work, most_loss):
     """Put the whole sequence before the search."""
     search.todo[0, 0], search.todo[0, 1], search.todo[0, 2], search.todo[0, 3] = EXTERIOR, 0, model.n - 1, -1
-    search.state[:] = 0
     search.starts[0] = 0
-    search.lists[:] = 0
-    return _expand(model, chart, search, work, 0.0, most_loss, 0, 1, 0)
+    _expand(model, chart, search, work, 0.0, most_loss, 0, 1, 0)

@@ -44,11 +44,9 @@ from structune.rna.structure.space import (
 )
 from structune.running.memory import require_memory
 from structune.structure import (
-    COMPLEX_STEP,
     Array,
     FloatArray,
     Groups,
-    HessianProduct,
     IntArray,
     Structure,
     Tilt,
@@ -203,12 +201,12 @@ class RNA(Structure):
         self, w: Array, shard: RNAShard, expected: Array | None, weights: FloatArray
     ) -> Array:
         """Scores of the structures that are known, and sums by the evidence of the others."""
-        log_z, (whole, rest) = np.empty(len(shard), w.dtype), map(np.flatnonzero, (shard.whole, ~shard.whole))
-        rows, some = self.feature_rows(shard.take(whole)), None if expected is None else weights[rest]
-        log_z[whole] = rows @ w
+        log_z, rest = np.empty(len(shard), w.dtype), np.flatnonzero(~shard.whole)
+        self._own_scores(w, shard, log_z, expected, weights)
+        some = None if expected is None else weights[rest]
         log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
         if expected is not None:
-            expected += rows.T @ weights[whole] + self._features.matrix.T @ counts
+            expected += self._features.matrix.T @ counts
         return log_z
 
     def _scores_beside(self, shard: RNAShard, s: int, tilt: Tilt | None) -> tuple[Array, Any]:
@@ -264,16 +262,6 @@ class RNA(Structure):
         if np.all(np.isfinite(found)) or log_domain:
             return log_z, found
         return self._inside_outside(w, shard, weights, True, tilt)  # outside, sums left the range
-
-    def linearize(self, w: FloatArray, shard: RNAShard, within: bool = False) -> HessianProduct:
-        """By the complex step, which is exact: no digits cancel."""
-
-        def product(v: FloatArray) -> FloatArray:
-            sums = np.zeros(self.n_weights, np.complex128)
-            self.log_partition(w + 1j * COMPLEX_STEP * v, shard, sums, within=within)
-            return np.asarray(sums.imag / COMPLEX_STEP)
-
-        return product
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from structune.kernels.vectors import lanes_for
-from structune.structure import COMPLEX_STEP, Array, FloatArray, Groups, HessianProduct, IntArray
+from structune.structure import Array, FloatArray, Groups, IntArray
 from structune.tagging.kernels import second_order as kernels
 from structune.tagging.structure.attribute_weights import find_keys
 from structune.tagging.structure.inference import ChainInference
@@ -149,18 +149,6 @@ class SecondOrderChain(ChainInference):
         return super().feature_rows(shard, labels) + table.tocsr()
 
     # --- inference ----------------------------------------------------------------------------------------
-
-    def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
-        """The map v -> Cov[F] v at `w`: the derivative of the expected features in the direction of v."""
-
-        def product(v: FloatArray) -> FloatArray:
-            # a direction of any size may come, and its square is to vanish
-            step = COMPLEX_STEP / (np.abs(v).max(initial=0.0) or 1.0)
-            expected = np.zeros(self.n_weights, np.complex128)
-            self.log_partition(w + 1j * step * v, shard, expected, within=within)
-            return expected.imag / step
-
-        return product
 
     def _viterbi(
         self, moves: MoveScores, offsets: IntArray, scores: FloatArray, labels: IntArray, best: FloatArray
