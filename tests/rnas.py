@@ -16,14 +16,15 @@ CANONICAL = {"AU", "UA", "CG", "GC", "GU", "UG"}
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
-def structures(sequence, min_hairpin=3, noncanonical=False):
+def structures(sequence, min_hairpin=3, noncanonical=False, max_span=None):
     """All structures of the model's space, as partner lists."""
 
     def over(i, j):
         if i > j:
             return [()]
         found = list(over(i + 1, j))
-        for k in range(i + min_hairpin + 1, j + 1):
+        last = j if max_span is None else min(j, i + max_span)
+        for k in range(i + min_hairpin + 1, last + 1):
             if may_pair(sequence[i], sequence[k], noncanonical):
                 inner = over(i + 1, k - 1)
                 found += [((i, k), *a, *b) for a in inner for b in over(k + 1, j)]
@@ -191,6 +192,12 @@ def enumerated_pairs(outputs, scores):
     return found
 
 
+def pair_probabilities(rna, w, shard, s):
+    """Those of the model, dense."""
+    found = rna.pair_probabilities(w, shard, s)
+    return found if rna.max_span is None else found.toarray()
+
+
 def missed(truth, partner):
     """Share of the paired bases whose partner is another, or none."""
     paired = [i for i, j in enumerate(truth) if j >= 0]
@@ -238,7 +245,9 @@ def pairs_of(partner):
 
 def problem_of(rna, rng, sequences, scale):
     """All structures of the sequences, with random weights; the shard holds one of each at random."""
-    outputs = [structures(sequence, rna.min_hairpin, rna.noncanonical) for sequence in sequences]
+    outputs = [
+        structures(sequence, rna.min_hairpin, rna.noncanonical, rna.max_span) for sequence in sequences
+    ]
     own = [int(rng.integers(len(ys))) for ys in outputs]
     own_structures = [dot_bracket(ys[k]) for ys, k in zip(outputs, own, strict=True)]
     return Problem(
@@ -262,7 +271,8 @@ def problem_of(rna, rng, sequences, scale):
 @st.composite
 def problems(draw, max_length=13, scale=1.0, spread=False, **options):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    rna, sequences = RNA(draw(st.sampled_from([0, 1, 3])), **options), []
+    span = draw(st.sampled_from([None, None, 5, 9]))
+    rna, sequences = RNA(draw(st.sampled_from([0, 1, 3])), max_span=span, **options), []
     letters = draw(st.sampled_from(["ACGU", "GC", "GCGCGCGCAUN"]))
     for length in draw(st.lists(st.integers(0, max_length), min_size=1, max_size=3)):
         shorter = min(length, 7 + 2 * rna.min_hairpin)  # the number of structures explodes

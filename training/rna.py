@@ -1,14 +1,22 @@
-"""Trains the model of `RNAFolder.pretrained()`, on training set A of Rivas, Lang & Eddy (2012) alone.
+"""Trains the model of `RNAFolder.pretrained()`, and the table of `ReactivityModel.pretrained()`.
 
-    python training/rna.py            about ten minutes on two cores
-    python training/rna.py --quick    on a few short sequences, to a file in the current folder
+    python training/rna.py            about 50 minutes on two cores
+    python training/rna.py --quick    on a few short sequences, to files in the current folder
 
-Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
+Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
+checkout). Learns from training set A of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB),
+reactivities of designed RNAs (Cloud Labs of Eterna), and nearest-neighbour energies (Turner 2004).
 
-1. On sequences of up to 300 bases whose family is known, at most 40 of each, with whole families held out:
-   the precisions, one for each kind of feature, by the implicit gradient of the held-out loss, rounded to two
-   digits; then gamma, by pooled F1.
-2. The weights, with these precisions, on at most 150 sequences of each family.
+1. On sequences of set A of up to 300 bases whose family is known, at most 40 of each, with whole families
+   held out: the precisions, one for each kind of feature, by the implicit gradient of the held-out loss,
+   rounded to two digits; and a model.
+2. With that model, from the reactivities of 3000 designs the log odds of bases to be paired. By them a design
+   is evidence of its structure.
+3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved structures and
+   evidence: the mean of three such fits, each with others of a family and a third of the designs.
+4. The energies, as weights: a fit to structures that ViennaRNA draws, one of each sequence. They are a fifth
+   of the whole.
+5. gamma, by the F1 on families of Rfam of which nothing was learned.
 """
 
 from __future__ import annotations
@@ -16,20 +24,30 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit
 
 from structune import RNAFolder
-from structune.learning import ImplicitTuner
-from structune.rna import RNAData, base_pair_scores, load_rna
+from structune.learning import ImplicitTuner, average_models
+from structune.rna import (
+    Constraints,
+    ProbedData,
+    ReactivityModel,
+    RNAData,
+    base_pair_scores,
+    load_probed,
+    load_rna,
+)
 
-MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
-GAMMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-MOST, FEW, SHORT, HOLDOUT = 150, 40, 300, 0.25
+ROOM = Path(__file__).parents[1] / "src" / "structune" / "rna"
+GAMMAS = (0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)
+MOST, FEW, SHORT, LONGEST, HOLDOUT = 150, 40, 300, 400, 0.25
+DESIGNS, EVIDENCE, FITS = 3000, 1.0, 3  # designs of all fits; the weight of each beside a known structure
+MOST_SOLVED = 20  # chains of one component, in weight
+DRAWN, EASED, ENERGIES = 4000, 0.3, 0.2  # sequences; of the precisions, for there is no noise; of the whole
+WORD, MOST_KNOWN = 12, 0.1  # bases; the share of the words of a new sequence that may be in the training set
 _FAMILIES = {  # the set gives one family several names
     "16S": "16S rRNA",
     "CRW(rRNA/intron)": "16S rRNA",
@@ -63,24 +81,29 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--features", default="extended", choices=("contrafold", "extended"))
-    arguments = parser.parse_args()
-    data = load_rna("tornado_train_a")
+    quick = parser.parse_args().quick
+    data, designs = load_rna("tornado_train_a"), chosen_designs(100 if quick else DESIGNS)
     families = [family_of(name) for name in data.families]
-    if arguments.quick:
+    if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    settings = {"features": arguments.features, "outside": "trim", "verbose": 1}
-    whole = [s for s, family in enumerate(families) if not is_mixed(family)]
-    pure = data.take(whole), [families[s] for s in whole]
-    precisions, gamma = tune(settings, *few(*pure, FEW, SHORT))
-    part, _ = few(data, families, MOST)
-    folder = RNAFolder(**settings, penalty=precisions, gamma=gamma, tolerance=1e-3)
-    folder.fit(part.sequences, part.structures)
-    say(f"fitted to {len(part)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
-    path = Path("rna.structune") if arguments.quick else MODEL
-    folder.save(path, extra={"trained_on": "tornado_train_a"})
-    say(f"wrote {path}, {path.stat().st_size} bytes")
+    tuned = tune(data, families)
+    precisions = rounded(tuned)
+    table = ReactivityModel.fit(tuned, designs.sequences, designs.reactivities)
+    energies = fitted_energies(precisions, data, 200 if quick else DRAWN)
+    fits = []
+    for k in range(FITS):
+        part, _ = few(data, families, MOST, seed=k)
+        fits.append(
+            fit(precisions, part, solved_structures(), evidence(designs, table, range(k, len(designs), FITS)))
+        )
+    folder = with_energies(average_models(fits), energies)
+    folder.gamma = chosen_gamma(folder, new_families(data))
+    room = Path() if quick else ROOM
+    table.save(room / "reactivities_1m7.json")
+    told = "tornado_train_a, rna3db, eterna_1m7, Turner 2004"
+    folder.save(room / "pretrained.structune", extra={"trained_on": told})
+    say(f"wrote {room}")
 
 
 def say(text: str) -> None:
@@ -97,36 +120,154 @@ def is_mixed(family: str) -> bool:
 
 
 def few(
-    data: RNAData, families: list[str], most: int, longest: int = sys.maxsize
+    data: RNAData, families: list[str], most: int, longest: int = sys.maxsize, seed: int = 0
 ) -> tuple[RNAData, list[str]]:
     """At most so many sequences of each family, at random, and their families."""
     found = defaultdict(list)
-    for s in np.random.default_rng(0).permutation(len(families)).tolist():
+    for s in np.random.default_rng(seed).permutation(len(families)).tolist():
         if len(data.sequences[s]) <= longest:
             found[families[s]].append(s)
     chosen = [s for members in found.values() for s in members[:most]]
     return data.take(chosen), [families[s] for s in chosen]
 
 
-def tune(settings: dict[str, Any], data: RNAData, families: list[str]) -> tuple[dict[str, float], float]:
-    """Precisions and gamma, chosen on families that were held out."""
-    split = GroupShuffleSplit(1, test_size=HOLDOUT, random_state=0)
-    _, heldout = next(split.split(data.sequences, groups=families))  # as RNAFolder does
-    tuner = ImplicitTuner(refit=False)
-    folder = RNAFolder(**settings, tuning=tuner, holdout=HOLDOUT, random_state=0)
+def tune(data: RNAData, families: list[str]) -> RNAFolder:
+    """A model with precisions that were chosen on families that were held out; of what is known to be one."""
+    whole = [s for s, family in enumerate(families) if not is_mixed(family)]
+    data, families = few(data.take(whole), [families[s] for s in whole], FEW, SHORT)
+    settings = {"features": "extended", "outside": "trim", "verbose": 1}
+    folder = RNAFolder(**settings, tuning=ImplicitTuner(refit=False), holdout=HOLDOUT, random_state=0)
     folder.fit(data.sequences, data.structures, groups=families)
-    precisions = {
-        name: float(f"{value:.2g}")
-        for name, value in zip(folder.group_names_, folder.penalty_.tolist(), strict=True)
-    }
     losses = [record["heldout_loss"] for record in folder.history_ if "heldout_loss" in record]
     say(f"{len(data)} sequences, held-out loss {losses[0]:.0f} -> {min(losses):.0f}, {folder.status_}")
-    say("precisions " + ", ".join(f"{name} {value}" for name, value in precisions.items()))
-    rest = data.take(heldout)
-    predicted = folder.predict_mea(rest.sequences, GAMMAS)
-    scores = [base_pair_scores(rest.structures, structures).pooled.f1 for structures in predicted]
-    say(f"F1 of {len(rest)} held-out sequences by gamma: {dict(zip(GAMMAS, scores, strict=True))}")
-    return precisions, GAMMAS[int(np.argmax(scores))]
+    return folder
+
+
+def rounded(folder: RNAFolder) -> dict[str, float]:
+    """Its precisions by group, of two digits."""
+    named = zip(folder.group_names_, folder.penalty_.tolist(), strict=True)
+    return {name: float(f"{value:.2g}") for name, value in named}
+
+
+def chosen_designs(n: int) -> ProbedData:
+    """So many designs: of each project one after the other, at random."""
+    data, by_project = load_probed(), defaultdict(list)
+    for s in np.random.default_rng(0).permutation(len(data)).tolist():
+        by_project[data.projects[s]].append(s)
+    turns = sorted(
+        (turn, project, s) for project, members in by_project.items() for turn, s in enumerate(members)
+    )
+    chosen = [s for *_, s in turns[:n]]
+    columns = (data.projects, data.sequences, data.reactivities)
+    return ProbedData(*([column[s] for s in chosen] for column in columns))
+
+
+Examples = tuple[list[str], list[str | Constraints], list[float]]  # sequences, what is known of them, weights
+
+
+def solved_structures() -> Examples:
+    """Chains of known structure; those of one component weigh no more than some of them."""
+    data = load_rna("rna3db")
+    n_alike = Counter(data.families)
+    weights = [min(1.0, MOST_SOLVED / n_alike[family]) for family in data.families]
+    return data.sequences, list[str | Constraints](data.structures), weights
+
+
+def evidence(designs: ProbedData, table: ReactivityModel, some: range) -> Examples:
+    """What the reactivities of some designs say of their structures."""
+    X = [designs.sequences[s] for s in some]
+    y = [Constraints(paired=table.paired(designs.sequences[s], designs.reactivities[s])) for s in some]
+    return X, list[str | Constraints](y), [EVIDENCE] * len(some)
+
+
+def fit(precisions: dict[str, float], part: RNAData, *more: Examples) -> RNAFolder:
+    """Weights from structures, and from more examples."""
+    X, y, weights = list(part.sequences), list[str | Constraints](part.structures), [1.0] * len(part)
+    for sequences, known, shares in more:
+        X, y, weights = X + sequences, y + known, weights + shares
+    folder = RNAFolder(features="extended", outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
+    folder.fit(X, y, sample_weight=weights)
+    say(f"fitted to {len(X)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
+    return folder
+
+
+def fitted_energies(precisions: dict[str, float], data: RNAData, n: int) -> RNAFolder:
+    """Weights that tell of structures what nearest-neighbour energies do: distilled from their samples."""
+    designs = chosen_designs(n // 3).sequences
+    sequences = [*pieces(data, n - len(designs)), *designs]
+    folder = RNAFolder(
+        features="extended", outside="trim", tolerance=1e-3, n_jobs=-1,
+        penalty={name: EASED * value for name, value in precisions.items()},
+    )  # fmt: skip
+    folder.fit(sequences, [drawn(sequence) for sequence in sequences])
+    say(f"fitted to structures of {n} sequences by energies: {folder.status_}, {folder.passes_:.0f} passes")
+    return folder
+
+
+def pieces(data: RNAData, n: int) -> list[str]:
+    """Pieces of sequences, of 20 to 160 bases."""
+    rng, found = np.random.default_rng(0), list[str]()
+    while len(found) < n:
+        sequence = data.sequences[rng.integers(len(data))].upper().replace("T", "U")
+        length = int(rng.integers(40, 160))
+        start = int(rng.integers(max(1, len(sequence) - length)))
+        piece = sequence[start : start + length]
+        if len(piece) >= 20 and set(piece) <= set("ACGU"):
+            found.append(piece)
+    return found
+
+
+def drawn(sequence: str) -> str:
+    """A structure, as probable as its energy makes it."""
+    import RNA
+
+    model = RNA.md()
+    model.uniq_ML = 1
+    compound = RNA.fold_compound(sequence, model)
+    compound.exp_params_rescale(compound.mfe()[1])
+    compound.pf()
+    return str(compound.pbacktrack())
+
+
+def with_energies(folder: RNAFolder, energies: RNAFolder) -> RNAFolder:
+    return average_models([folder, energies], [1.0 - ENERGIES, ENERGIES])
+
+
+def chosen_gamma(folder: RNAFolder, new: dict[str, RNAData]) -> float:
+    """That of the best mean of the F1 of each set."""
+    scores = np.zeros(len(GAMMAS))
+    for name, data in new.items():
+        predicted = folder.predict_mea(data.sequences, GAMMAS)
+        found = [base_pair_scores(data.structures, structures).pooled.f1 for structures in predicted]
+        say(f"F1 of {len(data)} sequences of Rfam, {name}: {dict(zip(GAMMAS, found, strict=True))}")
+        scores += np.array(found) / len(new)
+    return GAMMAS[int(np.argmax(scores))]
+
+
+def new_families(data: RNAData) -> dict[str, RNAData]:
+    """Sequences of Rfam of up to 400 bases that are not like any of the data, by where structures are from.
+
+    Families with a published structure have several sequences in the set, others one.
+    """
+    rfam = load_rna("rfam1359")
+    rfam = rfam.take(s for s in range(len(rfam)) if len(rfam.sequences[s]) <= LONGEST)
+    n_alike = Counter(rfam.families)
+    several = [n_alike[family] > 1 for family in rfam.families]
+    published = unlike(rfam.take(np.flatnonzero(several).tolist()), data)
+    predicted = unlike(rfam.take(np.flatnonzero(~np.array(several)).tolist()), data)
+    return {"published": published, "predicted": predicted}
+
+
+def unlike(tested: RNAData, data: RNAData) -> RNAData:
+    """Those that share few words with the data."""
+    known = set().union(*map(words, data.sequences))
+    own = [words(sequence) for sequence in tested.sequences]
+    return tested.take(s for s, found in enumerate(own) if len(found & known) < MOST_KNOWN * len(found))
+
+
+def words(sequence: str) -> set[str]:
+    plain = sequence.upper().replace("T", "U")
+    return {plain[k : k + WORD] for k in range(len(plain) - WORD + 1)}
 
 
 if __name__ == "__main__":

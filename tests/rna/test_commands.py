@@ -531,6 +531,30 @@ def test_table_of_bases(files, fold):
     assert found == pytest.approx(1.0 - pairs.sum(axis=1), abs=1e-5)
 
 
+def test_table_of_bases_with_windows(files, fold, refused):
+    model = structune.load(files / "m.structune")
+    heading, *rows = fold("--format", "bases", "--window", "4", stdin=">a\nGGGAAACCC\n>b\nACG\n").splitlines()
+    assert heading.endswith("\tentropy\twindow")
+    found = [float(row.split("\t")[5]) for row in rows]
+    assert found[:6] == pytest.approx(model.unpaired_windows("GGGAAACCC", 4), abs=1e-5)
+    assert np.isnan(found[6:]).all()
+    assert "--format bases" in refused("--window", "4", stdin=">a\nGGGAAACCC\n")
+
+
+def test_spans_with_a_limit(files, fold):
+    sequence = "GGGAAACCCAAAGGGAAACCC"
+    options = ("--max-span", "9", "--min-probability", "0")
+    rows = fold("--format", "pairs", *options, stdin=f">a\n{sequence}\n").splitlines()[1:]
+    found = np.zeros((21, 21))
+    for _, i, j, p in (row.split("\t") for row in rows):
+        found[int(i) - 1, int(j) - 1] = float(p)
+    pairs = structune.load(files / "m.structune").set_params(max_span=9).pair_probabilities(sequence)
+    np.testing.assert_allclose(found, np.triu(pairs.toarray()), atol=1e-5)
+    structure = fold("--max-span", "9", "--gamma", "100", stdin=sequence + "\n").splitlines()[2]
+    partner = structune.rna.partners(structure)
+    assert 0 < max(j - i for i, j in enumerate(partner.tolist())) <= 9
+
+
 def test_several_inputs(files, fold, tmp_path, refused):
     one, two = tmp_path / "a.fa", tmp_path / "b.txt"
     one.write_text(">a\nGGGAAACCC\n")

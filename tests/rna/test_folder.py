@@ -23,6 +23,7 @@ from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.rna import RNA
 from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
+from structune.rna.metrics import partner_entropy
 
 TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
@@ -649,3 +650,27 @@ def test_pretrained(tmp_path, monkeypatch, model):
         RNAFolder.pretrained()
     model.save(tmp_path / "pretrained.structune")
     assert_array_equal(RNAFolder.pretrained().coef_, model.coef_)
+
+
+def test_spans_with_a_limit(tmp_path):
+    model = folder(penalty=0.1, max_span=9).fit(X, Y)
+    sequence = "GGGAAACCCAAAGGGAAACCC"
+    table = model.pair_probabilities(sequence)
+    assert (table != table.T).nnz == 0
+    rows, columns = table.nonzero()
+    assert 0 < np.max(np.abs(rows - columns)) <= 9
+    model.save(tmp_path / "m")
+    again = structune.load(tmp_path / "m")
+    assert again.max_span == 9
+    assert again.predict([sequence] * 2) == model.predict([sequence] * 2)
+    free = again.set_params(max_span=None)  # predictions keep to what is set
+    assert_allclose(
+        free.pair_probabilities(sequence)[0, 20],
+        model.set_params(max_span=20).pair_probabilities(sequence)[0, 20],
+    )
+    assert partner_entropy(table) == pytest.approx(partner_entropy(table.toarray()))
+    assert model.unpaired_windows("ACG", 4).shape == (0,)
+    with pytest.raises(DataError, match="max_span=-1: expected a whole number >= 0, or None"):
+        folder(max_span=-1).fit(X, Y)
+    with pytest.warns(OutsideSpaceWarning, match="a span of 9, expected at most 8"):
+        folder(max_span=8).fit(["GGGAAAACCC", *X], ["(((....)))", *Y])

@@ -16,7 +16,7 @@ from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from structune.rna.folder import RNAFolder
+    from structune.rna.predictions import RNAPredictions
 
 
 class Consensus(NamedTuple):
@@ -35,7 +35,7 @@ class Consensus(NamedTuple):
     pairs: FloatArray
 
 
-def consensus(folder: RNAFolder, rows: Sequence[str], gamma: float) -> Consensus:
+def consensus(folder: RNAPredictions, rows: Sequence[str], gamma: float) -> Consensus:
     """The structure of maximum expected accuracy, with the mean of the probabilities of all sequences.
 
     A bonus for covariation was tried, and added nothing (docs/design.md).
@@ -51,14 +51,15 @@ def consensus(folder: RNAFolder, rows: Sequence[str], gamma: float) -> Consensus
     for kept, pairs in parts:
         mean[np.ix_(kept, kept)] += pairs / len(rows)
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
-    return Consensus(dot_bracket(mea_structure(flat, n, gamma)), mean)
+    return Consensus(dot_bracket(mea_structure(flat, n, max(0, n - 1), gamma)), mean)
 
 
-def _of_row(folder: RNAFolder, row: str, number: int) -> tuple[IntArray, FloatArray]:
+def _of_row(folder: RNAPredictions, row: str, number: int) -> tuple[IntArray, FloatArray]:
     """The columns that have a base, and the probabilities of their pairs."""
     kept = np.array([k for k, base in enumerate(row) if base not in GAPS], np.int64)
     try:
-        return kept, folder.pair_probabilities("".join(row[k] for k in kept))
+        pairs = folder.pair_probabilities("".join(row[k] for k in kept))
+        return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
     except DataError as error:
         raise DataError(
             f"row {number}: {str(error).removeprefix('sequence 0, ')}, gaps not counted"

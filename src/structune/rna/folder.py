@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from structune.errors import DataError
 from structune.files.models import load_shipped
-from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
-from structune.rna.consensus import consensus
 from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
 from structune.rna.inputs import (
-    checked_gammas,
-    checked_number,
     checked_outputs,
     checked_strings,
     chosen_groups,
-    dot_bracket_rows,
-    dot_brackets,
 )
-from structune.rna.metrics import base_pair_scores
-from structune.rna.structure.constraints import Constraints
+from structune.rna.predictions import RNAPredictions
 from structune.rna.structure.rna import RNA
-from structune.rna.structure.shard import RNAShard
-from structune.running.executors import make_executor
 from structune.structure import FloatArray, check_weights
 
 
 @parameters
-class RNAFolder(StructuredEstimator):
+class RNAFolder(RNAPredictions):
     """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -57,6 +44,9 @@ class RNAFolder(StructuredEstimator):
         Fewest unpaired bases in a hairpin.
     noncanonical : bool
         Whether all bases may pair, and not only AU, CG and GU.
+    max_span : int, optional
+        How far the bases of a pair may be apart. Time and memory then grow with the length of a sequence, not
+        with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
     features : {"contrafold", "extended"}
         CONTRAfold's 708 features, or these and more (see `RNA`), of which each kind is one more group.
     outside : {"skip", "trim", "error"}
@@ -98,6 +88,7 @@ class RNAFolder(StructuredEstimator):
     gamma: float = 4.0
     min_hairpin: int = 3
     noncanonical: bool = False
+    max_span: int | None = None
     features: str = "contrafold"
     outside: str = "skip"
     center: Any = None
@@ -142,10 +133,6 @@ class RNAFolder(StructuredEstimator):
         self.rna_, self.skipped_ = rna, examples.skipped
         return self
 
-    @property
-    def _structure(self) -> RNA:
-        return self.rna_
-
     def _origin(self, structure: Any) -> FloatArray | None:
         return None if self.center is None else weights_of(self.center, structure, self._make_loss())
 
@@ -158,183 +145,7 @@ class RNAFolder(StructuredEstimator):
             self.center = center
 
     def _rna(self) -> RNA:
-        return RNA(self.min_hairpin, self.noncanonical, self.features)
-
-    # --- prediction ---------------------------------------------------------------------------------------
-
-    def predict(self, X: Any, gamma: float | None = None, constraints: Any = None) -> list[str]:
-        """The structure of maximum expected accuracy of each sequence, in dot-bracket notation.
-
-        Of a model that was not fitted by log loss, whose scores give no probabilities, the structure of the
-        highest score; `gamma` is of no account then.
-
-        Parameters
-        ----------
-        X : list of str
-        gamma : float, optional
-            Instead of that of the constructor.
-        constraints : list, optional
-            For each sequence what is known of its structure: `Constraints`, their notation, or None. They
-            shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
-        """
-        if not self.has_probabilities:
-            return self.predict_viterbi(X, constraints)
-        return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
-
-    def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:
-        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
-        self._require_probabilities()
-        shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
-
-        def fold(part: RNAShard) -> list[tuple[str, ...]]:
-            found = self.rna_.best_mea(self.coef_, part, gammas)
-            return list(zip(*(dot_brackets(partners, part.offsets) for partners in found), strict=True))
-
-        rows = self._each(shard, fold)
-        return [[row[k] for row in rows] for k in range(len(gammas))]
-
-    def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
-        """The structure of maximum expected accuracy of aligned sequences, a character a column.
-
-        Pair probabilities are the means of those of the sequences; bases opposite to gaps pair with none.
-
-        Parameters
-        ----------
-        rows : list of str
-            Sequences of one family with ``-`` for gaps, all of one length.
-        gamma : float, optional
-            Instead of that of the constructor.
-        """
-        self._require_probabilities()
-        (chosen,) = checked_gammas([self.gamma if gamma is None else gamma])
-        return consensus(self, checked_strings(rows, "row"), chosen).structure
-
-    def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
-        """The most probable structure of each sequence."""
-
-        def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self.rna_.best(self.coef_, part)[0], part.offsets)
-
-        return self._each(self._encode(X, constraints), fold)
-
-    def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
-        """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
-
-        At 0.5 these are all pairs of a probability above it: the centroid of all structures.
-        """
-        self._require_probabilities()
-        if not 0.0 <= threshold <= 1.0:
-            raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
-
-        def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self.rna_.best_centroid(self.coef_, part, threshold), part.offsets)
-
-        return self._each(self._encode(X, constraints), fold)
-
-    def predict_nbest(
-        self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
-    ) -> list[list[tuple[str, float]]]:
-        """For each sequence its `n` most probable structures with their probabilities, falling.
-
-        Parameters
-        ----------
-        within : float
-            How far the log probability may be below that of the most probable one. There may be millions: a
-            sequence of 76 bases has some 100,000 within 12.
-        """
-        self._require_probabilities()
-        n = checked_number(n)
-        if not within >= 0.0:
-            raise DataError(f"within={within!r}: expected a number >= 0")
-
-        def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
-            log_z = self.rna_.log_partition(self.coef_, part)
-            found = self.rna_.n_best(self.coef_, part, n, within)
-            return [
-                list(zip(dot_bracket_rows(partners), np.exp(scores - z).tolist(), strict=True))
-                for (partners, scores), z in zip(found, log_z, strict=True)
-            ]
-
-        return self._each(self._encode(X, constraints), fold)
-
-    def sample(
-        self, X: Any, n: int = 1, random_state: Any = None, constraints: Any = None
-    ) -> list[list[str]]:
-        """For each sequence `n` structures, drawn with their probabilities.
-
-        Parameters
-        ----------
-        random_state : int or numpy.random.Generator, optional
-            Not that of the constructor. Draws for a sequence depend on its place among the others, and on
-            nothing else of them.
-        """
-        self._require_probabilities()
-        n = checked_number(n)
-        shard = self._encode(X, constraints)
-        generators = np.random.default_rng(random_state).spawn(len(shard))
-
-        def draw(s: int) -> list[str]:
-            return dot_bracket_rows(self.rna_.sample(self.coef_, shard.take([s]), n, generators[s]))
-
-        return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
-
-    def pair_probabilities(self, sequence: str, constraints: Any = None) -> FloatArray:
-        """Probability of each pair of bases of one sequence, shape (n, n), symmetric.
-
-        Parameters
-        ----------
-        constraints : Constraints or str, optional
-            What is known of its structure.
-        """
-        self._require_probabilities()
-        shard = self._encode([sequence], None if constraints is None else [constraints])
-        table = self.rna_.pair_probabilities(self.coef_, shard, 0)
-        for i in range(len(table)):
-            table[i:, i] = table[i, i:]
-        return table
-
-    def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
-        """Log of the sum of exp(score) over the structures of each sequence, shape (n_sequences,)."""
-        shard = self._encode(X, constraints)
-        return np.array(self._each(shard, lambda part: self.rna_.log_partition(self.coef_, part)))
-
-    def log_loss(self, X: Any, y: Any) -> FloatArray:
-        """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
-
-        Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
-        probability times exp(score by the evidence); evidence that no structure agrees with is an error.
-        """
-        self._require_probabilities()
-        self._check_fitted()
-        rna, w, sequences = self.rna_, self.coef_, checked_strings(X, "sequence")
-        rna.encode(sequences)  # refuses what is no sequence
-        examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
-        shard = examples.shard(rna, sequences)
-
-        def loss(part: RNAShard) -> FloatArray:
-            return np.asarray(rna.log_partition(w, part) - rna.log_partition(w, part, within=True))
-
-        losses = np.full(len(sequences), np.inf)
-        losses[examples.kept] = self._each(shard, loss)
-        losses[list(examples.unknotted)] = np.inf
-        return losses
-
-    def score(self, X: Any, y: Any) -> float:
-        """F1 of the base pairs that `predict` finds, pooled over sequences.
-
-        Parameters
-        ----------
-        y : list of str
-            Structures in dot-bracket notation; pseudoknots count, though none is ever predicted.
-        """
-        return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
-
-    def _encode(self, X: Any, constraints: Any) -> RNAShard:
-        self._check_fitted()
-        if isinstance(constraints, str | Constraints):
-            raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
-        given = None if constraints is None else list(constraints)
-        return self.rna_.encode(checked_strings(X, "sequence"), constraints=given)
+        return RNA(self.min_hairpin, self.noncanonical, self.features, self.max_span)
 
     # --- files --------------------------------------------------------------------------------------------
 

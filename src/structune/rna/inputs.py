@@ -71,3 +71,12 @@ def dot_bracket_rows(partners: IntArray) -> list[str]:
     """Structures of one sequence in dot-bracket notation, from one row of partners each."""
     k, n = partners.shape
     return dot_brackets(partners.reshape(-1), n * np.arange(k + 1))
+
+
+def symmetric(table: Any) -> Any:
+    """A table of pairs, dense or sparse, with its upper triangle below the diagonal, too."""
+    if not isinstance(table, np.ndarray):
+        return table + table.T
+    for i in range(len(table)):
+        table[i:, i] = table[i, i:]
+    return table

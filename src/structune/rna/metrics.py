@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from scipy.special import xlogy
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
@@ -270,26 +272,31 @@ def _has(other: IntArray, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
     return np.asarray(inside & (other[np.where(inside, i, 0)] == j))
 
 
-def unpaired(pairs: FloatArray) -> FloatArray:
+def unpaired(pairs: Any) -> FloatArray:
     """Probability of each base to have no partner, shape (n,).
 
     Parameters
     ----------
-    pairs : ndarray, shape (n, n), symmetric
+    pairs : ndarray or sparse array, shape (n, n), symmetric
         As `RNAFolder.pair_probabilities` gives them.
     """
     free: FloatArray = np.clip(1.0 - pairs.sum(axis=1), 0.0, 1.0)
     return free
 
 
-def partner_entropy(pairs: FloatArray) -> FloatArray:
+def partner_entropy(pairs: Any) -> FloatArray:
     """Entropy of the partner of each base, none among them, in bits, shape (n,): 0 where the model is sure.
 
     Parameters
     ----------
-    pairs : ndarray, shape (n, n), symmetric
+    pairs : ndarray or sparse array, shape (n, n), symmetric
     """
-    outcomes = np.column_stack([pairs, unpaired(pairs)])
-    logs = np.log2(outcomes, where=outcomes > 0.0, out=np.zeros_like(outcomes))
-    entropy: FloatArray = -np.sum(outcomes * logs, axis=1)
+    free = unpaired(pairs)
+    if issparse(pairs):
+        values: Any = pairs
+        terms = values.copy()
+        terms.data = xlogy(values.data, values.data)
+    else:
+        terms = xlogy(pairs, pairs)
+    entropy: FloatArray = -(terms.sum(axis=1) + xlogy(free, free)) / np.log(2.0)
     return np.maximum(entropy, 0.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import laws
-from rnas import accuracy, constrained, enumerated_pairs, partners, satisfies, structures
+from rnas import accuracy, constrained, enumerated_pairs, pair_probabilities, partners, satisfies, structures
 from structune.errors import DataError
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -100,7 +100,7 @@ def test_probabilities_and_what_is_decoded_from_them(problem, gamma):
     (mea,), centroid = rna.best_mea(w, shard, [gamma]), rna.best_centroid(w, shard, 0.3)
     for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
         p, bases = enumerated_pairs(outputs, scores), slice(*shard.offsets[s : s + 2])
-        assert_allclose(rna.pair_probabilities(w, shard, s), p, rtol=1e-7, atol=1e-8)
+        assert_allclose(pair_probabilities(rna, w, shard, s), p, rtol=1e-7, atol=1e-8)
         most = max(accuracy(p, y, gamma) for y in problem.free[s])
         assert accuracy(p, mea[bases], gamma) == pytest.approx(most, abs=1e-6)
         most = max(gain(p - 0.3, y) for y in problem.free[s])

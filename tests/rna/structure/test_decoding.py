@@ -8,7 +8,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
 
 import laws
-from rnas import accuracy, enumerated_pairs, feature_vector, problems, random_sequence, structures
+from rnas import (
+    accuracy,
+    enumerated_pairs,
+    feature_vector,
+    pair_probabilities,
+    problems,
+    random_sequence,
+    structures,
+)
 from structune.rna.structure.inference import LogInference, ScaledInference
 from structune.rna.structure.rna import RNA
 
@@ -95,7 +103,7 @@ def test_mea_is_the_enumerated_maximum(problem, gamma):
     rna, shard = problem.structure, problem.shard
     (found,) = rna.best_mea(problem.w, shard, [gamma])
     for s, outputs in enumerate(problem.outputs):
-        probabilities = rna.pair_probabilities(problem.w, shard, s)
+        probabilities = pair_probabilities(rna, problem.w, shard, s)
         mine = found[shard.offsets[s] : shard.offsets[s + 1]]
         best = max(accuracy(probabilities, partner, gamma) for partner in outputs)
         assert accuracy(probabilities, mine, gamma) >= best - 1e-9
@@ -121,7 +129,7 @@ def test_centroids_are_the_enumerated_maximum(problem, threshold):
 @given(problem=problems())
 def test_pair_probabilities_are_enumerated(problem):
     for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
-        found = problem.structure.pair_probabilities(problem.w, problem.shard, s)
+        found = pair_probabilities(problem.structure, problem.w, problem.shard, s)
         assert_allclose(found, enumerated_pairs(outputs, scores), rtol=1e-9, atol=1e-12)
 
 

@@ -13,10 +13,12 @@ from structune.rna.structure.features import N_CELLS
 from structune.rna.structure.inference import Counts, LogInference, ScaledInference, infer
 from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.rna import RNA
+from structune.rna.structure.space import n_cells
 
 MODELS = {
     "as papers have it": {},
     "extended": {"features": "extended"},
+    "spans with a limit": {"features": "extended", "max_span": 21},
     "any two bases pair": {"noncanonical": True, "features": "extended", "min_hairpin": 0},
 }
 
@@ -24,13 +26,16 @@ MODELS = {
 def answers(how, rna, w, shard):
     """Log-partition, expected features, and pair probabilities of the only sequence of a shard."""
     inference = how(
-        Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna.min_hairpin, shard.pair_scores(0)
+        Potentials(rna._features.cells(w), rna._allowed),
+        shard.letters,
+        rna._space,
+        shard.pair_scores(0, rna._reach(shard, 0)),
     )
     assert isinstance(inference, how)
     counts = Counts(shard.n_parts, w.dtype)
     inference.count(counts, 0.7)
     assert counts.gather().shape == (N_CELLS,)
-    pairs = inference.pairs[: shard.n_parts * (shard.n_parts + 1) // 2]
+    pairs = inference.pairs[: n_cells(shard.n_parts, inference.reach)]
     return inference.log_partition, rna._features.matrix.T @ counts.gather(), pairs
 
 
@@ -67,9 +72,9 @@ def scaled_problem(n, letters="ACGU", **options):
     w = rng.normal(size=rna.n_weights) * 0.3
     w[[name.startswith("helix_stacking") for name in rna.weight_names()]] += 5.0
     shard = rna.encode([random_sequence(rng, n, letters)])
-    inference = infer(Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna.min_hairpin)
+    inference = infer(Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna._space)
     assert isinstance(inference, ScaledInference)
-    assert inference.log_scale != 0.0
+    assert inference.log_scale != 0.0 or inference._raised.any()
     return rna, w, shard
 
 

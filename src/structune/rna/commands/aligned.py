@@ -13,13 +13,14 @@ from structune.rna.commands.data import open_folder
 from structune.rna.commands.options import Decoding, Reading, Wanted, Writing
 from structune.rna.formats.aligned import read_alignments, stockholm_text
 
-_ALLOWED = {"files", "alignment", "model", "contrafold", "gamma", "method", "output"}
+_ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "gamma", "method", "output"}
 
 
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None:
     """Fold what is read."""
     _check(reading, wanted, writing)
-    folder = open_folder(reading.model, reading.contrafold).set_params(n_jobs=n_jobs)
+    folder = open_folder(reading.model, reading.contrafold)
+    folder.set_params(n_jobs=n_jobs, max_span=reading.max_span)
     if not folder.has_probabilities:
         raise CapabilityError(
             f"{reading.model}: found a model without probabilities, which --alignment needs"

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structune.rna.commands.options import Wanted
 
@@ -47,13 +47,16 @@ class Folded:
 
     Attributes
     ----------
-    pairs : ndarray, shape (n_bases, n_bases), optional
+    pairs : ndarray or sparse array, shape (n_bases, n_bases), optional
         Probabilities, symmetric.
+    windows : ndarray, optional
+        Probabilities of windows to be unpaired, by their first base.
     """
 
     record: RNARecord
     choices: list[Choice]
-    pairs: FloatArray | None = None
+    pairs: Any = None
+    windows: FloatArray | None = None
     log_partition: float | None = None
 
 
@@ -65,20 +68,23 @@ class Recipe:
     with_structures: bool = True
     with_pairs: bool = False
     with_log_partition: bool = False
+    window: int | None = None
 
     def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
         """Do it."""
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
         choices = self._choices(folder, batch) if self.with_structures else [[] for _ in batch]
+        log_z = folder.log_partition(sequences, constraints).tolist() if self.with_log_partition else None
         folded = []
         for s, example in enumerate(batch):
-            pairs = folder.pair_probabilities(sequences[s], constraints[s]) if self.with_pairs else None
-            folded.append(Folded(example.record, choices[s], pairs))
-        if not self.with_log_partition:
-            return folded
-        log_z = folder.log_partition(sequences, constraints).tolist()
-        return [Folded(f.record, f.choices, f.pairs, z) for f, z in zip(folded, log_z, strict=True)]
+            given = sequences[s], constraints[s]
+            pairs = folder.pair_probabilities(*given) if self.with_pairs else None
+            windows = None
+            if self.window is not None:
+                windows = folder.unpaired_windows(sequences[s], self.window, constraints[s])
+            folded.append(Folded(example.record, choices[s], pairs, windows, log_z[s] if log_z else None))
+        return folded
 
     def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[list[Choice]]:
         sequences = [example.record.sequence for example in batch]

@@ -49,6 +49,8 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(reading.model, reading.contrafold)
+    if reading.max_span is not None:
+        folder.set_params(max_span=reading.max_span)
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
@@ -71,11 +73,13 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
             "structure (--output FOLDER writes a file of each)"
         )
     drawings = _Drawings(writing, several)
-    examples = chain(first, source) if quiet else _announced(chain(first, source))
+    examples = chain(first, source)
+    if not quiet and folder.max_span is None:
+        examples = chain(_announced(examples))
     results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
-        open_output(writing.output, writing.format) as output,
+        open_output(writing.output, writing.format if writing.window is None else "windows") as output,
         closing(results),
         Progress(shown) as progress,
     ):
@@ -93,7 +97,10 @@ def _announced(examples: Iterable[Example]) -> Iterator[Example]:
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
             memory = f"{20 * n * n / 1e9:.1f} GB"
-            say(f"{example.record.name}: {n:,} bases take about {memory} of memory and {_time(n)}")
+            say(
+                f"{example.record.name}: {n:,} bases take about {memory} of memory and {_time(n)} "
+                "(with --max-span 300 seconds)"
+            )
         yield example
 
 
@@ -129,6 +136,8 @@ def _check(wanted: Wanted, writing: Writing) -> None:
         raise DataError(
             f"found --format {writing.format}, expected another with --samples, --nbest or --within"
         )
+    if writing.window is not None and writing.format != "bases":
+        raise DataError("found --window, expected it with --format bases only")
     check_targets([], [writing.plot, writing.dot_plot])
 
 
@@ -140,6 +149,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         with_structures=writing.format not in ("pairs", "bases") or is_drawn,
         with_pairs=writing.format in ("json", "pairs", "bases") or is_drawn,
         with_log_partition=writing.format == "json",
+        window=writing.window,
     )
     if folder.has_probabilities:
         return recipe
@@ -175,14 +185,18 @@ class _Drawings:
     def draw(self, folded: Folded) -> None:
         if self._plot is None and self._dot_plot is None:
             return
+        import numpy as np
+
         from structune.rna.plots.drawing import plot_structure
         from structune.rna.plots.pairs import plot_pair_probabilities
 
-        record, structure = folded.record, folded.choices[0].structure
+        record, structure, pairs = folded.record, folded.choices[0].structure, folded.pairs
+        if pairs is not None and not isinstance(pairs, np.ndarray):  # of spans with a limit
+            pairs = pairs.toarray()
         if self._plot is not None:
             path = self._plot(record.name)
-            plot_structure(record.sequence, structure, folded.pairs, record.name, path)
+            plot_structure(record.sequence, structure, pairs, record.name, path)
         if self._dot_plot is not None:
-            assert folded.pairs is not None
+            assert pairs is not None
             path = self._dot_plot(record.name)
-            plot_pair_probabilities(record.sequence, folded.pairs, structure, record.name, path)
+            plot_pair_probabilities(record.sequence, pairs, structure, record.name, path)

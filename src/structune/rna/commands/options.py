@@ -177,6 +177,15 @@ class Reading:
             help="Parameter file of CONTRAfold or EternaFold to use instead of a model.", show_default=False
         ),
     ] = None
+    max_span: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How far the bases of a pair may be apart: for genomes, which then take time and memory by "
+            "their length only.",
+            show_default=False,
+        ),
+    ] = None
     constraints: Annotated[
         bool,
         typer.Option(
@@ -270,6 +279,15 @@ class Writing:
             "entropy of its partner, in bits."
         ),
     ] = Format.dbn
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --format bases: also the probability that so many bases, this one and those to its "
+            "right, are all unpaired, for what may bind there.",
+            show_default=False,
+        ),
+    ] = None
     min_probability: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Of pairs that json and pairs show.")
     ] = 0.01

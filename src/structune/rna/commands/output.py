@@ -20,8 +20,12 @@ from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
 from structune.rna.metrics import partner_entropy, unpaired
 
-_HEADINGS = {"pairs": "name\ti\tj\tprobability\n", "bases": "name\ti\tbase\tunpaired\tentropy\n"}
-_ENDINGS = {"pairs": ".tsv", "bases": ".tsv"}
+_HEADINGS = {
+    "pairs": "name\ti\tj\tprobability\n",
+    "bases": "name\ti\tbase\tunpaired\tentropy\n",
+    "windows": "name\ti\tbase\tunpaired\tentropy\twindow\n",
+}
+_ENDINGS = {"pairs": ".tsv", "bases": ".tsv", "windows": ".tsv"}
 
 
 # --- text -------------------------------------------------------------------------------------------------
@@ -63,20 +67,25 @@ def _structures(choices: list[Choice]) -> dict[str, Any]:
 
 def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
     """Pairs, from 1, and their probabilities."""
-    table = np.triu(folded.pairs, 1) if folded.pairs is not None else np.zeros((0, 0))
-    i, j = np.nonzero((table >= min_probability) & (table > 0))
-    return zip((i + 1).tolist(), (j + 1).tolist(), table[i, j].tolist(), strict=True)
+    from scipy.sparse import coo_array
+
+    table = coo_array(np.zeros((0, 0)) if folded.pairs is None else folded.pairs)
+    shown = (table.row < table.col) & (table.data >= min_probability)
+    order = np.lexsort((table.col[shown], table.row[shown]))
+    i, j, p = (column[shown][order].tolist() for column in (table.row + 1, table.col + 1, table.data))
+    return zip(i, j, p, strict=True)
 
 
 def _bases(folded: Folded) -> str:
     record, pairs = folded.record, folded.pairs
     if pairs is None:
         return ""
-    rows = zip(record.sequence, unpaired(pairs), partner_entropy(pairs), strict=True)
-    return "".join(
-        f"{record.name}\t{i}\t{base}\t{p:.6g}\t{entropy:.4g}\n"
-        for i, (base, p, entropy) in enumerate(rows, 1)
-    )
+    columns = [unpaired(pairs), partner_entropy(pairs)]
+    if folded.windows is not None:
+        beyond = len(record.sequence) - folded.windows.size
+        columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
+    rows = zip(record.sequence, *([f"{x:.6g}" for x in column] for column in columns), strict=True)
+    return "".join("\t".join([record.name, str(i), *row]) + "\n" for i, row in enumerate(rows, 1))
 
 
 def _dot_bracket(record: RNARecord, choice: Choice) -> str:

@@ -36,11 +36,11 @@ class Model(NamedTuple):
         As `structune.rna.kernels.loops` has them.
     scores : (N_CELLS,)
         Of the table cells.
-    factors : triangular, or empty
+    factors : table of pairs, or empty
         What the score of a pair is beside its own.
     allowed : (6 * 6,)
         Whether two letters may pair.
-    n, min_hairpin : int
+    n, min_hairpin, reach : int
     weighted : bool
         Whether there are factors.
     """
@@ -52,11 +52,12 @@ class Model(NamedTuple):
     allowed: Any
     n: int
     min_hairpin: int
+    reach: int
     weighted: bool
 
 
 class Chart(NamedTuple):
-    """Values of all items, the first three triangular, ``exterior`` (n + 1,)."""
+    """Values of all items, the first three tables of pairs, ``exterior`` (n + 1,)."""
 
     pairs: Any
     multi: Any
@@ -97,7 +98,7 @@ def _bare(model, chart, work):
     m, c, w = model, chart, work
     model = Model(
         cells(m.letters), m.at, cells(m.scores), cells(m.factors), cells(m.allowed), m.n, m.min_hairpin,
-        m.weighted,
+        m.reach, m.weighted,
     )  # fmt: skip
     return model, _bare_chart(c), Choices(cells(w.values), cells(w.items), cells(w.cells))
 
@@ -108,13 +109,19 @@ def _bare_chart(chart):
 
 
 @kernel
-def value_of(chart, n, kind, i, j):
+def cell(model, i, j):
+    """Where a table of pairs has a stretch."""
+    return row(i, model.n, model.reach) + j
+
+
+@kernel
+def value_of(model, chart, kind, i, j):
     """The chart's value of an item."""
     if kind == EXTERIOR:
         return chart.exterior[i]
     if kind == PAIR:
-        return chart.pairs[row(i, n) + j]
-    return (chart.multi if kind == MULTI else chart.multi_2)[row(i, n) + j]
+        return chart.pairs[cell(model, i, j)]
+    return (chart.multi if kind == MULTI else chart.multi_2)[cell(model, i, j)]
 
 
 @kernel
@@ -150,9 +157,9 @@ def _add(model, chart, kind, i, j, first, second, work, found):
     """Write one choice, unless it cannot be; returns the next place."""
     value = model.scores[0] * 0.0
     if first[0] != NONE:
-        value += value_of(chart, model.n, first[0], first[1], first[2])
+        value += value_of(model, chart, first[0], first[1], first[2])
     if second[0] != NONE:
-        value += value_of(chart, model.n, second[0], second[1], second[2])
+        value += value_of(model, chart, second[0], second[1], second[2])
     if value.real == -np.inf:
         return found
     for k in range(3):
@@ -170,7 +177,7 @@ def _of_exterior(model, chart, i, work):
     if i == n:
         return 0
     found = _add(model, chart, EXTERIOR, i, n - 1, (EXTERIOR, i + 1, n - 1), none, work, 0)
-    for k in range(i + 1, n):
+    for k in range(i + 1, min(n, i + model.reach + 1)):
         pair, rest = (PAIR, i, k), (EXTERIOR, k + 1, n - 1)
         found = _add(model, chart, EXTERIOR, i, n - 1, pair, rest, work, found)
     return found
@@ -187,7 +194,7 @@ def _of_pair(model, chart, i, j, work):
     if j > i + 1:
         found = _add(model, chart, PAIR, i, j, (MULTI_2, i + 1, j - 1), none, work, found)
     if model.weighted:
-        own = model.factors[row(i, model.n) + j]
+        own = model.factors[cell(model, i, j)]
         for k in range(found):
             work.values[k] = work.values[k] + own
     return found
@@ -195,7 +202,7 @@ def _of_pair(model, chart, i, j, work):
 
 @kernel
 def _of_stretch(model, chart, kind, i, j, work):
-    none, found, here = (NONE, 0, 0), 0, row(i, model.n)
+    none, found, here = (NONE, 0, 0), 0, cell(model, i, 0)
     if i < j:
         found = _add(model, chart, kind, i, j, (kind, i + 1, j), none, work, found)
     for k in range(i + 1, j + 1):
@@ -263,7 +270,7 @@ def derive(model, chart, uniforms, work, todo, partner):
         if n_choices == 0:
             continue
         uniform = uniforms[made] if uniforms.size else -1.0
-        k = 6 * _pick(work.values, n_choices, value_of(chart, n, kind, i, j), uniform)
+        k = 6 * _pick(work.values, n_choices, value_of(model, chart, kind, i, j), uniform)
         made += 1
         for first in (k, k + 3):
             if work.items[first] != NONE:
@@ -293,8 +300,8 @@ def log_inside(model, chart, work):
     letters, n, zero = model.letters, model.n, model.scores[0] * 0.0
     chart.exterior[n] = zero
     for i in range(n - 1, -1, -1):
-        for j in range(i, n):
-            at, found = row(i, n) + j, 0
+        for j in range(i, min(n, i + model.reach + 1)):
+            at, found = cell(model, i, j), 0
             if j > i + model.min_hairpin and model.allowed[letters[i + 1] * N_LETTERS + letters[j + 1]]:
                 found = _choices(model, chart, PAIR, i, j, work)
             chart.pairs[at] = _log_sum(work.values, found, zero)
@@ -307,22 +314,23 @@ def log_inside(model, chart, work):
 
 
 @kernel
-def _add_share(shares, n, item, part):
+def _add_share(model, shares, item, part):
     kind, i, j = item
+    at = cell(model, i, j)
     if kind == EXTERIOR:
         shares.exterior[i] = shares.exterior[i] + part
     elif kind == PAIR:
-        shares.pairs[row(i, n) + j] = shares.pairs[row(i, n) + j] + part
+        shares.pairs[at] = shares.pairs[at] + part
     elif kind == MULTI:
-        shares.multi[row(i, n) + j] = shares.multi[row(i, n) + j] + part
+        shares.multi[at] = shares.multi[at] + part
     elif kind == MULTI_2:
-        shares.multi_2[row(i, n) + j] = shares.multi_2[row(i, n) + j] + part
+        shares.multi_2[at] = shares.multi_2[at] + part
 
 
 @kernel
 def _spread(model, chart, shares, kind, i, j, work, counts):
     """Share what an item is expected to occur among its choices, and count their cells."""
-    share, value = value_of(shares, model.n, kind, i, j), value_of(chart, model.n, kind, i, j)
+    share, value = value_of(model, shares, kind, i, j), value_of(model, chart, kind, i, j)
     if share == 0.0:
         return
     items, used = work.items, work.cells
@@ -330,8 +338,8 @@ def _spread(model, chart, shares, kind, i, j, work, counts):
         part = share * np.exp(work.values[k] - value)
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
         second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
-        _add_share(shares, model.n, first, part)
-        _add_share(shares, model.n, second, part)
+        _add_share(model, shares, first, part)
+        _add_share(model, shares, second, part)
         for c in range(_choice_cells(model, kind, i, j, first, used)):
             counts[used[c]] = counts[used[c]] + part
         free, cell = _unpaired(model, kind, j, first, second)
@@ -355,5 +363,5 @@ def log_outside(model, chart, shares, work, counts):
     for i in range(n):
         _spread(model, chart, shares, EXTERIOR, i, n - 1, work, counts)
         for kind in (MULTI_2, MULTI, PAIR):
-            for j in range(n - 1, i - 1, -1):
+            for j in range(min(n - 1, i + model.reach), i - 1, -1):
                 _spread(model, chart, shares, kind, i, j, work, counts)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.jit import kernel
-from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, choices
-from structune.rna.kernels.sums import row
+from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, cell, choices
 
 DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
 NEXT, LAST, TODO, PLACE, PAIRS, N_FRAME = 0, 1, 2, 3, 4, 5
@@ -64,7 +63,7 @@ class Rows(NamedTuple):
 @kernel
 def _list(model, chart, search, work, most_loss, kind, i, j):
     """The number of an item's list, which is made if there is none."""
-    place = i if kind == EXTERIOR else row(i, model.n) + j
+    place = i if kind == EXTERIOR else cell(model, i, j)
     known = search.lists[kind, place]
     if known:
         return known

@@ -2,13 +2,15 @@
 
 Bases are numbers 0-5: ACGU, one that is none of these, and one beyond the ends, which stand at both ends of
 ``letters`` (n + 2,). Tables of potentials are flat over six letters a place, hairpins and spans over lengths
-0..n. Rows (i, i..n-1) of a triangular table follow one another; cell (i, j) is ``row(i, n) + j``.
+0..n. The bases of a pair are at most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs
+follow one another; cell (i, j) is ``row(i, n, reach) + j``.
 
 =====  =================================================================================================
 P      everything within the pair (i, j), itself included
 G      P and the junction of its pair, seen from the loop outside of it; rows i..i + 31, in a ring
 M, M2  stretches i..j of a multi-branch loop with at least one branch, with at least two
-E      suffixes of the exterior loop
+E      suffixes of the exterior loop, each as often divided by exp(RAISE) as ``raised`` says, so that none
+       leaves the range
 =====  =================================================================================================
 """
 
@@ -21,17 +23,25 @@ from structune.rna.kernels.loops import LOOP
 N_LETTERS = 6
 RING = 32
 LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
+RAISE = 200.0
 
 
 @bare_kernel
-def row(i, n):
+def row(i, n, reach):
     """Where cell (i, 0) would lie."""
-    return i * n - i * (i - 1) // 2 - i
+    shorter = max(i - (n - 1 - reach), 0)  # rows before that the end of the sequence cuts
+    return i * reach - shorter * (shorter - 1) // 2
 
 
 @part_of_bare_kernel
 def quad(a, b, c, d):
     return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
+
+
+@part_of_bare_kernel
+def levelled(value, steps):
+    """A suffix's value beside those that are raised so much less."""
+    return value if steps == 0 else value * np.exp(RAISE * steps)
 
 
 @part_of_one_kernel
@@ -45,14 +55,14 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
 
 
 @part_of_one_kernel
-def _interior(i, n, loop, ring, lanes, out):
+def _interior(i, n, end, loop, ring, lanes, out):
     """out[j] = sum over loop sizes of potential * G[i + 1 + l1, j - 1 - l2], for all j."""
     stride = LEFT + n + RIGHT
     w = width(lanes)
     zero = splat(loop[0] * 0.0, lanes)
-    for j in range(i + 1, n, 4 * w):
+    for j in range(i + 1, end, 4 * w):
         a = b = c = d = zero
-        for l1 in range(min(LOOP, n - i - 1)):
+        for l1 in range(min(LOOP, end - i - 1)):
             at = (i + 1 + l1) % RING * stride + LEFT + j - 1
             for l2 in range(LOOP - l1):
                 size = splat(loop[l1 * LOOP + l2], lanes)
@@ -68,8 +78,8 @@ def _interior(i, n, loop, ring, lanes, out):
 
 @bare_kernel
 def inside(
-    letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
-    partners, extent,
+    letters, tables, scalars, factors, min_hairpin, reach, lanes, pairs, multi, multi_2, exterior, raised,
+    ring, scratch, partners, extent,
 ):  # fmt: skip
     """Fill P, M, M2 and E; E[0] is the partition function.
 
@@ -78,7 +88,8 @@ def inside(
     tables : named tuple of potentials
         1x1 and 0x1 with all of their potential; in ``loop`` these and stacks are 0.
     scalars : multi closing, paired, unpaired; external paired, unpaired
-    factors : potential of every pair beside its own, triangular, or empty
+    factors : potential of every pair beside its own, or empty
+    raised : (n + 1,) of int64
     ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
     partners : (n,) scratch
     extent : (2,)
@@ -94,20 +105,21 @@ def inside(
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
     stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
-    least, most = np.inf, 0.0
-    e[n] = zero + 1.0
+    least, most, level, raising = np.inf, 0.0, n - n, np.exp(RAISE)
+    e[n], raised[n] = zero + 1.0, level
     for i in range(n - 1, -1, -1):
-        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride
+        end = min(n, i + reach + 1)
+        here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
-        _interior(i, n, loop, g, lanes, sums)
-        for k in range(slot, slot + stride):
-            g[k] = zero
-        for j in range(i, n):
+        _interior(i, n, end, loop, g, lanes, sums)
+        for j in range(i, min(n, end + RING)):  # of row i + RING
+            g[slot + LEFT + j] = zero
+        for j in range(i, end):
             p[here + j] = zero
             b[j] = zero
         total, found = e[i + 1] * free, n - n
-        for j in range(i + min_hairpin + 1, n):
+        for j in range(i + min_hairpin + 1, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
             if weighted:
@@ -129,37 +141,41 @@ def inside(
             p[here + j] = value
             g[slot + LEFT + j] = value * mismatch[word]
             b[j] = value * multi_dangle[word] * branch
-            total += value * external_dangle[word] * outer * e[j + 1]
+            total += value * external_dangle[word] * outer * levelled(e[j + 1], raised[j + 1] - level)
             partners[found] = j
             found += 1
-        e[i] = total
-        _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
+        if abs(total.real) > raising:
+            level, total = level + 1, total / raising
+        if abs(total.real) < 1.0 / raising:
+            level, total = level - 1, total * raising
+        e[i], raised[i] = total, level
+        _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
     extent[0], extent[1] = least, most
 
 
 @part_of_one_kernel
-def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
     """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right."""
     w = width(lanes)
     zero = unpaired * 0.0
-    for j in range(i, n + w):
+    for j in range(i, end + w):
         sums[j] = zero
     for f in range(found):
         k = partners[f]
-        first, at = splat(b[k], lanes), row(k + 1, n)
-        for j in range(k + 1, n, w):
+        first, at = splat(b[k], lanes), row(k + 1, n, reach)
+        for j in range(k + 1, end, w):
             store(sums, j, load(sums, j, lanes) + first * load(m, at + j, lanes))
     single = zero
-    for j in range(i, n):
+    for j in range(i, end):
         single = single * unpaired + b[j]
         m[here + j], m2[here + j] = single + sums[j], sums[j]
-    for j in range(i + 1, n):
+    for j in range(i + 1, end):
         m[here + j] = m[here + j] + unpaired * m[below + j]
         m2[here + j] = m2[here + j] + unpaired * m2[below + j]
 
 
 @part_of_one_kernel
-def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
+def _interior_adjoint(i, n, end, loop, ring, row_g, lanes, out, counts):
     """out[j] = adjoint of G[i, j], from the loops that (i, j) is the inner pair of; adds to their counts.
 
     ``ring`` holds the adjoints of the sums over loops of rows i - 31..i - 1; ``counts`` a run for each size.
@@ -167,7 +183,7 @@ def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
     stride = LEFT + n + RIGHT
     w = width(lanes)
     zero = splat(loop[0] * 0.0, lanes)
-    for j in range(i, n, 4 * w):
+    for j in range(i, end, 4 * w):
         a = b = c = d = zero
         g0, g1 = load(row_g, j, lanes), load(row_g, j + w, lanes)
         g2, g3 = load(row_g, j + 2 * w, lanes), load(row_g, j + 3 * w, lanes)
@@ -188,27 +204,29 @@ def _interior_adjoint(i, n, loop, ring, row_g, lanes, out, counts):
 
 
 @part_of_one_kernel
-def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes):
+def _multi_adjoint(
+    i, n, reach, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
+):
     """Adjoints of the branches (i, k), and of the stretches to the right of them and below row i.
 
     On entry row i of `d_m` and `d_m2` is complete.
     """
     w = width(lanes)
     zero = unpaired * 0.0
-    for j in range(n, n + w):
+    for j in range(end, end + w):
         sums[j] = zero
     single = zero
-    for j in range(n - 1, i - 1, -1):
+    for j in range(end - 1, i - 1, -1):
         sums[j] = d_m[here + j] + d_m2[j]
         single = single * unpaired + d_m[here + j]
         d_b[j] = single
-    for j in range(i + 1, n):
+    for j in range(i + 1, end):
         d_m[below + j] = d_m[below + j] + unpaired * d_m[here + j]
         d_m2[j] = d_m2[j] * unpaired
     for f in range(found):
         k = partners[f]
-        first, at, push = splat(b[k], lanes), row(k + 1, n), splat(zero, lanes)
-        whole = n - w
+        first, at, push = splat(b[k], lanes), row(k + 1, n, reach), splat(zero, lanes)
+        whole = end - w
         j = k + 1
         while j <= whole:
             run = load(sums, j, lanes)
@@ -216,7 +234,7 @@ def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2
             store(d_m, at + j, load(d_m, at + j, lanes) + first * run)
             j += w
         d_b[k] = d_b[k] + total(push)
-        while j < n:
+        while j < end:
             d_b[k] = d_b[k] + sums[j] * m[at + j]
             d_m[at + j] = d_m[at + j] + b[k] * sums[j]
             j += 1
@@ -224,16 +242,17 @@ def _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2
 
 @bare_kernel
 def outside(
-    letters, tables, scalars, factors, weight, lanes, pairs, multi, multi_2, exterior, prefix, d_multi, ring,
-    scratch, partners, counts, loop_counts, scalar_counts,
+    letters, tables, scalars, factors, weight, reach, lanes, pairs, multi, multi_2, exterior, raised, shares,
+    d_multi, ring, scratch, partners, counts, loop_counts, scalar_counts,
 ):  # fmt: skip
     """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
 
-    The adjoints of `inside`, row by row the other way; all are derivatives of weight * log E[0].
+    The adjoints of `inside`, row by row the other way; all are derivatives of weight * log E[0]. Those of E
+    are times its values: how often structures are cut there.
 
     Parameters
     ----------
-    prefix : zeros (n + 1,)
+    shares : zeros (n + 1,)
     d_multi, ring, scratch : zeros
         As M, (32, LEFT + n + RIGHT), (8, n + RIGHT).
     counts : as `tables`
@@ -257,18 +276,19 @@ def outside(
     n_loop, factor = cells(loop_counts), cells(factors)
     closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
     p, m, m2, e = cells(pairs), cells(multi), cells(multi_2), cells(exterior)
-    d_i, d_m, s, before = cells(ring), cells(d_multi), cells(letters), cells(prefix)
+    d_i, d_m, s, share = cells(ring), cells(d_multi), cells(letters), cells(shares)
     g, b, d_g, d_b = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(scratch[3])
     sums, d_m2 = cells(scratch[4]), cells(scratch[5])
     d_stack, d_stack_next = cells(scratch[6]), cells(scratch[7])
     stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
-    before[0] = weight / e[0]
+    share[0] = weight
     for i in range(n):
-        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride + LEFT
+        end, level = min(n, i + reach + 1), raised[i]
+        here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride + LEFT
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i - 1) % RING * stride + LEFT, (i - 2) % RING * stride + LEFT
         found = n - n
-        for j in range(i, n):
+        for j in range(i, end):
             g[j] = b[j] = d_stack_next[j] = zero
             if p[here + j] != 0.0:
                 word = quad(s[j + 1], x, s[j + 2], x_before)
@@ -276,12 +296,17 @@ def outside(
                 b[j] = p[here + j] * multi_dangle[word] * branch
                 partners[found] = j
                 found += 1
-        _interior_adjoint(i, n, loop, d_i, g, lanes, d_g, n_loop)
-        _multi_adjoint(i, n, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes)
-        for k in range(slot - LEFT, slot - LEFT + stride):
-            d_i[k] = zero
-        before[i + 1] = before[i + 1] + before[i] * free
-        scalar_counts[4] += before[i] * free * e[i + 1]
+        _interior_adjoint(i, n, end, loop, d_i, g, lanes, d_g, n_loop)
+        _multi_adjoint(
+            i, n, reach, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
+        )
+        for j in range(max(0, i - RING), end):  # of row i - RING
+            d_i[slot + j] = zero
+        push = share[i] / e[i]
+        part = push * free * levelled(e[i + 1], raised[i + 1] - level)
+        share[i + 1] = share[i + 1] + part
+        scalar_counts[4] += part
+        outer_push = push * outer
         for f in range(found):
             j = partners[f]
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
@@ -306,9 +331,8 @@ def outside(
             d_value += part
             scalar_counts[1] += value * part
             n_multi_dangle[word] = n_multi_dangle[word] + value * part
-            push = external_dangle[word] * outer * before[i]
-            before[j + 1] = before[j + 1] + value * push
-            push *= e[j + 1]
+            push = external_dangle[word] * outer_push * levelled(e[j + 1], raised[j + 1] - level)
+            share[j + 1] = share[j + 1] + value * push
             d_value += push
             scalar_counts[3] += value * push
             n_external_dangle[word] = n_external_dangle[word] + value * push

@@ -12,14 +12,14 @@ from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, quad, row, 
 
 
 @kernel
-def _interior(i, n, loop, ring, lanes, out):
+def _interior(i, n, end, loop, ring, lanes, out):
     """out[j] = best over loop sizes of score + G[i + 1 + l1, j - 1 - l2], for all j."""
     stride = LEFT + n + RIGHT
     w = width(lanes)
     least = splat(-np.inf, lanes)
-    for j in range(i + 1, n, 4 * w):
+    for j in range(i + 1, end, 4 * w):
         a = b = c = d = least
-        for l1 in range(min(LOOP, n - i - 1)):
+        for l1 in range(min(LOOP, end - i - 1)):
             at = (i + 1 + l1) % RING * stride + LEFT + j - 1
             for l2 in range(LOOP - l1):
                 size = splat(loop[l1 * LOOP + l2], lanes)
@@ -34,29 +34,29 @@ def _interior(i, n, loop, ring, lanes, out):
 
 
 @kernel
-def _multi(i, n, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
     """Row i of M and M2."""
     w = width(lanes)
-    for j in range(i, n + w):
+    for j in range(i, end + w):
         sums[j] = -np.inf
     for f in range(found):
         k = partners[f]
-        first, at = splat(b[k], lanes), row(k + 1, n)
-        for j in range(k + 1, n, w):
+        first, at = splat(b[k], lanes), row(k + 1, n, reach)
+        for j in range(k + 1, end, w):
             store(sums, j, larger(load(sums, j, lanes), first + load(m, at + j, lanes)))
     single = -np.inf
-    for j in range(i, n):
+    for j in range(i, end):
         single = max(single + unpaired, b[j])
         m[here + j], m2[here + j] = max(single, sums[j]), sums[j]
-    for j in range(i + 1, n):
+    for j in range(i + 1, end):
         m[here + j] = max(m[here + j], unpaired + m[below + j])
         m2[here + j] = max(m2[here + j], unpaired + m2[below + j])
 
 
 @kernel
 def viterbi(
-    letters, tables, scalars, factors, min_hairpin, lanes, pairs, multi, multi_2, exterior, ring, scratch,
-    partners,
+    letters, tables, scalars, factors, min_hairpin, reach, lanes, pairs, multi, multi_2, exterior, ring,
+    scratch, partners,
 ):  # fmt: skip
     """Fill P, M, M2 and E as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
 
@@ -74,17 +74,18 @@ def viterbi(
     stride, weighted = LEFT + n + RIGHT, factors.size > 0
     e[n] = 0.0
     for i in range(n - 1, -1, -1):
-        here, below, slot = row(i, n), row(i + 1, n), i % RING * stride
+        end = min(n, i + reach + 1)
+        here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
-        _interior(i, n, loop, g, lanes, best)
-        for k in range(slot, slot + stride):
-            g[k] = -np.inf
-        for j in range(i, n):
+        _interior(i, n, end, loop, g, lanes, best)
+        for j in range(i, min(n, end + RING)):  # of row i + RING
+            g[slot + LEFT + j] = -np.inf
+        for j in range(i, end):
             p[here + j] = -np.inf
             b[j] = -np.inf
         total, found = e[i + 1] + free, 0
-        for j in range(i + min_hairpin + 1, n):
+        for j in range(i + min_hairpin + 1, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
             if weighted:
@@ -111,4 +112,4 @@ def viterbi(
             partners[found] = j
             found += 1
         e[i] = total
-        _multi(i, n, here, below, unpaired, partners, found, b, m, m2, best, lanes)
+        _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, best, lanes)

@@ -11,7 +11,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.kernels.sums import row
-from structune.rna.structure.space import check_notation, nested_pairs, offences, partners_of
+from structune.rna.structure.space import Space, check_notation, n_cells, nested_pairs, offences, partners_of
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
@@ -42,15 +42,16 @@ class PairScores(NamedTuple):
     pairs: IntArray
     values: FloatArray
 
-    def table(self) -> FloatArray:
-        """The scores of all pairs, triangular."""
+    def table(self, reach: int) -> FloatArray:
+        """The scores of all pairs that are at most so far apart, a table of pairs."""
         (left, right), n = self.bases.T, len(self.bases)
-        scores = np.empty(n * (n + 1) // 2)
+        scores = np.empty(n_cells(n, reach) if n else 0)
         for i in range(n):
-            start = row(i, n)
-            np.add(left[i], right[i:], out=scores[start + i : start + n])
+            start, end = row(i, n, reach), min(n, i + reach + 1)
+            np.add(left[i], right[i:end], out=scores[start + i : start + end])
         for (i, j), value in zip(self.pairs.tolist(), self.values.tolist(), strict=True):
-            scores[row(i, n) + j] += value
+            if j - i <= reach:
+                scores[row(i, n, reach) + j] += value
         return scores
 
 
@@ -90,10 +91,10 @@ class Constraints:
             raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
         return i, j
 
-    def check(self, letters: Array, allowed: Array, min_hairpin: int) -> None:
+    def check(self, letters: Array, space: Space) -> None:
         """Refuse forced pairs that a model cannot produce."""
         partner = partners_of(self._forced(), letters.size)
-        for i, j, reason, in_long_loop in offences(letters, partner, allowed, min_hairpin):
+        for i, j, reason, in_long_loop in offences(letters, partner, space):
             if not in_long_loop:  # there may be other pairs in it
                 raise DataError(f"the bases {i} and {j} (from 0) are to pair: found {reason}")
 

@@ -13,6 +13,7 @@ from structune.rna.structure.decoding import add_to_pairs
 from structune.rna.structure.features import N_CELLS, STARTS
 from structune.rna.structure.potentials import with_ends
 from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.space import n_cells
 from structune.structure import Array, FloatArray, IntArray, offsets_of
 
 
@@ -32,20 +33,19 @@ def count_cells(shard: RNAShard, partners: IntArray) -> scipy.sparse.csr_array:
     return counts
 
 
-def augmented(extra: Array, truth: IntArray, count: str, rate: Any) -> tuple[Array, Any]:
+def augmented(extra: Array, truth: IntArray, reach: int, count: str, rate: Any) -> tuple[Array, Any]:
     """Scores of pairs beside their own if `rate` times a count is added to that of a structure.
 
     Also what that adds to all structures: their cost is what their true pairs save of that of having none.
     """
     if count == "predicted":
-        n = truth.size
-        return (extra if extra.size else np.zeros(n * (n + 1) // 2)) + rate, 0.0
+        return (extra if extra.size else np.zeros(n_cells(truth.size, reach))) + rate, 0.0
     n_paired = np.count_nonzero(truth >= 0)
     if not n_paired:
         return extra, 0.0
     if count == "right":
-        return add_to_pairs(extra, truth, rate), 0.0
-    return add_to_pairs(extra, truth, -2 * rate / n_paired), rate
+        return add_to_pairs(extra, truth, reach, rate), 0.0
+    return add_to_pairs(extra, truth, reach, -2 * rate / n_paired), rate
 
 
 def count_pairs(shard: RNAShard, truth: IntArray, found: IntArray) -> tuple[FloatArray, FloatArray]:

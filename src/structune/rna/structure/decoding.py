@@ -20,6 +20,7 @@ from structune.rna.structure.inference import (
     rows,
 )
 from structune.rna.structure.potentials import Scores, with_ends
+from structune.rna.structure.space import Space, n_cells
 from structune.running.memory import require_memory
 from structune.structure import Array, FloatArray, IntArray
 
@@ -37,18 +38,19 @@ class Viterbi:
         Of the best structure.
     """
 
-    def __init__(self, scores: Scores, letters: Array, min_hairpin: int, extra: FloatArray) -> None:
+    def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
         n = letters.size
+        self._reach = space.reach(n)
         tables, scalars = scores.tables(n)
-        pairs, multi, multi_2 = np.full((3, n * (n + 1) // 2 + 16), -np.inf)
+        pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
         suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
         viterbi(
-            with_ends(letters), tables, scalars, extra, min_hairpin, all_lanes(float),
+            with_ends(letters), tables, scalars, extra, space.min_hairpin, self._reach, all_lanes(float),
             pairs, multi, multi_2, suffixes, ring, rows, np.empty(n, np.int64),
         )  # fmt: skip
         self.n, self.score = n, float(suffixes[0])
-        self._model = grammar_model(scores, letters, min_hairpin, extra)
+        self._model = grammar_model(scores, letters, space, extra)
         self._chart = grammar.Chart(pairs, multi, multi_2, suffixes)
 
     def best(self) -> IntArray:
@@ -73,7 +75,7 @@ class Viterbi:
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
         model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
-        search = _new_search(self.n, room.values.size)
+        search = _new_search(self.n, self._reach, room.values.size)
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
@@ -91,7 +93,7 @@ class Viterbi:
         return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
 
 
-def _new_search(n: int, most_choices: int) -> subopt.Search:
+def _new_search(n: int, reach: int, most_choices: int) -> subopt.Search:
     depth, room = 3 * n + 3, 4 * most_choices  # as many choices make a structure at most
     return subopt.Search(
         state=np.zeros(subopt.N_STATE, np.int64),
@@ -99,7 +101,7 @@ def _new_search(n: int, most_choices: int) -> subopt.Search:
         losses=np.empty(depth),
         todo=np.empty((2 * depth, 4), np.int64),
         pairs=np.empty((n // 2 + 1, 2), np.int64),
-        lists=np.zeros((4, n * (n + 1) // 2 + 16), np.int32),
+        lists=np.zeros((4, n_cells(n, reach) + 16), np.int32),
         starts=np.empty(room, np.int64),
         choice_losses=np.empty(room),
         choice_items=np.empty((room, 6), np.int64),
@@ -135,47 +137,54 @@ def samples(
     return np.array(drawn, np.int64).reshape(n_samples, n)
 
 
-def mea_structure(pairs: FloatArray, n: int, gamma: float) -> IntArray:
+def mea_structure(pairs: FloatArray, n: int, reach: int, gamma: float) -> IntArray:
     """Partners that maximise the sum of 2 gamma p over pairs, and of the probability to have none elsewhere.
 
     Parameters
     ----------
     pairs : ndarray
-        Pair probabilities, triangular: (0, 0..n-1), (1, 1..n-1), ...
+        Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
 
     Notes
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
-    paired = np.zeros(n)
-    for i, row in enumerate(rows(pairs, n)):
-        paired[i] += row.sum()
-        paired[i:] += row
-    return _best_sum(2.0 * gamma * pairs, np.maximum(1.0 - paired, 0.0))
+    unpaired = np.maximum(1.0 - paired(pairs, n, reach), 0.0)
+    return _best_sum(2.0 * gamma * pairs, unpaired, reach)
 
 
-def centroid_structure(pairs: FloatArray, n: int, threshold: float) -> IntArray:
+def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
+    """How probably each base is paired."""
+    sums = np.zeros(n)
+    for i, row in enumerate(rows(pairs, n, reach)):
+        sums[i] += row.sum()
+        sums[i : i + row.size] += row
+    return sums
+
+
+def centroid_structure(pairs: FloatArray, n: int, reach: int, threshold: float) -> IntArray:
     """Partners that maximise the sum of p - threshold over pairs.
 
     From a threshold of 1/2 on these are all pairs that are more probable: the centroid (Ding, Chan & Lawrence
     2005), and below it the gamma-centroid of Hamada et al. (2009), gamma = 1 / threshold - 1.
     """
-    return _best_sum(pairs - threshold, np.zeros(n))
+    return _best_sum(pairs - threshold, np.zeros(n), reach)
 
 
-def _best_sum(pairs: Any, unpaired: FloatArray) -> IntArray:
-    """Partners of highest total value; pairs are triangular, and of no use unless their value is positive."""
+def _best_sum(pairs: Any, unpaired: FloatArray, reach: int) -> IntArray:
+    """Partners of highest total value; pairs are of no use unless their value is positive."""
     n = unpaired.size
-    table, scratch, partner = np.zeros(n * (n + 1) // 2 + 16), np.zeros(n + 8), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, all_lanes(float), scratch, table)
-    rna_mea.trace(pairs, unpaired, table, np.empty((n + 1, 2), np.int64), partner)
+    table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
+    scratch, partner = np.zeros(n + 8), np.empty(n, np.int64)
+    rna_mea.accuracies(pairs, unpaired, reach, all_lanes(float), scratch, table, suffixes)
+    rna_mea.trace(pairs, unpaired, reach, table, suffixes, np.empty((n + 1, 2), np.int64), partner)
     return partner
 
 
-def add_to_pairs(scores: Array, partner: IntArray, bonus: Any) -> Array:
-    """Triangular scores of pairs with those of one structure raised."""
+def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Array:
+    """Scores of pairs with those of one structure raised."""
     n, dtype = partner.size, np.result_type(scores, bonus)
-    out = scores.astype(dtype) if scores.size else np.zeros(n * (n + 1) // 2, dtype)
+    out = scores.astype(dtype) if scores.size else np.zeros(n_cells(n, reach), dtype)
     for i in np.flatnonzero(partner > np.arange(n)):
-        out[place_of_row(i, n) + partner[i]] += bonus
+        out[place_of_row(i, n, reach) + partner[i]] += bonus
     return out

@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.rna.structure.constraints import Constraints, PairScores, as_constraints
 from structune.rna.structure.features import UNKNOWN
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import check_nested, offences, parse_sequence, parse_structure
+from structune.rna.structure.space import Space, check_nested, offences, parse_sequence, parse_structure
 from structune.structure import (
     Array,
     IntArray,
@@ -32,10 +32,9 @@ def encode(
     outputs: Sequence[Output] | None,
     weights: Any,
     constraints: Sequence[Output | None] | None,
-    allowed: Array,
-    min_hairpin: int,
+    space: Space,
 ) -> RNAShard:
-    """As `RNA.encode`, for the structures that have these pairs and hairpins."""
+    """As `RNA.encode`."""
     for what, given in (("structures", outputs), ("constraints", constraints)):
         if given is not None and len(given) != len(inputs):
             raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
@@ -50,9 +49,9 @@ def encode(
             partners.append(np.full(letters[s].size, -1, np.int64))
             continue
         partner = parse_structure(s, output, letters[s].size)
-        _check_space(s, letters[s], partner, allowed, min_hairpin)
+        _check_space(s, letters[s], partner, space)
         partners.append(partner)
-    scores, forced = _pair_scores(letters, known, allowed, min_hairpin)
+    scores, forced = _pair_scores(letters, known, space)
     return RNAShard(
         check_weights(weights, len(letters)),
         _offsets(letters),
@@ -69,7 +68,7 @@ def encode(
     )
 
 
-def check_shard(shard: RNAShard, allowed: Array, min_hairpin: int) -> None:
+def check_shard(shard: RNAShard, space: Space) -> None:
     """As `RNA.check_shard`."""
     n, n_bases, n_pairs = len(shard), shard.letters.size, shard.pair_values.size
     check_offsets(shard.offsets, n, n_bases)
@@ -80,7 +79,7 @@ def check_shard(shard: RNAShard, allowed: Array, min_hairpin: int) -> None:
     check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
     for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
         check_nested(s, shard.partners[a:b])
-        _check_space(s, shard.letters[a:b], shard.partners[a:b], allowed, min_hairpin)
+        _check_space(s, shard.letters[a:b], shard.partners[a:b], space)
 
 
 def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
@@ -108,13 +107,13 @@ def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
         check_finite(what, finite, shape)
 
 
-def _check_space(s: int, letters: Array, partner: IntArray, allowed: Array, min_hairpin: int) -> None:
-    for i, j, reason, _ in offences(letters, partner, allowed, min_hairpin):
+def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> None:
+    for i, j, reason, _ in offences(letters, partner, space):
         raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
 
 
 def _pair_scores(
-    letters: Sequence[Array], known: Sequence[Output | None], allowed: Array, min_hairpin: int
+    letters: Sequence[Array], known: Sequence[Output | None], space: Space
 ) -> tuple[list[PairScores], Array]:
     """Scores of pairs that what is known of each sequence gives, and that of all that must be."""
     scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
@@ -122,7 +121,7 @@ def _pair_scores(
         try:
             if (given := as_constraints(constraint)) is not None:
                 scores[s], forced[s] = given.scores(letters[s].size), given.forced
-                given.check(letters[s], allowed, min_hairpin)
+                given.check(letters[s], space)
         except DataError as error:
             raise DataError(f"sequence {s}: {error}") from None
     return scores, forced

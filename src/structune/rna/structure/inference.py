@@ -10,6 +10,7 @@ import numpy as np
 from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
+from structune.rna.kernels import windows as kernels_of_windows
 from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
 from structune.rna.structure.potentials import (
     LOOP_LENGTHS,
@@ -20,6 +21,7 @@ from structune.rna.structure.potentials import (
     spans,
     with_ends,
 )
+from structune.rna.structure.space import Space, n_cells
 from structune.structure import Array
 
 _RESCALINGS = 8
@@ -78,14 +80,14 @@ class ScaledInference:
     potentials : Potentials
     letters : ndarray, shape (n,)
         0-3 for ACGU, 4 for any other base.
-    min_hairpin : int
-    scores : ndarray, triangular, or empty
+    space : Space
+    scores : ndarray, a table of pairs, or empty
         Of every pair beside its own.
 
     Attributes
     ----------
     log_partition : float or complex
-    pairs : ndarray, triangular
+    pairs : ndarray, a table of pairs
         Pair probabilities, once `count` was called, times its weight.
 
     Raises
@@ -94,16 +96,18 @@ class ScaledInference:
     """
 
     def __init__(
-        self, potentials: Potentials, letters: Array, min_hairpin: int, scores: Array = NO_FACTORS
+        self, potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
     ) -> None:
-        self.n, self.min_hairpin, self.dtype = letters.size, min_hairpin, potentials.dtype
+        self.n, self._space, self.dtype = letters.size, space, potentials.dtype
+        self.reach = space.reach(self.n)
         self.letters, self.lanes = with_ends(letters), all_lanes(self.dtype)
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
-        n_cells = self.n * (self.n + 1) // 2 + 16
-        self.pairs, self._multi, self._multi_2 = (np.zeros(n_cells, self.dtype) for _ in range(3))
-        self._suffixes, self._partners = np.zeros(self.n + 1, self.dtype), np.empty(self.n, np.int64)
+        room = n_cells(self.n, self.reach) + 16
+        self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
+        self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
+        self._partners = np.empty(self.n, np.int64)
         self._scale(potentials, letters)
-        self.log_partition = np.log(self._suffixes[0]) + self.log_scale * self.n
+        self.log_partition = self._logs()[0] + self.log_scale * self.n
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
@@ -112,11 +116,11 @@ class ScaledInference:
             raise failed
         self.log_scale = 0.0
         if self.n > _LONG:
-            beginning = ScaledInference(potentials, letters[: _LONG // 2], self.min_hairpin)
+            beginning = ScaledInference(potentials, letters[: _LONG // 2], self._space)
             self.log_scale = float(beginning.log_partition.real) / beginning.n
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
-            settled = bool(np.all(np.abs(logs) < _SPAN))
+            settled = self.reach < self.n - 1 or bool(np.all(np.abs(logs) < _SPAN))
             if settled and in_range:
                 return
             usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * _SPAN)
@@ -130,12 +134,16 @@ class ScaledInference:
         self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
         extent = np.empty(2)
         kernels.inside(
-            self.letters, self._tables, self._scalars, self._extra, self.min_hairpin, self.lanes, self.pairs,
-            self._multi, self._multi_2, self._suffixes, self._ring(), self._rows(2), self._partners, extent,
+            self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
+            self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, self._ring(),
+            self._rows(2), self._partners, extent,
         )  # fmt: skip
+        return self._logs().real, bool(extent[0] > _LEAST and extent[1] < np.exp(_SPAN))
+
+    def _logs(self) -> Array:
+        """Logs of the suffixes' partition functions, scaled."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(np.abs(self._suffixes))
-        return logs, bool(extent[0] > _LEAST and extent[1] < np.exp(_SPAN))
+            return np.asarray(np.log(self._suffixes) + kernels.RAISE * self._raised)
 
     def _rows(self, n: int) -> Array:
         return np.zeros((n, self.n + kernels.RIGHT), self.dtype)
@@ -145,25 +153,41 @@ class ScaledInference:
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
+        self._outside(counts, weight)
+
+    def unpaired_windows(self, size: int) -> Array:
+        """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""
+        inside, out = self.pairs.copy(), np.zeros(self.n + 2)
+        shares, d_multi = self._outside(Counts(self.n, self.dtype), 1.0)
+        kernels_of_windows.windows(
+            self.letters, self._tables, self._scalars, self._extra, self.reach, size, inside, self.pairs,
+            self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
+            np.zeros((3, self.n + 1)), out,
+        )  # fmt: skip
+        return np.clip(out[: max(0, self.n - size + 1)], 0.0, 1.0)
+
+    def _outside(self, counts: Counts, weight: float) -> tuple[Array, Array]:
+        """Count; gives the shares of the suffixes and the adjoints of M."""
+        shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         kernels.outside(
-            self.letters, self._tables, self._scalars, self._extra, weight, self.lanes, self.pairs,
-            self._multi, self._multi_2, self._suffixes, np.zeros(self.n + 1, self.dtype),
-            np.zeros_like(self._multi), self._ring(), self._rows(8), self._partners, counts.tables, loops,
-            counts.scalars,
+            self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self.lanes,
+            self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
+            self._ring(), self._rows(8), self._partners, counts.tables, loops, counts.scalars,
         )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * self.n
+        return shares, d_multi
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
         lengths = np.arange(self.n + 1)
         with np.errstate(divide="ignore"):
             pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
-            suffixes = np.log(self._suffixes) + self.log_scale * lengths[::-1]
+            suffixes = self._logs() + self.log_scale * lengths[::-1]
         for table in (pairs, multi, multi_2):
-            for row in rows(table, self.n):
+            for row in rows(table, self.n, self.reach):
                 row += self.log_scale * lengths[1 : row.size + 1]
         return grammar.Chart(pairs, multi, multi_2, suffixes)
 
@@ -171,16 +195,16 @@ class ScaledInference:
 class LogInference:
     """The same in the log domain, for any weights; ten to sixty times slower."""
 
-    def __init__(self, scores: Scores, letters: Array, min_hairpin: int, extra: Array = NO_FACTORS) -> None:
-        self.n, self.dtype = letters.size, scores.dtype
-        self._model = grammar_model(scores, letters, min_hairpin, extra)
+    def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
+        self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
+        self._model = grammar_model(scores, letters, space, extra)
         self._choices = grammar_choices(self.n, self.dtype)
         self._chart = self._new_chart(-np.inf)
         grammar.log_inside(self._model, self._chart, self._choices)
         self.log_partition = self._chart.exterior[0]
 
     def _new_chart(self, fill: float) -> grammar.Chart:
-        sizes = (*[self.n * (self.n + 1) // 2] * 3, self.n + 1)
+        sizes = (*[n_cells(self.n, self.reach)] * 3, self.n + 1)
         return grammar.Chart(*(np.full(size, fill, self.dtype) for size in sizes))
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
@@ -196,26 +220,27 @@ class LogInference:
 
 
 def infer(
-    potentials: Potentials, letters: Array, min_hairpin: int, scores: Array = NO_FACTORS
+    potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
     """In the linear domain if the numbers allow it."""
     if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
         try:
-            return ScaledInference(potentials, letters, min_hairpin, scores)
+            return ScaledInference(potentials, letters, space, scores)
         except RangeError:
             pass
-    return LogInference(potentials, letters, min_hairpin, scores)
+    return LogInference(potentials, letters, space, scores)
 
 
-def rows(table: Array, n: int) -> Iterator[Array]:
-    """Views of the rows (i, i..n-1) of a triangular table."""
+def rows(table: Array, n: int, reach: int) -> Iterator[Array]:
+    """Views of the rows (i, i..min(i + reach, n - 1)) of a table of pairs."""
     start = 0
-    for size in range(n, 0, -1):
+    for i in range(n):
+        size = min(reach + 1, n - i)
         yield table[start : start + size]
         start += size
 
 
-def grammar_model(scores: Scores, letters: Array, min_hairpin: int, extra: Array) -> grammar.Model:
+def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:
     """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
     return grammar.Model(
         letters=with_ends(letters),
@@ -224,7 +249,8 @@ def grammar_model(scores: Scores, letters: Array, min_hairpin: int, extra: Array
         factors=extra.astype(scores.dtype, copy=False),
         allowed=scores.allowed,
         n=letters.size,
-        min_hairpin=min_hairpin,
+        min_hairpin=space.min_hairpin,
+        reach=space.reach(letters.size),
         weighted=bool(extra.size),
     )
 

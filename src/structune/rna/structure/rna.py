@@ -2,60 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy
 
-from structune.errors import DataError
 from structune.rna.structure.constraints import FORCED
-from structune.rna.structure.counts import augmented, count_cells, count_pairs
+from structune.rna.structure.counts import count_pairs
 from structune.rna.structure.decoding import (
     Viterbi,
     centroid_structure,
     mea_structure,
     samples,
 )
-from structune.rna.structure.encoding import Output, check_shard, encode
-from structune.rna.structure.features import (
-    CANONICAL,
-    LETTERS,
-    feature_set,
-    group_of,
-)
 from structune.rna.structure.inference import (
-    Counts,
     LogInference,
     ScaledInference,
     grammar_model,
-    infer,
     rows,
 )
-from structune.rna.structure.potentials import Potentials, Scores
+from structune.rna.structure.potentials import Scores
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import (
-    Offence,
-    checked_hairpin,
-    offences,
-    parse_sequence,
-    parse_structure,
-)
-from structune.running.memory import require_memory
+from structune.rna.structure.sums import RNASums, check_forced
 from structune.structure import (
     Array,
     FloatArray,
-    Groups,
     IntArray,
-    Structure,
-    Tilt,
+    offsets_of,
 )
 
 Inference = ScaledInference | LogInference
 
 
-class RNA(Structure):
+class RNA(RNASums):
     """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
 
     Parameters
@@ -64,211 +45,13 @@ class RNA(Structure):
         Fewest unpaired bases in a hairpin.
     noncanonical : bool
         Whether any two of ACGU may pair; by default AU, CG and GU only.
+    max_span : int, optional
+        How far the bases of a pair may be apart, j - i: time and memory then grow with the length only.
     features : {"contrafold", "extended"}
         CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
         and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
         the spans of pairs.
     """
-
-    name = "rna"
-    capabilities = frozenset(
-        {"log_partition", "hessian", "complex", "within", "best", "cost", "augmented", "counts"}
-    )
-    decoding_is_costly = True
-
-    def __init__(
-        self, min_hairpin: int = 3, noncanonical: bool = False, features: str = "contrafold"
-    ) -> None:
-        self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
-        self.feature_set = features
-        self._features = feature_set(features)
-        self._allowed = np.full((4, 4), noncanonical)
-        for pair in CANONICAL:
-            self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
-
-    @property
-    def n_weights(self) -> int:
-        return len(self._features.names)
-
-    def weight_names(self) -> list[str]:
-        return list(self._features.names)
-
-    def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
-        """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
-
-        Raises
-        ------
-        DataError
-            A parameter that is missing, or one more.
-        """
-        missing = [name for name in self._features.names if name not in parameters]
-        unknown = sorted(set(parameters) - set(self._features.names))
-        if missing or unknown:
-            raise DataError(
-                f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
-                f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
-            )
-        return np.array([float(parameters[name]) for name in self._features.names])
-
-    def groups(self) -> Groups:
-        return Groups.by_name([group_of(name) for name in self._features.names])
-
-    # --- encoding -----------------------------------------------------------------------------------------
-
-    def encode(
-        self,
-        inputs: Sequence[str],
-        outputs: Sequence[Output] | None = None,
-        weights: Any = None,
-        constraints: Sequence[Output | None] | None = None,
-    ) -> RNAShard:
-        """Lay out sequences, and their structures, as a shard.
-
-        Parameters
-        ----------
-        outputs : sequence, optional
-            Structures in dot-bracket notation or, where they are only partly known, `Constraints`: what must
-            be, and log odds of bases to be paired.
-        constraints : sequence, optional
-            What is known of the structure of each sequence: `Constraints`, their notation, or None.
-
-        Raises
-        ------
-        DataError
-            A character that is no base, brackets that do not match, a structure of another length than its
-            sequence, or one outside the model's space. Names the sequence.
-        """
-        return encode(inputs, outputs, weights, constraints, self._allowed, self.min_hairpin)
-
-    def check_shard(self, shard: RNAShard) -> None:
-        check_shard(shard, self._allowed, self.min_hairpin)
-
-    def offences(self, sequence: str, structure: str) -> list[Offence]:
-        """The pairs of a structure that the model cannot produce, and why; inner ones first."""
-        letters = parse_sequence(0, sequence)
-        partner = parse_structure(0, structure, letters.size)
-        return offences(letters, partner, self._allowed, self.min_hairpin)
-
-    # --- features -----------------------------------------------------------------------------------------
-
-    def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
-        if outputs is None and shard.partial:
-            raise DataError("found structures that are only partly known, expected whole ones")
-        partners = shard.partners if outputs is None else np.asarray(outputs)
-        if partners.size != shard.n_parts:
-            raise DataError("the shard has no structures")
-        return partners
-
-    def features(
-        self,
-        shard: RNAShard,
-        out: FloatArray,
-        weights: FloatArray | None = None,
-        outputs: IntArray | None = None,
-    ) -> None:
-        weights = shard.weights if weights is None else weights
-        out += self._features.matrix.T @ (count_cells(shard, self._structures(shard, outputs)).T @ weights)
-
-    def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        return scipy.sparse.csr_array(
-            count_cells(shard, self._structures(shard, outputs)) @ self._features.matrix
-        )
-
-    # --- inference ----------------------------------------------------------------------------------------
-
-    def log_partition(
-        self,
-        w: Array,
-        shard: RNAShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
-        tilt: Tilt | None = None,
-    ) -> Array:
-        if within and tilt is not None:
-            raise self._cannot("tilted sum of partial labels")
-        weights = shard.weights if weights is None else weights
-        if tilt is not None:
-            self._structures(shard, None)
-        if within:
-            return self._log_partition_within(w, shard, expected, weights)
-        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights, tilt=tilt)
-        if expected is not None:
-            expected += self._features.matrix.T @ counts
-        return log_z
-
-    def _log_partition_within(
-        self, w: Array, shard: RNAShard, expected: Array | None, weights: FloatArray
-    ) -> Array:
-        """Scores of the structures that are known, and sums by the evidence of the others."""
-        log_z, rest = np.empty(len(shard), w.dtype), np.flatnonzero(~shard.whole)
-        self._own_scores(w, shard, log_z, expected, weights)
-        some = None if expected is None else weights[rest]
-        log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
-        if expected is not None:
-            expected += self._features.matrix.T @ counts
-        return log_z
-
-    def _scores_beside(self, shard: RNAShard, s: int, tilt: Tilt | None) -> tuple[Array, Any]:
-        """Scores of the pairs of a sequence beside their own, and of all its structures."""
-        if tilt is None:
-            return shard.pair_scores(s), 0.0
-        truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
-        return augmented(shard.pair_scores(s), truth, tilt[0], tilt[1][s])
-
-    def _inferences(
-        self, w: Array, shard: RNAShard, log_domain: bool = False, tilt: Tilt | None = None, n_tables: int = 4
-    ) -> Iterator[tuple[Inference, Any]]:
-        """Of each sequence in turn, and what all its structures score beside.
-
-        Raises
-        ------
-        DataError
-            Constraints that no structure satisfies.
-        """
-        shard, potentials = shard.free(), Potentials(self._features.cells(w), self._allowed)
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            self._check_room(shard, s, n_tables)
-            how = LogInference if log_domain else infer
-            extra, beside = self._scores_beside(shard, s, tilt)
-            inference = how(potentials, shard.letters[a:b], self.min_hairpin, extra)
-            _check_forced(shard, s, inference.log_partition.real)
-            yield inference, beside
-
-    @staticmethod
-    def _check_room(shard: RNAShard, s: int, n_tables: int) -> None:
-        """Refuse a sequence for which memory does not hold so many numbers for each pair of bases."""
-        n = int(shard.offsets[s + 1] - shard.offsets[s])
-        require_memory(4.0 * n_tables * n * n, f"sequence {shard.numbers[s]}: {n:,} bases")
-
-    def _inside_outside(
-        self,
-        w: Array,
-        shard: RNAShard,
-        weights: FloatArray | None,
-        log_domain: bool = False,
-        tilt: Tilt | None = None,
-    ) -> tuple[Array, Array]:
-        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
-        shard, log_z = shard.free(), np.empty(len(shard), w.dtype)
-        counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
-        for s, (inference, beside) in enumerate(self._inferences(w, shard, log_domain, tilt)):
-            log_z[s] = inference.log_partition + beside - shard.forced[s]
-            if weights is not None:
-                inference.count(counts, float(weights[s]))
-        if weights is None:
-            return log_z, counts.cells
-        found = counts.gather()
-        if np.all(np.isfinite(found)) or log_domain:
-            return log_z, found
-        return self._inside_outside(w, shard, weights, True, tilt)  # outside, sums left the range
-
-    def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
-        """The variance of the features if uses of table cells were rare and independent (Poisson)."""
-        _, counts = self._inside_outside(w, shard, shard.weights)
-        return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
-
-    # --- decoding -----------------------------------------------------------------------------------------
 
     def best(
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
@@ -281,8 +64,8 @@ class RNA(Structure):
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             self._check_room(shard, s, 3)
             extra, most[s] = self._scores_beside(shard, s, tilt)
-            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, extra)
-            _check_forced(shard, s, viterbi.score)
+            viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
+            check_forced(shard, s, viterbi.score)
             partners[a:b], values[s] = viterbi.best(), viterbi.score
         return partners, values + most - shard.forced
 
@@ -296,8 +79,9 @@ class RNA(Structure):
         shard, scores, found = shard.free(), Scores(self._features.cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             self._check_room(shard, s, 5)
-            viterbi = Viterbi(scores, shard.letters[a:b], self.min_hairpin, shard.pair_scores(s))
-            _check_forced(shard, s, viterbi.score)
+            extra = shard.pair_scores(s, self._reach(shard, s))
+            viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
+            check_forced(shard, s, viterbi.score)
             most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
             partners, values = viterbi.n_best(n, min(most_loss, within))
             found.append((partners, values - shard.forced[s]))
@@ -326,14 +110,14 @@ class RNA(Structure):
         found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
         for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
             for partners, gamma in zip(found, gammas, strict=True):
-                partners[a:b] = mea_structure(pairs, b - a, gamma)
+                partners[a:b] = mea_structure(pairs, b - a, self._space.reach(b - a), gamma)
         return found
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
         """Structures that maximise the sum of p - threshold over their pairs: the partners of all bases."""
         bounds = pairwise(shard.offsets.tolist())
         found = [
-            centroid_structure(pairs, b - a, threshold)
+            centroid_structure(pairs, b - a, self._space.reach(b - a), threshold)
             for (a, b), pairs in zip(bounds, self._pairs(w, shard), strict=True)
         ]
         return np.concatenate([np.empty(0, np.int64), *found])
@@ -344,28 +128,35 @@ class RNA(Structure):
         shard = shard.free()
         for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=6)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
-            model = grammar_model(scores, letters, self.min_hairpin, shard.pair_scores(s))
+            model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             found.append(samples(inference, model, n, rng))
         return np.concatenate(found, axis=1)
 
-    def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> FloatArray:
-        """Probability of every pair, shape (n, n), upper triangle."""
+    def unpaired_windows(self, w: FloatArray, shard: RNAShard, sequence: int, size: int) -> FloatArray:
+        """Probability that the bases i..i + size - 1 are all unpaired, for each i.
+
+        Raises
+        ------
+        CapabilityError
+            Some must be paired, or weights are so large that sums have to be in the log domain.
+        """
+        ((inference, _),) = self._inferences(w, shard.take([sequence]), n_tables=6)
+        if isinstance(inference, LogInference):
+            raise self._cannot("windows beside bases that must pair, or with such large weights")
+        return np.asarray(inference.unpaired_windows(size))
+
+    def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> Any:
+        """Probability of every pair, shape (n, n), upper triangle; a sparse array if spans have a limit."""
         part = shard.take([sequence])
-        table, (flat,) = np.zeros((part.n_parts, part.n_parts)), self._pairs(w, part)
-        for i, row in enumerate(rows(flat, part.n_parts)):
-            table[i, i:] = row
-        return table
-
-    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
-        """Probabilities of all pairs of each sequence in turn, triangular."""
-        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=5)):
-            inference.count(Counts(inference.n, w.dtype))
-            if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
-                ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)
-                inference.count(Counts(inference.n, w.dtype))
-            yield inference.pairs
-
-
-def _check_forced(shard: RNAShard, s: int, value: float) -> None:
-    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
-        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
+        n, (flat,) = part.n_parts, self._pairs(w, part)
+        found = [*rows(flat, n, self._reach(part, 0))]
+        if self.max_span is None:
+            table = np.zeros((n, n))
+            for i, row in enumerate(found):
+                table[i, i:] = row
+            return table
+        offsets = offsets_of(np.array([row.size for row in found], np.int64))
+        columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
+        pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
+        pairs.eliminate_zeros()
+        return pairs

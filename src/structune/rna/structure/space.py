@@ -81,6 +81,32 @@ def check_nested(s: int, partner: IntArray) -> None:
         raise DataError(f"sequence {s}: found partners that are not each other's, or not nested")
 
 
+class Space(NamedTuple):
+    """The pairs that a model can produce.
+
+    Attributes
+    ----------
+    allowed : ndarray of bool, shape (4, 4)
+        Bases that may pair.
+    min_hairpin : int
+    max_span : int or None
+        How far the bases of a pair may be apart, j - i.
+    """
+
+    allowed: Array
+    min_hairpin: int
+    max_span: int | None
+
+    def reach(self, n: int) -> int:
+        """How far they may be apart in a sequence of n bases."""
+        return max(0, n - 1 if self.max_span is None else min(n - 1, self.max_span))
+
+
+def n_cells(n: int, reach: int) -> int:
+    """Cells of a table of pairs: (i, i..min(i + reach, n - 1)) for each of n bases."""
+    return n * (reach + 1) - reach * (reach + 1) // 2
+
+
 class Offence(NamedTuple):
     """A pair that a model cannot produce, and why.
 
@@ -96,14 +122,8 @@ class Offence(NamedTuple):
     in_long_loop: bool = False
 
 
-def offences(letters: Array, partner: IntArray, allowed: Array, min_hairpin: int) -> list[Offence]:
-    """The pairs that a model cannot produce; inner ones first.
-
-    Parameters
-    ----------
-    allowed : ndarray of bool, shape (4, 4)
-        Bases that may pair.
-    """
+def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
+    """The pairs that a model cannot produce; inner ones first."""
     found = []
     loops = [[0, 0]]  # of the exterior and of each open pair: unpaired bases, branches
     for j, i in enumerate(partner.tolist()):
@@ -115,14 +135,23 @@ def offences(letters: Array, partner: IntArray, allowed: Array, min_hairpin: int
             continue
         unpaired, branches = loops.pop()
         loops[-1][1] += 1
-        if max(letters[i], letters[j]) >= UNKNOWN or not allowed[letters[i], letters[j]]:
+        if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
             found.append(Offence(i, j, "a pair of two bases that cannot pair"))
-        elif not branches and unpaired < min_hairpin:
-            found.append(Offence(i, j, f"a hairpin of {unpaired}, expected at least {min_hairpin}"))
+        elif space.max_span is not None and j - i > space.max_span:
+            found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
+        elif not branches and unpaired < space.min_hairpin:
+            found.append(Offence(i, j, f"a hairpin of {unpaired}, expected at least {space.min_hairpin}"))
         elif branches == 1 and unpaired > MAX_LOOP:
             reason = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
             found.append(Offence(i, j, reason, in_long_loop=True))
     return found
+
+
+def checked_span(n: Any) -> int | None:
+    """How far the bases of a pair may be apart, as a number that kernels can add to positions, or None."""
+    if n is not None and not (isinstance(n, int | np.integer) and n >= 0):
+        raise DataError(f"max_span={n!r}: expected a whole number >= 0, or None")
+    return None if n is None else min(int(n), _MOST_HAIRPIN)
 
 
 def checked_hairpin(n: Any) -> int:

@@ -1,0 +1,117 @@
+"""How probably stretches of a given size are unpaired, from the sums of `structune.rna.kernels.sums`.
+
+All bases of such a window lie in one loop: every loop counts for the windows within each of its unpaired
+stretches, as often as it is expected.
+"""
+
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel
+from structune.kernels.vectors import cells
+from structune.rna.kernels.loops import LOOP
+from structune.rna.kernels.sums import N_LETTERS, levelled, quad, row, special_hairpin
+
+
+@part_of_bare_kernel
+def _add(steps, first, last, size, value):
+    """Count a loop for the windows within first..last; `steps` are the differences of neighbours."""
+    if last - first + 1 >= size:
+        steps[first] = steps[first] + value
+        steps[last - size + 2] = steps[last - size + 2] - value
+
+
+@part_of_bare_kernel
+def _power(base, n):
+    product = 1.0
+    for _ in range(n):
+        product *= base
+    return product
+
+
+@bare_kernel
+def windows(
+    letters, tables, scalars, factors, reach, size, inside_pairs, pairs, multi, multi_2, exterior, raised,
+    shares, d_multi, scratch, out,
+):  # fmt: skip
+    """Fill ``out`` (n + 2,) with the probability that the bases i..i + size - 1 are unpaired, for each i.
+
+    Parameters
+    ----------
+    tables, scalars, factors, reach
+        As `inside` has them.
+    inside_pairs, multi, multi_2, exterior, raised
+        As `inside` leaves them.
+    pairs, shares, d_multi
+        As `outside` leaves them, of weight 1.
+    scratch : zeros (3, n + 1)
+    """
+    n = letters.size - 2
+    base_pair, span, multi_dangle = cells(tables.base_pair), cells(tables.span), cells(tables.multi_dangle)
+    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
+    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
+    closing, branch, unpaired, free = scalars[0], scalars[1], scalars[2], scalars[4]
+    p, expected, m, m2, e = cells(inside_pairs), cells(pairs), cells(multi), cells(multi_2), cells(exterior)
+    share, d_m, s, factor = cells(shares), cells(d_multi), cells(letters), cells(factors)
+    d_m2, tails, steps, found = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(out)
+    in_exterior, in_multi = _power(free, size), _power(unpaired, size)
+    weighted = factors.size > 0
+    for i in range(n):
+        end, here = min(n, i + reach + 1), row(i, n, reach)
+        x, x_next, x_before = s[i + 1], s[i + 2], s[i]
+        if i + size <= n:
+            after = levelled(e[i + size], raised[i + size] - raised[i])
+            found[i] = found[i] + share[i] / e[i] * in_exterior * after
+            at = row(i + size, n, reach)
+            for j in range(i + size, end):  # to the left of a branch
+                found[i] = found[i] + in_multi * (d_m[here + j] * m[at + j] + d_m2[j] * m2[at + j])
+        tail = 0.0
+        for j in range(end - 1, i, -1):
+            tail = tail * unpaired + d_m[here + j]
+            tails[j] = tail
+        before = 0.0
+        for a in range(i + 1, end - size + 1):  # to the right of the last branch, (i, a - 1) or one before
+            word = quad(s[a], x, s[a + 1], x_before)
+            before = before * unpaired + p[here + a - 1] * multi_dangle[word] * branch
+            found[a] = found[a] + before * in_multi * tails[a + size - 1]
+        for j in range(i + 1, end):
+            d_m2[j] = d_m2[j] * unpaired
+        for j in range(i + 1, end):
+            if p[here + j] == 0.0:
+                continue
+            y, y_before = s[j + 1], s[j]
+            word = quad(x, y, x_next, y_before)
+            step = expected[here + j] / p[here + j] * base_pair[x * N_LETTERS + y] * span[j - i]
+            if weighted:
+                step *= factor[here + j]
+            if j > i + 1:
+                d_m2[j - 1] = d_m2[j - 1] + step * closing * multi_dangle[word]
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, 1.0)
+            value = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
+            _add(steps, i + 1, j - 1, size, value)
+            _add_loops(s, tables, step * mismatch[word], p, n, reach, i, j, size, steps)
+    total = 0.0
+    for i in range(n):
+        total += steps[i]
+        found[i] = found[i] + total
+
+
+@part_of_bare_kernel
+def _add_loops(s, tables, step, p, n, reach, i, j, size, steps):
+    """Count the bulges and internal loops that (i, j) closes."""
+    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
+    mismatch = cells(tables.interior_mismatch)
+    for l1 in range(min(LOOP, j - i - 1)):
+        a = i + 1 + l1
+        here = row(a, n, reach)
+        for l2 in range(0 if l1 >= size else size, min(LOOP - l1, j - a - 1)):
+            b = j - 1 - l2
+            if p[here + b] == 0.0:
+                continue
+            potential = loop[l1 * LOOP + l2]
+            if l1 == 0 and l2 == 1:
+                potential = bulge[s[j]]
+            elif l1 == 1 and l2 == 0:
+                potential = bulge[s[i + 2]]
+            elif l1 == 1 and l2 == 1:
+                potential = one_by_one[s[i + 2] * N_LETTERS + s[j]]
+            value = step * potential * p[here + b] * mismatch[quad(s[b + 1], s[a + 1], s[b + 2], s[a])]
+            _add(steps, i + 1, a - 1, size, value)
+            _add(steps, b + 1, j - 1, size, value)

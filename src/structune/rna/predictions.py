@@ -1,0 +1,237 @@
+"""What a folder tells of sequences: structures, probabilities, samples, losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.learning.estimator import StructuredEstimator
+from structune.rna.consensus import consensus
+from structune.rna.folder_space import fit_into_space
+from structune.rna.inputs import (
+    checked_gammas,
+    checked_number,
+    checked_outputs,
+    checked_strings,
+    dot_bracket_rows,
+    dot_brackets,
+    symmetric,
+)
+from structune.rna.metrics import base_pair_scores
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.rna import RNA
+from structune.rna.structure.shard import RNAShard
+from structune.running.executors import make_executor
+from structune.structure import FloatArray
+
+
+class RNAPredictions(StructuredEstimator):
+    """The predictions of `RNAFolder`."""
+
+    gamma: float
+    max_span: int | None
+    rna_: RNA
+
+    @property
+    def _structure(self) -> RNA:
+        return self.rna_ if self.rna_.max_span == self.max_span else self.rna_.with_span(self.max_span)
+
+    def predict(self, X: Any, gamma: float | None = None, constraints: Any = None) -> list[str]:
+        """The structure of maximum expected accuracy of each sequence, in dot-bracket notation.
+
+        Of a model that was not fitted by log loss, whose scores give no probabilities, the structure of the
+        highest score; `gamma` is of no account then.
+
+        Parameters
+        ----------
+        X : list of str
+        gamma : float, optional
+            Instead of that of the constructor.
+        constraints : list, optional
+            For each sequence what is known of its structure: `Constraints`, their notation, or None. They
+            shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
+        """
+        if not self.has_probabilities:
+            return self.predict_viterbi(X, constraints)
+        return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
+
+    def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:
+        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
+        self._require_probabilities()
+        shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
+
+        def fold(part: RNAShard) -> list[tuple[str, ...]]:
+            found = self._structure.best_mea(self.coef_, part, gammas)
+            return list(zip(*(dot_brackets(partners, part.offsets) for partners in found), strict=True))
+
+        rows = self._each(shard, fold)
+        return [[row[k] for row in rows] for k in range(len(gammas))]
+
+    def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
+        """The structure of maximum expected accuracy of aligned sequences, a character a column.
+
+        Pair probabilities are the means of those of the sequences; bases opposite to gaps pair with none.
+
+        Parameters
+        ----------
+        rows : list of str
+            Sequences of one family with ``-`` for gaps, all of one length.
+        gamma : float, optional
+            Instead of that of the constructor.
+        """
+        self._require_probabilities()
+        (chosen,) = checked_gammas([self.gamma if gamma is None else gamma])
+        return consensus(self, checked_strings(rows, "row"), chosen).structure
+
+    def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
+        """The most probable structure of each sequence."""
+
+        def fold(part: RNAShard) -> list[str]:
+            return dot_brackets(self._structure.best(self.coef_, part)[0], part.offsets)
+
+        return self._each(self._encode(X, constraints), fold)
+
+    def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
+        """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
+
+        At 0.5 these are all pairs of a probability above it: the centroid of all structures.
+        """
+        self._require_probabilities()
+        if not 0.0 <= threshold <= 1.0:
+            raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
+
+        def fold(part: RNAShard) -> list[str]:
+            return dot_brackets(self._structure.best_centroid(self.coef_, part, threshold), part.offsets)
+
+        return self._each(self._encode(X, constraints), fold)
+
+    def predict_nbest(
+        self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
+    ) -> list[list[tuple[str, float]]]:
+        """For each sequence its `n` most probable structures with their probabilities, falling.
+
+        Parameters
+        ----------
+        within : float
+            How far the log probability may be below that of the most probable one. There may be millions: a
+            sequence of 76 bases has some 100,000 within 12.
+        """
+        self._require_probabilities()
+        n = checked_number(n)
+        if not within >= 0.0:
+            raise DataError(f"within={within!r}: expected a number >= 0")
+
+        def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
+            log_z = self._structure.log_partition(self.coef_, part)
+            found = self._structure.n_best(self.coef_, part, n, within)
+            return [
+                list(zip(dot_bracket_rows(partners), np.exp(scores - z).tolist(), strict=True))
+                for (partners, scores), z in zip(found, log_z, strict=True)
+            ]
+
+        return self._each(self._encode(X, constraints), fold)
+
+    def sample(
+        self, X: Any, n: int = 1, random_state: Any = None, constraints: Any = None
+    ) -> list[list[str]]:
+        """For each sequence `n` structures, drawn with their probabilities.
+
+        Parameters
+        ----------
+        random_state : int or numpy.random.Generator, optional
+            Not that of the constructor. Draws for a sequence depend on its place among the others, and on
+            nothing else of them.
+        """
+        self._require_probabilities()
+        n = checked_number(n)
+        shard = self._encode(X, constraints)
+        generators = np.random.default_rng(random_state).spawn(len(shard))
+
+        def draw(s: int) -> list[str]:
+            return dot_bracket_rows(self._structure.sample(self.coef_, shard.take([s]), n, generators[s]))
+
+        return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
+
+    def pair_probabilities(self, sequence: str, constraints: Any = None) -> Any:
+        """Probability of each pair of bases of one sequence, shape (n, n), symmetric.
+
+        With `max_span` it is a sparse array (`scipy.sparse.csr_array`).
+
+        Parameters
+        ----------
+        constraints : Constraints or str, optional
+            What is known of its structure.
+        """
+        self._require_probabilities()
+        shard = self._encode([sequence], None if constraints is None else [constraints])
+        return symmetric(self._structure.pair_probabilities(self.coef_, shard, 0))
+
+    def unpaired_windows(self, sequence: str, size: int, constraints: Any = None) -> FloatArray:
+        """Accessibility: how probably the bases i..i + size - 1 are all unpaired, for each i.
+
+        Parameters
+        ----------
+        size : int
+            Bases of a window, such as those that a miRNA or a probe binds.
+        constraints : Constraints or str, optional
+            As of `pair_probabilities`; none that bases must pair.
+
+        Returns
+        -------
+        ndarray, shape (n_bases - size + 1,), or (0,) of a shorter sequence
+
+        Raises
+        ------
+        CapabilityError
+            Some bases must pair, or the weights are beyond what is summed without logarithms.
+        """
+        self._require_probabilities()
+        shard = self._encode([sequence], None if constraints is None else [constraints])
+        return self._structure.unpaired_windows(self.coef_, shard, 0, checked_number(size))
+
+    def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
+        """Log of the sum of exp(score) over the structures of each sequence, shape (n_sequences,)."""
+        shard = self._encode(X, constraints)
+        return np.array(self._each(shard, lambda part: self._structure.log_partition(self.coef_, part)))
+
+    def log_loss(self, X: Any, y: Any) -> FloatArray:
+        """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
+
+        Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
+        probability times exp(score by the evidence); evidence that no structure agrees with is an error.
+        """
+        self._require_probabilities()
+        self._check_fitted()
+        rna, w, sequences = self._structure, self.coef_, checked_strings(X, "sequence")
+        rna.encode(sequences)  # refuses what is no sequence
+        examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
+        shard = examples.shard(rna, sequences)
+
+        def loss(part: RNAShard) -> FloatArray:
+            return np.asarray(rna.log_partition(w, part) - rna.log_partition(w, part, within=True))
+
+        losses = np.full(len(sequences), np.inf)
+        losses[examples.kept] = self._each(shard, loss)
+        losses[list(examples.unknotted)] = np.inf
+        return losses
+
+    def score(self, X: Any, y: Any) -> float:
+        """F1 of the base pairs that `predict` finds, pooled over sequences.
+
+        Parameters
+        ----------
+        y : list of str
+            Structures in dot-bracket notation; pseudoknots count, though none is ever predicted.
+        """
+        return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
+
+    def _encode(self, X: Any, constraints: Any) -> RNAShard:
+        self._check_fitted()
+        if isinstance(constraints, str | Constraints):
+            raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
+        given = None if constraints is None else list(constraints)
+        return self._structure.encode(checked_strings(X, "sequence"), constraints=given)
