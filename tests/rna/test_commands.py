@@ -541,6 +541,17 @@ def test_table_of_bases_with_windows(files, fold, refused):
     assert "--format bases" in refused("--window", "4", stdin=">a\nGGGAAACCC\n")
 
 
+def test_structures_are_evaluated(files, fold, refused):
+    heading, one, other = fold("--evaluate", stdin=">a\nGGGAAACCC\n(((...)))\n>b\nACG\n...\n").splitlines()
+    assert heading.split("\t") == ["name", *structune.rna.Judgement._fields]
+    model = structune.load(files / "m.structune")
+    assert [row.split("\t")[0] for row in (one, other)] == ["a", "b"]
+    found = [float(value) for value in one.split("\t")[1:]]
+    assert found == pytest.approx(model.judge(["GGGAAACCC"], ["(((...)))"])[0], rel=1e-5)
+    assert "found no structure" in refused("--evaluate", stdin=">a\nGGGAAACCC\n")
+    assert "--gamma and --evaluate" in refused("--evaluate", "--gamma", "2", stdin=">a\nGGGAAACCC\n")
+
+
 def test_spans_with_a_limit(files, fold):
     sequence = "GGGAAACCCAAAGGGAAACCC"
     options = ("--max-span", "9", "--min-probability", "0")

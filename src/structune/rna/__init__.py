@@ -11,7 +11,8 @@ line with ``structune fold``.
   parameters of CONTRAfold
 - ``consensus``: one structure for aligned sequences
 - ``probing``: reactivities as log odds of bases to be paired
-- ``metrics``: base pairs found; ``plots/``: drawings and dot plots; ``report``: pages
+- ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``: pages;
+  ``plots/``: drawings and dot plots
 - ``data``: sets of known structures; ``commands/``: the command line
 """
 

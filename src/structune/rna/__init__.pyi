@@ -27,6 +27,8 @@ from .formats.nested import largest_nested as largest_nested
 from .formats.reactivities import read_reactivities as read_reactivities
 from .formats.record import RNARecord as RNARecord
 from .formats.stockholm import read_stockholm as read_stockholm
+from .judgement import Judgement as Judgement
+from .judgement import base_pair_distance as base_pair_distance
 from .metrics import ROC_GAMMAS as ROC_GAMMAS
 from .metrics import BasePairScores as BasePairScores
 from .metrics import PairAccuracy as PairAccuracy

@@ -21,6 +21,7 @@ from structune.rna.inputs import (
     dot_brackets,
     symmetric,
 )
+from structune.rna.judgement import Judgement, judge
 from structune.rna.metrics import base_pair_scores
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -218,6 +219,27 @@ class RNAPredictions(StructuredEstimator):
         losses[examples.kept] = self._each(shard, loss)
         losses[list(examples.unknotted)] = np.inf
         return losses
+
+    def judge(self, X: Any, y: Any) -> list[Judgement]:
+        """What the model says of each structure: its probability, and what of it is expected to be right.
+
+        Parameters
+        ----------
+        X, y : list of str
+            Sequences and structures. Those outside the model's space have probability 0, but their pairs have
+            one.
+        """
+        sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
+        if len(sequences) != len(structures):
+            raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+
+        def of_one(s: int) -> Judgement:
+            try:
+                return judge(self, sequences[s], structures[s])
+            except DataError as error:
+                raise DataError(str(error).replace("sequence 0", f"sequence {s}", 1)) from None
+
+        return list(make_executor(self.n_jobs).map(of_one, range(len(sequences))))
 
     def score(self, X: Any, y: Any) -> float:
         """F1 of the base pairs that `predict` finds, pooled over sequences.

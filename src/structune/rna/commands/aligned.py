@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from structune.cli.streams import open_text, standard_input
-from structune.errors import CapabilityError, DataError
+from structune.errors import CapabilityError
 from structune.rna.commands.data import open_folder
-from structune.rna.commands.options import Decoding, Reading, Wanted, Writing
+from structune.rna.commands.options import Reading, Wanted, Writing
+from structune.rna.commands.other_options import refuse_others
 from structune.rna.formats.aligned import read_alignments, stockholm_text
 
 _ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "gamma", "method", "output"}
@@ -18,7 +17,7 @@ _ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "gamma", "m
 
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None:
     """Fold what is read."""
-    _check(reading, wanted, writing)
+    refuse_others("--alignment", _ALLOWED, reading, wanted, writing)
     folder = open_folder(reading.model, reading.contrafold)
     folder.set_params(n_jobs=n_jobs, max_span=reading.max_span)
     if not folder.has_probabilities:
@@ -31,16 +30,3 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None
             structure = folder.predict_alignment(alignment.rows, wanted.gamma)
             output.write(stockholm_text(alignment, structure))
             output.flush()
-
-
-def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
-    """Refuse options that say something of single sequences."""
-    for options in (reading, wanted, writing):
-        for field in fields(options):
-            if field.name not in _ALLOWED and getattr(options, field.name) != field.default:
-                option = field.name.replace("_", "-")
-                raise DataError(f"found --{option} and --alignment, expected one of them")
-    if wanted.method is not Decoding.mea:
-        raise DataError(f"found --method {wanted.method} and --alignment, expected --method mea")
-    if Path(writing.output).is_dir():
-        raise DataError(f"{writing.output}: found a folder, expected a file with --alignment")

@@ -71,18 +71,24 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
     return examples
 
 
-def read_sequences(files: Sequence[str], with_constraints: bool) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time, numbered over all."""
-    found = chain.from_iterable(_of_file(file, with_constraints) for file in files)
+def read_sequences(files: Sequence[str], below: str = "") -> Iterator[Example]:
+    """Records of files, or of standard input, one at a time, numbered over all.
+
+    Parameters
+    ----------
+    below : {"", "constraints", "structures"}
+        What stands below sequences, and is wanted.
+    """
+    found = chain.from_iterable(_of_file(file, below) for file in files)
     return (replace(example, index=index) for index, example in enumerate(found))
 
 
-def _of_file(file: str, with_constraints: bool) -> Iterator[Example]:
+def _of_file(file: str, below: str) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
-    if with_constraints:
+    if below == "constraints":
         yield from _read_constrained(Lines(source))
         return
-    for record in read_rna(source, live=file == "-"):
+    for record in read_rna(source, live=file == "-" and not below):
         yield Example(0, record, source_name(source))
 
 

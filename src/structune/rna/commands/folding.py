@@ -38,6 +38,10 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
             from structune.rna.commands import aligned
 
             aligned.run(reading, wanted, writing, n_jobs)
+        elif reading.evaluate:
+            from structune.rna.commands import judging
+
+            judging.run(reading, wanted, writing)
         else:
             _check(wanted, writing)
             _run(reading, wanted, writing, n_jobs, quiet)
@@ -54,7 +58,7 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(reading.inputs, reading.constraints)
+    read = read_sequences(reading.inputs, "constraints" if reading.constraints else "")
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
 

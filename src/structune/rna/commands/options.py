@@ -167,6 +167,15 @@ class Reading:
             "the mean probabilities of its sequences, written as Stockholm with SS_cons.",
         ),
     ] = False
+    evaluate: Annotated[
+        bool,
+        typer.Option(
+            "--evaluate",
+            help="INPUT holds sequences with structures: a table of what the model says of these. Their log "
+            "probability, and its log odds against the best; their expected PPV, sensitivity, and distance "
+            "from others, in pairs.",
+        ),
+    ] = False
     model: Annotated[
         str,
         typer.Option("--model", "-m", help="A file that train rna or tune rna wrote.", metavar="MODEL"),
