@@ -541,6 +541,21 @@ def test_table_of_bases_with_windows(files, fold, refused):
     assert "--format bases" in refused("--window", "4", stdin=">a\nGGGAAACCC\n")
 
 
+def test_no_lonely_pairs(files, fold, refused):
+    model = structune.load(files / "m.structune")
+    sequences = [record.sequence for record in TEST]
+    out = fold(files / "test.fa", "--no-lonely-pairs", "--gamma", "0.6")
+    assert [record.structure for record in records(out)] == model.predict(sequences, 0.6, lonely_pairs=False)
+    assert "--method mea" in refused(files / "test.fa", "--no-lonely-pairs", "--method", "viterbi")
+
+
+def test_pseudoknots(files, fold, refused):
+    model = structune.load(files / "m.structune")
+    out = fold(files / "test.fa", "--pseudoknots", "--gamma", "0.6")
+    assert [record.structure for record in records(out)] == model.predict_knotted(SEQUENCES, 0.6)
+    assert "--method mea" in refused(files / "test.fa", "--pseudoknots", "--nbest", "2")
+
+
 def test_structures_are_evaluated(files, fold, refused):
     heading, one, other = fold("--evaluate", stdin=">a\nGGGAAACCC\n(((...)))\n>b\nACG\n...\n").splitlines()
     assert heading.split("\t") == ["name", *structune.rna.Judgement._fields]

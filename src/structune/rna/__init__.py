@@ -9,7 +9,7 @@ line with ``structune fold``.
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, alignments, sequences alone, reactivities,
   parameters of CONTRAfold
-- ``consensus``: one structure for aligned sequences
+- ``consensus``: one structure for aligned sequences; ``pseudoknots``: pairs that cross the others
 - ``probing``: reactivities as log odds of bases to be paired
 - ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``: pages;
   ``plots/``: drawings and dot plots

@@ -23,6 +23,7 @@ from structune.rna.inputs import (
 )
 from structune.rna.judgement import Judgement, judge
 from structune.rna.metrics import base_pair_scores
+from structune.rna.pseudoknots import knotted
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
@@ -41,7 +42,9 @@ class RNAPredictions(StructuredEstimator):
     def _structure(self) -> RNA:
         return self.rna_ if self.rna_.max_span == self.max_span else self.rna_.with_span(self.max_span)
 
-    def predict(self, X: Any, gamma: float | None = None, constraints: Any = None) -> list[str]:
+    def predict(
+        self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
+    ) -> list[str]:
         """The structure of maximum expected accuracy of each sequence, in dot-bracket notation.
 
         Of a model that was not fitted by log loss, whose scores give no probabilities, the structure of the
@@ -55,22 +58,51 @@ class RNAPredictions(StructuredEstimator):
         constraints : list, optional
             For each sequence what is known of its structure: `Constraints`, their notation, or None. They
             shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
+        lonely_pairs : bool
+            Whether the structure of maximum expected accuracy may have pairs that are stacked on no other.
         """
         if not self.has_probabilities:
             return self.predict_viterbi(X, constraints)
-        return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints)[0]
+        return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints, lonely_pairs)[0]
 
-    def predict_mea(self, X: Any, gammas: Iterable[float], constraints: Any = None) -> list[list[str]]:
+    def predict_mea(
+        self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
+    ) -> list[list[str]]:
         """What `predict` gives for each of `gammas`, at the cost of little more than one."""
         self._require_probabilities()
         shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
-            found = self._structure.best_mea(self.coef_, part, gammas)
+            found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs)
             return list(zip(*(dot_brackets(partners, part.offsets) for partners in found), strict=True))
 
         rows = self._each(shard, fold)
         return [[row[k] for row in rows] for k in range(len(gammas))]
+
+    def predict_knotted(
+        self, X: Any, gamma: float | None = None, gamma_knots: float = 3.0, constraints: Any = None
+    ) -> list[str]:
+        """What `predict` gives, and helices that cross it: pseudoknots, in square brackets.
+
+        Parameters
+        ----------
+        gamma_knots : float
+            How much a right pair of the second layer counts beside two right unpaired bases.
+
+        Notes
+        -----
+        See `structune.rna.pseudoknots`. The model's probabilities are those of nested pairs, so that those of
+        a second layer are low: with more pairs found, about as many of all found are right.
+        """
+        checked_gammas([gamma_knots])
+        structures = self.predict(X, gamma, constraints)
+        self._require_probabilities()
+        given = [None] * len(structures) if constraints is None else list(constraints)
+
+        def knot(s: int) -> str:
+            return knotted(structures[s], self.pair_probabilities(X[s], given[s]), gamma_knots)
+
+        return list(make_executor(self.n_jobs).map(knot, range(len(structures))))
 
     def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
         """The structure of maximum expected accuracy of aligned sequences, a character a column.

@@ -110,6 +110,25 @@ def test_mea_is_the_enumerated_maximum(problem, gamma):
         assert all(mine[j] == i for i, j in enumerate(mine) if j >= 0)
 
 
+def has_lonely_pairs(partner):
+    pairs = {(i, j) for i, j in enumerate(partner) if j > i}
+    return any((i - 1, j + 1) not in pairs and (i + 1, j - 1) not in pairs for i, j in pairs)
+
+
+@settings(max_examples=100)
+@given(problem=problems(max_length=15, noncanonical=True), gamma=st.sampled_from([0.5, 4.0, 100.0]))
+def test_mea_without_lonely_pairs_is_the_enumerated_maximum(problem, gamma):
+    rna, shard = problem.structure, problem.shard
+    (found,) = rna.best_mea(problem.w, shard, [gamma], lonely=False)
+    for s, outputs in enumerate(problem.outputs):
+        probabilities = pair_probabilities(rna, problem.w, shard, s)
+        mine = found[shard.offsets[s] : shard.offsets[s + 1]]
+        rest = [partner for partner in outputs if not has_lonely_pairs(partner)]
+        best = max(accuracy(probabilities, partner, gamma) for partner in rest)
+        assert accuracy(probabilities, mine, gamma) == pytest.approx(best, abs=1e-9)
+        assert not has_lonely_pairs(mine)
+
+
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
 @settings(max_examples=40)
 @given(problem=problems())

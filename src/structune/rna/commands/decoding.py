@@ -101,7 +101,9 @@ class Recipe:
         if wanted.method == "centroid":
             threshold = 0.5 if wanted.threshold is None else wanted.threshold
             return _single(folder.predict_centroid(sequences, threshold, constraints))
-        return _single(folder.predict(sequences, wanted.gamma, constraints))
+        if wanted.pseudoknots:
+            return _single(folder.predict_knotted(sequences, wanted.gamma, constraints=constraints))
+        return _single(folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs))
 
     def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
         """Drawn by the number of the example, whatever the batch that it is in."""

@@ -134,6 +134,14 @@ def _check(wanted: Wanted, writing: Writing) -> None:
     method = "" if wanted.has_many else wanted.method
     if wanted.gamma is not None and method != "mea":
         raise DataError("found --gamma, expected it with --method mea only")
+    for option, is_given in (
+        ("--no-lonely-pairs", wanted.no_lonely_pairs),
+        ("--pseudoknots", wanted.pseudoknots),
+    ):
+        if is_given and method != "mea":
+            raise DataError(f"found {option}, expected it with --method mea only")
+    if wanted.no_lonely_pairs and wanted.pseudoknots:
+        raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
     if wanted.threshold is not None and method != "centroid":
         raise DataError("found --threshold, expected it with --method centroid only")
     if wanted.has_many and writing.format in ("bpseq", "pairs", "bases"):
@@ -163,6 +171,8 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         "--within": wanted.within is not None,
         "--method centroid": wanted.method == "centroid",
         "--gamma": wanted.gamma is not None,
+        "--pseudoknots": wanted.pseudoknots,
+        "--no-lonely-pairs": wanted.no_lonely_pairs,
         "--format pairs": writing.format == "pairs",
         "--format bases": writing.format == "bases",
         "--dot-plot": writing.dot_plot is not None,

@@ -243,6 +243,14 @@ class Wanted:
         float | None,
         typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
     ] = None
+    pseudoknots: Annotated[
+        bool,
+        typer.Option("--pseudoknots", help="Of --method mea: with helices that cross the others, in []."),
+    ] = False
+    no_lonely_pairs: Annotated[
+        bool,
+        typer.Option("--no-lonely-pairs", help="Of --method mea: each pair is stacked on another."),
+    ] = False
     samples: Annotated[
         int | None,
         typer.Option(

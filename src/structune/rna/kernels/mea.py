@@ -1,8 +1,11 @@
 """The RNA structure of highest total value, given the values of all pairs and unpaired bases.
 
 A recursion of its own, over maxima: that of `structune.rna.kernels.sums` for models without loops. ``table``
-holds the best value of stretches i..j, ``suffixes`` that of i..n - 1.
+holds the best value of stretches i..j, ``suffixes`` that of i..n - 1. Where no pair is to be lonely, each is
+stacked on another, outside of it or inside.
 """
+
+import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
@@ -24,23 +27,32 @@ def _from(table, suffixes, n, reach, i, last):
 
 
 @bare_kernel
-def accuracies(pairs, unpaired, reach, lanes, scratch, table, suffixes):
+def accuracies(pairs, unpaired, reach, lonely, lanes, scratch, table, suffixes):
     """Fill the table and the suffixes; pairs that are worth nothing are left out.
 
-    Tables are of pairs (see `structune.rna.kernels.sums`); ``scratch`` is (n + width(lanes),).
+    Tables are of pairs (see `structune.rna.kernels.sums`); ``scratch`` is (3, n + width(lanes)).
     """
     n, w = unpaired.size, width(lanes)
-    p, t, best, exterior = cells(pairs), cells(table), cells(scratch), cells(suffixes)
+    p, t, best, exterior = cells(pairs), cells(table), cells(scratch[0]), cells(suffixes)
+    stacked, stacked_below = cells(scratch[1]), cells(scratch[2])  # with a pair outside: (i, k), (i + 1, k)
     exterior[n] = 0.0
+    for k in range(n):
+        stacked[k] = stacked_below[k] = -np.inf
     for i in range(n - 1, -1, -1):
         end, here, below = min(n, i + reach + 1), row(i, n, reach), row(i + 1, n, reach)
         best[i], total = unpaired[i], unpaired[i] + exterior[i + 1]
         for j in range(i + 1, end):
             best[j] = unpaired[i] + t[below + j]
         for k in range(i + 1, end):
+            stacked[k] = -np.inf
             if p[here + k] <= 0.0:
                 continue
             pair, at = p[here + k] + _inside(t, n, reach, i, k), row(k + 1, n, reach)
+            if not lonely:
+                longer = p[here + k] + stacked_below[k - 1]
+                stacked[k], pair = max(pair, longer), longer
+                if pair == -np.inf:
+                    continue
             best[k] = max(best[k], pair)
             total = max(total, pair + exterior[k + 1])
             run = splat(pair, lanes)
@@ -49,10 +61,30 @@ def accuracies(pairs, unpaired, reach, lanes, scratch, table, suffixes):
         for j in range(i, end):
             t[here + j] = best[j]
         exterior[i] = total
+        stacked, stacked_below = stacked_below, stacked
+
+
+@part_of_bare_kernel
+def _helix(pairs, table, n, reach, lonely, i, k):
+    """Best value of the pair (i, k) with what is inside, and how many pairs are stacked then."""
+    value, total, length = pairs[row(i, n, reach) + k], 0.0, 0
+    if lonely:
+        return value + _inside(table, n, reach, i, k), 1
+    best, best_length = -np.inf, 0
+    while value > 0.0:
+        total += value
+        length += 1
+        closed = total + _inside(table, n, reach, i + length - 1, k - length + 1)
+        if length > 1 and closed > best:
+            best, best_length = closed, length
+        if k - i < 2 * length + 1:
+            break
+        value = pairs[row(i + length, n, reach) + k - length]
+    return best, best_length
 
 
 @bare_kernel
-def trace(pairs, unpaired, reach, table, suffixes, todo, partner):
+def trace(pairs, unpaired, reach, lonely, table, suffixes, todo, partner):
     """The structure of the best value; ``todo`` is (n + 1, 2) scratch."""
     n = unpaired.size
     partner[:] = -1
@@ -61,17 +93,17 @@ def trace(pairs, unpaired, reach, table, suffixes, todo, partner):
         left -= 1
         i, last = todo[left, 0], todo[left, 1]
         while i <= last:
-            best, best_k = unpaired[i] + _from(table, suffixes, n, reach, i + 1, last), -1
+            best, best_k, best_length = unpaired[i] + _from(table, suffixes, n, reach, i + 1, last), -1, 0
             for k in range(i + 1, min(last, i + reach) + 1):
-                p = pairs[row(i, n, reach) + k]
-                if p > 0.0:
-                    value = p + _inside(table, n, reach, i, k)
+                if pairs[row(i, n, reach) + k] > 0.0:
+                    value, length = _helix(pairs, table, n, reach, lonely, i, k)
                     value += _from(table, suffixes, n, reach, k + 1, last)
                     if value > best:
-                        best, best_k = value, k
+                        best, best_k, best_length = value, k, length
             if best_k >= 0:
-                partner[i], partner[best_k] = best_k, i
-                todo[left, 0], todo[left, 1] = i + 1, best_k - 1
+                for s in range(best_length):
+                    partner[i + s], partner[best_k - s] = best_k - s, i + s
+                todo[left, 0], todo[left, 1] = i + best_length, best_k - best_length
                 left += 1
                 i = best_k
             i += 1

@@ -137,20 +137,22 @@ def samples(
     return np.array(drawn, np.int64).reshape(n_samples, n)
 
 
-def mea_structure(pairs: FloatArray, n: int, reach: int, gamma: float) -> IntArray:
+def mea_structure(pairs: FloatArray, n: int, reach: int, gamma: float, lonely: bool = True) -> IntArray:
     """Partners that maximise the sum of 2 gamma p over pairs, and of the probability to have none elsewhere.
 
     Parameters
     ----------
     pairs : ndarray
         Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
+    lonely : bool
+        Whether there may be pairs that are stacked on no other.
 
     Notes
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
     unpaired = np.maximum(1.0 - paired(pairs, n, reach), 0.0)
-    return _best_sum(2.0 * gamma * pairs, unpaired, reach)
+    return _best_sum(2.0 * gamma * pairs, unpaired, reach, lonely)
 
 
 def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
@@ -171,13 +173,13 @@ def centroid_structure(pairs: FloatArray, n: int, reach: int, threshold: float) 
     return _best_sum(pairs - threshold, np.zeros(n), reach)
 
 
-def _best_sum(pairs: Any, unpaired: FloatArray, reach: int) -> IntArray:
+def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool = True) -> IntArray:
     """Partners of highest total value; pairs are of no use unless their value is positive."""
     n = unpaired.size
     table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
-    scratch, partner = np.zeros(n + 8), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, reach, all_lanes(float), scratch, table, suffixes)
-    rna_mea.trace(pairs, unpaired, reach, table, suffixes, np.empty((n + 1, 2), np.int64), partner)
+    scratch, partner = np.zeros((3, n + 8)), np.empty(n, np.int64)
+    rna_mea.accuracies(pairs, unpaired, reach, lonely, all_lanes(float), scratch, table, suffixes)
+    rna_mea.trace(pairs, unpaired, reach, lonely, table, suffixes, np.empty((n + 1, 2), np.int64), partner)
     return partner
 
 

@@ -99,18 +99,22 @@ class RNA(RNASums):
         """Right and predicted pairs of each sequence."""
         return count_pairs(shard, self._structures(shard, None), self._structures(shard, outputs))
 
-    def best_mea(self, w: FloatArray, shard: RNAShard, gammas: Sequence[float]) -> list[IntArray]:
+    def best_mea(
+        self, w: FloatArray, shard: RNAShard, gammas: Sequence[float], lonely: bool = True
+    ) -> list[IntArray]:
         """Structures of maximum expected accuracy: the partners of all bases, for each gamma.
 
         Parameters
         ----------
         gammas : sequence of float
             How much a right pair counts beside two right unpaired bases: more predicts more pairs.
+        lonely : bool
+            Whether there may be pairs that are stacked on no other.
         """
         found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
         for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
             for partners, gamma in zip(found, gammas, strict=True):
-                partners[a:b] = mea_structure(pairs, b - a, self._space.reach(b - a), gamma)
+                partners[a:b] = mea_structure(pairs, b - a, self._space.reach(b - a), gamma, lonely)
         return found
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
