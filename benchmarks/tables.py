@@ -394,6 +394,28 @@ def rna_accuracy() -> str:
         "structune - CONTRAfold, points",
         "structune - ViennaRNA MEA, points",
     ]
+    knots = data["pseudoknots"]
+    told = [
+        f"{knots[k]['f1']:.3f} (sensitivity {knots[k]['sensitivity']:.3f}, PPV {knots[k]['ppv']:.3f})"
+        for k in ("nested", "knotted")
+    ]
+    note = (
+        f"{knots['sequences']} sequences of test set A that have pseudoknots: F1 {told[0]}, with a "
+        f"second layer of pairs {told[1]}, {interval(knots['gain'])} points."
+    )
+    return f"{table(header, rows)}\n\n{note}"
+
+
+def rna_generalization() -> str:
+    data = result("rna_generalization")
+    names = list(data["sequences"])
+    rows = []
+    for name, row in data["models"].items():
+        cells = [f"{row[k]['f1']:.3f}, {interval(row[k]['gain'])}" if k in row else "" for k in names]
+        rows.append([name, f"{row['gamma']:g}", *cells])
+    header = ["pooled F1, and points above the first", "gamma"]
+    sizes = data["sequences"].items()
+    header += [f"{k}: {n['sequences']} sequences, {n['families']} families" for k, n in sizes]
     return table(header, rows)
 
 

@@ -1,6 +1,6 @@
 """Trains the model of `RNAFolder.pretrained()`, and the table of `ReactivityModel.pretrained()`.
 
-    python training/rna.py            about 50 minutes on two cores
+    python training/rna.py            about 40 minutes on two cores
     python training/rna.py --quick    on a few short sequences, to files in the current folder
 
 Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
@@ -12,11 +12,11 @@ reactivities of designed RNAs (Cloud Labs of Eterna), and nearest-neighbour ener
    rounded to two digits; and a model.
 2. With that model, from the reactivities of 3000 designs the log odds of bases to be paired. By them a design
    is evidence of its structure.
-3. The weights, with these precisions, on at most 150 sequences of each family of set A, solved structures and
-   evidence: the mean of three such fits, each with others of a family and a third of the designs.
-4. The energies, as weights: a fit to structures that ViennaRNA draws, one of each sequence. They are a fifth
-   of the whole.
-5. gamma, by the F1 on families of Rfam of which nothing was learned.
+3. With these precisions, three kinds of weights: fitted to at most 150 sequences of each family of set A; the
+   mean of three fits to at most 40 of each of up to 400 bases, solved structures, and a third of the designs;
+   the energies, by a fit to structures that ViennaRNA draws, one of each sequence.
+4. Their mean, with shares that were chosen on the sequences of 5 and on chains of RNA3DB unlike set A.
+5. gamma, by the F1 on families of Rfam that are unlike set A.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,8 @@ GAMMAS = (0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)
 MOST, FEW, SHORT, LONGEST, HOLDOUT = 150, 40, 300, 400, 0.25
 DESIGNS, EVIDENCE, FITS = 3000, 1.0, 3  # designs of all fits; the weight of each beside a known structure
 MOST_SOLVED = 20  # chains of one component, in weight
-DRAWN, EASED, ENERGIES = 4000, 0.3, 0.2  # sequences; of the precisions, for there is no noise; of the whole
+DRAWN, EASED = 4000, 0.3  # sequences; of the precisions, for samples have no noise
+SHARES = 0.6, 0.3, 0.1  # of structures of families well known, of all evidence, of energies
 WORD, MOST_KNOWN = 12, 0.1  # bases; the share of the words of a new sequence that may be in the training set
 _FAMILIES = {  # the set gives one family several names
     "16S": "16S rRNA",
@@ -90,14 +92,14 @@ def main() -> None:
     tuned = tune(data, families)
     precisions = rounded(tuned)
     table = ReactivityModel.fit(tuned, designs.sequences, designs.reactivities)
-    energies = fitted_energies(precisions, data, 200 if quick else DRAWN)
+    whole = fit(precisions, few(data, families, MOST)[0])
     fits = []
     for k in range(FITS):
-        part, _ = few(data, families, MOST, seed=k)
-        fits.append(
-            fit(precisions, part, solved_structures(), evidence(designs, table, range(k, len(designs), FITS)))
-        )
-    folder = with_energies(average_models(fits), energies)
+        part, _ = few(data, families, FEW, LONGEST, seed=k)
+        probed = evidence(designs, table, range(k, len(designs), FITS))
+        fits.append(fit(precisions, part, solved_structures(), probed))
+    energies = fitted_energies(precisions, data, 200 if quick else DRAWN)
+    folder = average_models([whole, average_models(fits), energies], SHARES)
     folder.gamma = chosen_gamma(folder, new_families(data))
     room = Path() if quick else ROOM
     table.save(room / "reactivities_1m7.json")
@@ -131,12 +133,12 @@ def few(
     return data.take(chosen), [families[s] for s in chosen]
 
 
-def tune(data: RNAData, families: list[str]) -> RNAFolder:
+def tune(data: RNAData, families: list[str], tuner: Any = None) -> RNAFolder:
     """A model with precisions that were chosen on families that were held out; of what is known to be one."""
     whole = [s for s, family in enumerate(families) if not is_mixed(family)]
     data, families = few(data.take(whole), [families[s] for s in whole], FEW, SHORT)
-    settings = {"features": "extended", "outside": "trim", "verbose": 1}
-    folder = RNAFolder(**settings, tuning=ImplicitTuner(refit=False), holdout=HOLDOUT, random_state=0)
+    settings = {"features": "extended", "outside": "trim", "holdout": HOLDOUT, "random_state": 0}
+    folder = RNAFolder(**settings, tuning=tuner or ImplicitTuner(refit=False), verbose=1)
     folder.fit(data.sequences, data.structures, groups=families)
     losses = [record["heldout_loss"] for record in folder.history_ if "heldout_loss" in record]
     say(f"{len(data)} sequences, held-out loss {losses[0]:.0f} -> {min(losses):.0f}, {folder.status_}")
@@ -227,10 +229,6 @@ def drawn(sequence: str) -> str:
     compound.exp_params_rescale(compound.mfe()[1])
     compound.pf()
     return str(compound.pbacktrack())
-
-
-def with_energies(folder: RNAFolder, energies: RNAFolder) -> RNAFolder:
-    return average_models([folder, energies], [1.0 - ENERGIES, ENERGIES])
 
 
 def chosen_gamma(folder: RNAFolder, new: dict[str, RNAData]) -> float:
