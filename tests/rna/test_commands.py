@@ -556,6 +556,16 @@ def test_pseudoknots(files, fold, refused):
     assert "--method mea" in refused(files / "test.fa", "--pseudoknots", "--nbest", "2")
 
 
+@pytest.mark.parametrize("as_file", [True, False])
+def test_bad_records_are_skipped(files, fold, tmp_path, capsys, as_file):
+    text = ">a\nGGGAAACCC\n>b\nGG!AACC\n>c\nGGC\nGAAAGCC\n"
+    (tmp_path / "mixed.fa").write_text(text)
+    given = {} if as_file else {"stdin": text}
+    out = fold(*([tmp_path / "mixed.fa"] if as_file else []), "--skip-bad", **given)
+    assert [record.name for record in records(out)] == ["a", "c"]
+    assert [record.sequence for record in records(out)] == ["GGGAAACCC", "GGCGAAAGCC"]
+
+
 def test_structures_are_evaluated(files, fold, refused):
     heading, one, other = fold("--evaluate", stdin=">a\nGGGAAACCC\n(((...)))\n>b\nACG\n...\n").splitlines()
     assert heading.split("\t") == ["name", *structune.rna.Judgement._fields]

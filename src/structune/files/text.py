@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -110,6 +111,22 @@ class Lines:
         for line in islice(rest, count):
             seen.append(line)
             yield line[1]
+
+    def pieces(self, first: str) -> Iterator[Lines]:
+        """The same in pieces, each from a line that begins so to the next such line."""
+        piece: list[tuple[int, str]] = []
+        for number, text in self._numbered:
+            if text.startswith(first) and piece:
+                yield self._of(piece)
+                piece = []
+            piece.append((number, text))
+        if piece:
+            yield self._of(piece)
+
+    def _of(self, numbered: list[tuple[int, str]]) -> Lines:
+        part = copy(self)
+        part._numbered = iter(numbered)
+        return part
 
     def refuse(self, number: int, message: str) -> DataError:
         """The error of a line."""

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structune.cli.checks import check_class
+from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
@@ -71,24 +71,27 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
     return examples
 
 
-def read_sequences(files: Sequence[str], below: str = "") -> Iterator[Example]:
+def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) -> Iterator[Example]:
     """Records of files, or of standard input, one at a time, numbered over all.
 
     Parameters
     ----------
     below : {"", "constraints", "structures"}
         What stands below sequences, and is wanted.
+    skip : bool
+        Whether records that cannot be read are left out, and told of.
     """
-    found = chain.from_iterable(_of_file(file, below) for file in files)
+    found = chain.from_iterable(_of_file(file, below, skip) for file in files)
     return (replace(example, index=index) for index, example in enumerate(found))
 
 
-def _of_file(file: str, below: str) -> Iterator[Example]:
+def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
     if below == "constraints":
         yield from _read_constrained(Lines(source))
         return
-    for record in read_rna(source, live=file == "-" and not below):
+    skipped = (lambda error: say(f"skipped {error}")) if skip else None
+    for record in read_rna(source, live=file == "-" and not below, skipped=skipped):
         yield Example(0, record, source_name(source))
 
 

@@ -58,7 +58,9 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(reading.inputs, "constraints" if reading.constraints else "")
+    if reading.constraints and reading.skip_bad:
+        raise DataError("found --constraints and --skip-bad, expected one of them")
+    read = read_sequences(reading.inputs, "constraints" if reading.constraints else "", reading.skip_bad)
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
 
@@ -199,14 +201,10 @@ class _Drawings:
     def draw(self, folded: Folded) -> None:
         if self._plot is None and self._dot_plot is None:
             return
-        import numpy as np
-
         from structune.rna.plots.drawing import plot_structure
         from structune.rna.plots.pairs import plot_pair_probabilities
 
         record, structure, pairs = folded.record, folded.choices[0].structure, folded.pairs
-        if pairs is not None and not isinstance(pairs, np.ndarray):  # of spans with a limit
-            pairs = pairs.toarray()
         if self._plot is not None:
             path = self._plot(record.name)
             plot_structure(record.sequence, structure, pairs, record.name, path)

@@ -195,6 +195,10 @@ class Reading:
             show_default=False,
         ),
     ] = None
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave out records that cannot be read, and tell of each."),
+    ] = False
     constraints: Annotated[
         bool,
         typer.Option(

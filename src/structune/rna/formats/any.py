@@ -19,6 +19,9 @@ from structune.rna.formats.plain import parse_plain
 from structune.rna.formats.record import RNARecord, clean_sequence
 from structune.rna.formats.stockholm import parse_stockholm
 
+Skipped = Callable[[DataError], None] | None
+
+_WITH_HEADERS = ("fasta", "dot_bracket", "plain")
 _PARSERS: dict[str, Callable[[Lines], Iterator[RNARecord]]] = {
     "fasta": parse_fasta,
     "dot_bracket": parse_dot_bracket,
@@ -44,7 +47,12 @@ _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 _HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
 
-def read_rna(source: Source, format: str | None = None, live: bool = False) -> Iterator[RNARecord]:
+def read_rna(
+    source: Source,
+    format: str | None = None,
+    live: bool = False,
+    skipped: Skipped = None,
+) -> Iterator[RNARecord]:
     """Read RNA sequences, and structures where the format has them, one record at a time.
 
     Parameters
@@ -59,6 +67,8 @@ def read_rna(source: Source, format: str | None = None, live: bool = False) -> I
     live : bool
         Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it:
         the first line alone tells the format, and structures below sequences may be left out.
+    skipped : callable, optional
+        Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
 
     Yields
     ------
@@ -71,8 +81,8 @@ def read_rna(source: Source, format: str | None = None, live: bool = False) -> I
     """
     _check_format(format, _PARSERS)
     if isinstance(source, str | os.PathLike) and Path(source).is_dir():
-        return _read_folder(Path(source), format)
-    return _read_file(source, format, live)
+        return _read_folder(Path(source), format, skipped)
+    return _read_file(source, format, live, skipped)
 
 
 def write_rna(target: Source, records: Iterable[RNARecord], format: str | None = None) -> None:
@@ -106,18 +116,25 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
         raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
 
 
-def _read_file(source: Source, format: str | None, live: bool = False) -> Iterator[RNARecord]:
+def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped) -> Iterator[RNARecord]:
     lines = Lines(source)
     found = format or _format_of_name(source) or _format_of_content(lines, live)
-    yield from _PARSERS[found](lines)
+    if skipped is None or found not in _WITH_HEADERS:
+        yield from _PARSERS[found](lines)
+        return
+    for piece in lines.pieces(">"):
+        try:
+            yield from _PARSERS[found](piece)
+        except DataError as error:
+            skipped(error)
 
 
-def _read_folder(folder: Path, format: str | None) -> Iterator[RNARecord]:
+def _read_folder(folder: Path, format: str | None, skipped: Skipped) -> Iterator[RNARecord]:
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and _format_of_name(path)]
     if not files:
         raise DataError(f"{folder}: found no files, expected some that end in {' '.join(_ENDINGS)}")
     for path in files:
-        yield from _read_file(path, format)
+        yield from _read_file(path, format, live=False, skipped=skipped)
 
 
 def _format_of_name(source: Source) -> str | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from structune.errors import DataError
 from structune.plots.dots import within_unit
@@ -26,9 +29,12 @@ def checked_partners(sequence: str, structure: Structure) -> IntArray:
     return found
 
 
-def checked_probabilities(probabilities: ArrayLike, n: int) -> FloatArray:
-    """Probabilities of pairs, symmetric, shape (n, n); or those of bases, shape (n,)."""
-    given = np.asarray(probabilities, dtype=np.float64)
+def checked_probabilities(probabilities: Any, n: int) -> FloatArray:
+    """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
+    given = probabilities
+    if issparse(probabilities):
+        given = given.toarray()
+    given = np.asarray(given, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):
         raise DataError(
             f"found probabilities of shape {given.shape}, expected {(n, n)}, one for each two bases"
