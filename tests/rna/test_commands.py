@@ -556,6 +556,16 @@ def test_pseudoknots(files, fold, refused):
     assert "--method mea" in refused(files / "test.fa", "--pseudoknots", "--nbest", "2")
 
 
+def test_descriptions_stay(fold, tmp_path):
+    (tmp_path / "told.fa").write_text(">a of  yeast\nGGGAAACCC\n>b\nGGC\n")
+    for out in (fold(tmp_path / "told.fa"), fold(stdin=(tmp_path / "told.fa").read_text())):
+        assert [line for line in out.splitlines() if line.startswith(">")] == [">a of  yeast", ">b"]
+    out = fold(tmp_path / "told.fa", "--samples", "1")
+    assert out.splitlines()[0] == ">a sample 1 of  yeast"
+    (tmp_path / "odd.fa").write_bytes(b">a\tcaf\xe9\nGGC\n")
+    assert fold(tmp_path / "odd.fa").startswith(">a caf?\n")
+
+
 @pytest.mark.parametrize("as_file", [True, False])
 def test_bad_records_are_skipped(files, fold, tmp_path, capsys, as_file):
     text = ">a\nGGGAAACCC\n>b\nGG!AACC\n>c\nGGC\nGAAAGCC\n"

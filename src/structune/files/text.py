@@ -152,6 +152,12 @@ def header_name(header: str, count: int) -> str:
     return words[0] if words else str(count)
 
 
+def header_description(header: str) -> str:
+    """What follows the first word of a FASTA header, with ``?`` for bytes that are no text."""
+    words = header[1:].split(maxsplit=1)
+    return words[1].rstrip().encode(errors="replace").decode() if len(words) > 1 else ""
+
+
 def one_word(text: str) -> str:
     """A name out of a text of several words."""
     return "_".join(text.split())

@@ -89,7 +89,8 @@ def _bases(folded: Folded) -> str:
 
 
 def _dot_bracket(record: RNARecord, choice: Choice) -> str:
-    return f">{' '.join([record.name, *choice.words])}\n{record.sequence}\n{choice.structure}\n"
+    header = " ".join([record.name, *choice.words, record.description]).rstrip()
+    return f">{header}\n{record.sequence}\n{choice.structure}\n"
 
 
 def _ct(record: RNARecord, choice: Choice) -> str:

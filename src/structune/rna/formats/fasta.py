@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from structune.files.text import Lines, Source, header_name, save, shown
+from structune.files.text import Lines, Source, header_description, header_name, save, shown
 from structune.rna.formats.record import RNARecord, clean_sequence, record_at
 
 
@@ -31,21 +31,21 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
-    start, name, count = 0, "", 0
+    start, name, told, count = 0, "", "", 0
     parts: list[str] = []
     for number, text in lines.filled():
         if text.startswith(">"):
             if count:
-                yield record_at(lines, start, name, parts)
+                yield record_at(lines, start, name, parts, told)
             start, count, parts = number, count + 1, []
-            name = header_name(text, count)
+            name, told = header_name(text, count), header_description(text)
         elif not count:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
             with lines.at(number):
                 parts.append(clean_sequence(text))
     if count:
-        yield record_at(lines, start, name, parts)
+        yield record_at(lines, start, name, parts, told)
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
@@ -64,4 +64,4 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 def _lines_of(record: RNARecord, width: int) -> str:
     starts = range(0, len(record.sequence), width)
-    return "\n".join([f">{record.name}", *(record.sequence[k : k + width] for k in starts), ""])
+    return "\n".join([f">{record.header}", *(record.sequence[k : k + width] for k in starts), ""])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from structune.files.text import Lines, header_name, shown
+from structune.files.text import Lines, header_description, header_name, shown
 from structune.rna.formats.dot_bracket import STRUCTURE
 from structune.rna.formats.record import RNARecord, clean_sequence, record_at
 
@@ -16,7 +16,7 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
     several lines, up to the next header or to a structure. Structures and lines that start with ``#`` are
     passed over.
     """
-    name, count, start, parts = "", 0, 0, list[str]()
+    name, told, count, start, parts = "", "", 0, 0, list[str]()
     for number, text in lines.filled():
         if text.startswith("#") or (text == ">structure" and parts):  # as CONTRAfold writes
             continue
@@ -24,7 +24,8 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
             if not header and not (parts or count):
                 raise lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
             if name:
-                yield record_at(lines, start, name, parts)
+                yield record_at(lines, start, name, parts, told)
+            told = header_description(text) if header else ""
             name, count = (header_name(text, count + 1), count + 1) if header else ("", count)
             start, parts = number, []
         elif name:
@@ -34,4 +35,4 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
             count += 1
             yield record_at(lines, number, str(count), [text])
     if name:
-        yield record_at(lines, start, name, parts)
+        yield record_at(lines, start, name, parts, told)

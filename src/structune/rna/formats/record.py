@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
@@ -26,11 +26,19 @@ class RNARecord:
         and T are accepted and made upper case and U.
     structure : str, optional
         Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
+    description : str
+        What follows the name in a header of FASTA. Records are equal whatever it is.
     """
 
     name: str
     sequence: str
     structure: str | None = None
+    description: str = field(default="", compare=False)
+
+    @property
+    def header(self) -> str:
+        """The name, and the description if there is one."""
+        return f"{self.name} {self.description}".rstrip()
 
     def __post_init__(self) -> None:
         if self.name.split() != [self.name] or not _is_unicode(self.name):
@@ -52,10 +60,10 @@ class RNARecord:
         partners(self.structure)
 
 
-def record_at(lines: Lines, number: int, name: str, parts: list[str]) -> RNARecord:
+def record_at(lines: Lines, number: int, name: str, parts: list[str], description: str = "") -> RNARecord:
     """The record that begins at a line of a file, of the pieces of its sequence; errors name the line."""
     with lines.at(number):
-        return RNARecord(name, "".join(parts))
+        return RNARecord(name, "".join(parts), description=description)
 
 
 def clean_sequence(text: str) -> str:
