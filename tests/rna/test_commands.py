@@ -96,7 +96,7 @@ def refused(files):
 
 def test_fold(files, folder, fold):
     out = fold(files / "test.fa")
-    assert out.startswith(f">h0\n{SEQUENCES[0]}\n")
+    assert out.startswith(f">h0 some words\n{SEQUENCES[0]}\n")
     assert [record.name for record in records(out)] == [record.name for record in TEST]
     assert [record.structure for record in records(out)] == folder.predict(SEQUENCES)
 
@@ -137,7 +137,8 @@ def test_standard_input(files, fold):
     expected = fold(files / "test.fa")
     assert fold("-", stdin=FASTA) == fold(stdin=FASTA) == expected
     assert fold(stdin=gzip.compress(FASTA.encode())) == expected
-    assert fold(files / "test.dbn") == expected  # its structures are not looked at
+    in_dot_bracket = fold(files / "test.dbn")  # its structures are not looked at
+    assert in_dot_bracket == expected.replace(" some words", "")
     assert fold(stdin=FASTA.lower().replace("u", "t")).count(">") == len(TEST)
 
 
@@ -179,7 +180,8 @@ def test_nbest(files, folder, fold):
 
 def test_samples_do_not_depend_on_threads_or_batches(files, fold, monkeypatch):
     out = fold(files / "test.fa", "--samples", 2)
-    assert headers(out)[:3] == [["h0", "sample", "1"], ["h0", "sample", "2"], ["h1", "sample", "1"]]
+    found = [header[:3] for header in headers(out)[:3]]
+    assert found == [["h0", "sample", "1"], ["h0", "sample", "2"], ["h1", "sample", "1"]]
     assert out == fold(files / "test.fa", "--samples", 2, "--seed", 0)
     assert out != fold(files / "test.fa", "--samples", 2, "--seed", 1)
     monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 1)
@@ -574,6 +576,23 @@ def test_bad_records_are_skipped(files, fold, tmp_path, capsys, as_file):
     out = fold(*([tmp_path / "mixed.fa"] if as_file else []), "--skip-bad", **given)
     assert [record.name for record in records(out)] == ["a", "c"]
     assert [record.sequence for record in records(out)] == ["GGGAAACCC", "GGCGAAAGCC"]
+
+
+def test_which_records_can_be_skipped(fold, refused):
+    out = fold("--skip-bad", stdin=">\nGGGAAACCC\n>structure\n(((...)))\n>\nG!\n>\nGGC\n")
+    assert [record.name for record in records(out)] == ["1", "3"]
+    assert "found no headers" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
+    assert "--skip-bad" in refused("--skip-bad", "--constraints", stdin=">a\nGGC\n...\n")
+
+
+def test_a_model_keeps_its_limit_of_spans(files, tmp_path):
+    model = structune.load(files / "m.structune").set_params(max_span=5)
+    model.save(tmp_path / "local")
+    given = {"stdin": ">a\nGGGAAACCC\n(((...)))\n"}
+    told = succeed("fold", "--evaluate", "--model", tmp_path / "local", *QUIET, **given)
+    assert told.splitlines()[1].split("\t")[1] == "-inf"
+    told = succeed("fold", "--evaluate", "--max-span", "9", "--model", tmp_path / "local", *QUIET, **given)
+    assert told.splitlines()[1].split("\t")[1] != "-inf"
 
 
 def test_structures_are_evaluated(files, fold, refused):

@@ -661,7 +661,7 @@ def test_spans_with_a_limit(tmp_path):
     assert 0 < np.max(np.abs(rows - columns)) <= 9
     model.save(tmp_path / "m")
     again = structune.load(tmp_path / "m")
-    assert again.max_span == 9
+    assert again.max_span == again.rna_.max_span == 9
     assert again.predict([sequence] * 2) == model.predict([sequence] * 2)
     free = again.set_params(max_span=None)  # predictions keep to what is set
     assert_allclose(

@@ -45,6 +45,7 @@ def test_structures_outside_the_space(model):
     assert 0.0 < knotted.expected_ppv < 1.0
     assert close.expected_ppv == 0.0
     assert model.judge([""], [""]) == [(0.0, 0.0, 1.0, 1.0, 0.0)]
+    assert model.judge([SEQUENCE], ["." * 15])[0].expected_sensitivity == 0.0
 
 
 def test_what_is_refused(model):

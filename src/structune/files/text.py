@@ -6,7 +6,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain, islice
@@ -112,11 +112,11 @@ class Lines:
             seen.append(line)
             yield line[1]
 
-    def pieces(self, first: str) -> Iterator[Lines]:
-        """The same in pieces, each from a line that begins so to the next such line."""
+    def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
+        """The same in pieces, each from a line that is a first one to the next such line."""
         piece: list[tuple[int, str]] = []
         for number, text in self._numbered:
-            if text.startswith(first) and piece:
+            if is_first(text) and piece:
                 yield self._of(piece)
                 piece = []
             piece.append((number, text))

@@ -203,5 +203,8 @@ class RNAFolder(RNAPredictions):
         folder, rna = cls(), unpack_rna(header)
         unpack_fit(folder, rna.n_weights, header, arrays)
         folder.coef_ = unpack_weights(rna, arrays)
-        folder.rna_, folder.skipped_ = rna, [(int(s), str(reason)) for s, reason in header["skipped"]]
+        folder.rna_, folder.skipped_ = (
+            rna.with_span(folder.max_span),
+            [(int(s), str(reason)) for s, reason in header["skipped"]],
+        )
         return folder

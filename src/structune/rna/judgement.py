@@ -25,7 +25,7 @@ class Judgement(NamedTuple):
         Against the most probable structure, at most 0.
     expected_ppv, expected_sensitivity : float
         The mean probability of its pairs, and the share that they have of all that are expected: what of it
-        is right, and what of the truth it has, by the model. 1 without pairs.
+        is right, and what of the truth it has, by the model. 1 of none.
     expected_distance : float
         The pairs that it and a structure drawn by the model do not share, on average.
     """
@@ -39,19 +39,26 @@ class Judgement(NamedTuple):
 
 def judge(folder: RNAPredictions, sequence: str, structure: str) -> Judgement:
     """Of one structure, which may have pseudoknots: then it has no probability, but its pairs have."""
-    log_probability = -float(folder.log_loss([sequence], [structure])[0])
-    best = -float(folder.log_loss([sequence], folder.predict_viterbi([sequence]))[0])
+    loss = float(folder.log_loss([sequence], [structure])[0])
+    log_odds = -np.inf if np.isinf(loss) else _log_odds(folder, sequence, structure)
     pairs = folder.pair_probabilities(sequence)
     partner = as_partners(structure)
     left = np.flatnonzero(partner > np.arange(partner.size))
     found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
     return Judgement(
-        log_probability,
-        min(0.0, log_probability - best),
+        min(0.0, -loss),
+        log_odds,
         _share(found, float(left.size)),
         _share(found, expected),
         left.size + expected - 2 * found,
     )
+
+
+def _log_odds(folder: RNAPredictions, sequence: str, structure: str) -> float:
+    """Against the most probable structure."""
+    rna, w = folder._structure, folder.coef_
+    shard = rna.encode([sequence], [structure])
+    return min(0.0, float(rna.score(w, shard)[0] - rna.best(w, shard)[1][0]))
 
 
 def base_pair_distance(a: Structure, b: Structure) -> int:

@@ -121,7 +121,7 @@ def base_pair_bootstrap(
     random_state: int | None = 0,
     groups: Sequence[Any] | None = None,
 ) -> Difference:
-    """Difference in pooled F1 of base pairs, b minus a, with a 95 % percentile interval over sequences.
+    """Difference in pooled F1 of base pairs, b minus a, with its 95 % percentile interval.
 
     Parameters
     ----------

@@ -95,14 +95,15 @@ class RNAPredictions(StructuredEstimator):
         a second layer are low: with more pairs found, about as many of all found are right.
         """
         checked_gammas([gamma_knots])
-        structures = self.predict(X, gamma, constraints)
         self._require_probabilities()
-        given = [None] * len(structures) if constraints is None else list(constraints)
+        sequences = checked_strings(X, "sequence")
+        given = [None] * len(sequences) if constraints is None else list(constraints)
+        structures = self.predict(sequences, gamma, constraints)
 
         def knot(s: int) -> str:
-            return knotted(structures[s], self.pair_probabilities(X[s], given[s]), gamma_knots)
+            return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
 
-        return list(make_executor(self.n_jobs).map(knot, range(len(structures))))
+        return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
     def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
         """The structure of maximum expected accuracy of aligned sequences, a character a column.
@@ -219,8 +220,10 @@ class RNAPredictions(StructuredEstimator):
 
         Raises
         ------
+        DataError
+            Some bases must pair.
         CapabilityError
-            Some bases must pair, or the weights are beyond what is summed without logarithms.
+            The weights are beyond what is summed without logarithms.
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from structune.rna.formats.brackets import partners
 from structune.rna.structure.decoding import mea_structure
-from structune.structure import FloatArray, IntArray
+from structune.rna.structure.space import n_cells, row_of
+from structune.structure import IntArray
 
 
 def knotted(structure: str, pairs: Any, gamma: float) -> str:
@@ -39,12 +41,14 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
 
 def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
     """The best structure of the bases that the first leaves."""
-    n, free = first.size, np.flatnonzero(first < 0)
-    table = np.zeros((n, n))
-    rest = pairs[free][:, free]
-    table[np.ix_(free, free)] = rest if isinstance(rest, np.ndarray) else rest.toarray()
-    flat: FloatArray = np.concatenate([np.empty(0), *(table[i, i:] for i in range(n))])
-    return mea_structure(flat, n, max(0, n - 1), gamma, lonely=False)
+    table, n = coo_array(pairs), first.size
+    row, column = table.coords
+    kept = (row < column) & (first[row] < 0) & (first[column] < 0)
+    left, right = row[kept].astype(np.int64), column[kept].astype(np.int64)
+    reach = int(np.max(right - left, initial=0))
+    flat = np.zeros(n_cells(n, reach))
+    flat[row_of(left, n, reach) + right] = table.data[kept]
+    return mea_structure(flat, n, reach, gamma, lonely=False)
 
 
 def _crosses(partner: IntArray, i: int, j: int) -> bool:

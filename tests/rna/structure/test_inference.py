@@ -83,6 +83,24 @@ def test_both_domains_agree_on_long_sequences(options):
     both_agree(*scaled_problem(300, "GC", **options))
 
 
+@pytest.mark.parametrize("tail", [0, 300])
+def test_pairs_of_limited_span_are_scaled(tail):
+    sequence, rna = "G" * 120 + "AAAA" + "C" * 120 + "A" * tail, RNA(max_span=242)
+    w = np.where([name.startswith("helix_stacking") for name in rna.weight_names()], 5.0, 0.0)
+    shard = rna.encode([sequence])
+    assert isinstance(
+        infer(Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna._space), ScaledInference
+    )
+    both_agree(rna, w, shard)
+
+
+@pytest.mark.parametrize("rate", [-400.0, 140.0])
+def test_suffixes_that_one_step_does_not_raise(rate):
+    rna = RNA(max_span=5)
+    w = np.where([name == "external_unpaired" for name in rna.weight_names()], rate, 0.0)
+    assert rna.log_partition(w, rna.encode(["A" * 12]))[0] == pytest.approx(12 * rate)
+
+
 @pytest.mark.parametrize("n", [400, 900])
 def test_counts_of_long_sequences_are_the_slope(n):
     rna, w, shard = scaled_problem(n)
@@ -101,7 +119,9 @@ def test_sums_in_the_log_domain_are_enumerated(problem):
         assert_allclose(log_z, np.logaddexp.reduce(scores), rtol=1e-12, atol=1e-12)
         p = np.exp(scores - log_z)
         assert_allclose(counts, 0.7 * p @ problem.features[s], rtol=1e-9, atol=1e-12)
-        expected = enumerated_pairs(outputs, scores)[np.triu_indices(outputs[0].size)]
+        rows, columns = np.triu_indices(outputs[0].size)
+        near = columns - rows <= rna._reach(shard, s)
+        expected = enumerated_pairs(outputs, scores)[rows[near], columns[near]]
         assert_allclose(pairs, 0.7 * expected, rtol=1e-9, atol=1e-12)
 
 

@@ -167,6 +167,8 @@ def fold(
       structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png
       structune fold probed.fa --shape reactivities.txt --nbest 5
       structune fold family.sto --alignment > consensus.sto
+      structune fold genome.fa --max-span 300 --format bases --window 8
+      structune fold known.dbn --evaluate
     """
     from structune.rna.commands.folding import run
 

@@ -13,7 +13,7 @@ from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
 from structune.files.models import load
-from structune.files.text import Lines, header_name, shown, source_name
+from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import read_rna
 from structune.rna.formats.record import RNARecord, clean_sequence
@@ -50,14 +50,18 @@ class Example:
         return self.record.structure
 
 
-def open_folder(model: str, contrafold: Path | None = None) -> RNAFolder:
-    """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread."""
+def open_folder(model: str, contrafold: Path | None = None, max_span: int | None = None) -> RNAFolder:
+    """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread.
+
+    Its pairs have its own limit of spans, or another.
+    """
     if contrafold is not None:
         if model != PRETRAINED:
             raise DataError("found --model and --contrafold, expected at most one of them")
-        return RNAFolder.from_contrafold(contrafold, n_jobs=1)
+        return RNAFolder.from_contrafold(contrafold, n_jobs=1, max_span=max_span)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
-    return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1)
+    folder = check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1)
+    return folder if max_span is None else folder.set_params(max_span=max_span)
 
 
 def read_with_structures(paths: Iterable[Path]) -> list[Example]:
@@ -119,6 +123,7 @@ class _Entry:
 
     number: int
     name: str
+    description: str
     has_header: bool
     sequence: list[str] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
@@ -143,7 +148,7 @@ class _Entry:
 
     def example(self, lines: Lines) -> Example:
         with lines.at(self.number):
-            record = RNARecord(self.name, "".join(self.sequence))
+            record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{lines.name}:{self.constraints_number or self.number}"
         return Example(0, record, place, "".join(self.constraints) or None)
 
@@ -159,7 +164,8 @@ def _read_constrained(lines: Lines) -> Iterator[Example]:
             if headers and not header:
                 raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
             count, headers = count + 1, header
-            entry = _Entry(number, header_name(text if header else ">", count), header)
+            told = text if header else ">"
+            entry = _Entry(number, header_name(told, count), header_description(told), header)
         if not header:
             entry.add(lines, number, text)
         if entry.is_complete():  # at once: who writes to a pipe may wait for what becomes of it

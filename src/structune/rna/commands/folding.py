@@ -41,7 +41,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
         elif reading.evaluate:
             from structune.rna.commands import judging
 
-            judging.run(reading, wanted, writing)
+            judging.run(reading, wanted, writing, n_jobs)
         else:
             _check(wanted, writing)
             _run(reading, wanted, writing, n_jobs, quiet)
@@ -52,14 +52,10 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 
 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
-    folder = open_folder(reading.model, reading.contrafold)
-    if reading.max_span is not None:
-        folder.set_params(max_span=reading.max_span)
+    folder = open_folder(reading.model, reading.contrafold, reading.max_span)
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    if reading.constraints and reading.skip_bad:
-        raise DataError("found --constraints and --skip-bad, expected one of them")
     read = read_sequences(reading.inputs, "constraints" if reading.constraints else "", reading.skip_bad)
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
@@ -105,7 +101,7 @@ def _announced(examples: Iterable[Example]) -> Iterator[Example]:
             memory = f"{20 * n * n / 1e9:.1f} GB"
             say(
                 f"{example.record.name}: {n:,} bases take about {memory} of memory and {_time(n)} "
-                "(with --max-span 300 seconds)"
+                "(seconds with --max-span 300)"
             )
         yield example
 
@@ -117,7 +113,9 @@ def _time(n: int) -> str:
 
 
 def _check_files(reading: Reading, writing: Writing) -> None:
-    """Refuse to write what is read."""
+    """Refuse to write what is read, and options of reading that exclude each other."""
+    if reading.constraints and reading.skip_bad:
+        raise DataError("found --constraints and --skip-bad, expected one of them")
     if reading.inputs.count("-") > 1:
         raise DataError("found standard input twice, expected - at most once")
     if writing.output == "-":

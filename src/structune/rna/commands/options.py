@@ -121,7 +121,7 @@ Gamma = Annotated[
     typer.Option(
         min=0.0,
         help="Of structures of maximum expected accuracy: more predicts more pairs. By default the model's: "
-        "1.5 of the pretrained one, 4 of others unless they were given another.",
+        "1 of the pretrained one, 4 of others unless they were given another.",
         show_default=False,
     ),
 ]
@@ -197,7 +197,9 @@ class Reading:
     ] = None
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Leave out records that cannot be read, and tell of each."),
+        typer.Option(
+            "--skip-bad", help="Leave out records below a header >name that cannot be read, and tell of each."
+        ),
     ] = False
     constraints: Annotated[
         bool,

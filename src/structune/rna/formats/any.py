@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def read_rna(
         the first line alone tells the format, and structures below sequences may be left out.
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
+        Of formats without such headers it is an error.
 
     Yields
     ------
@@ -119,14 +121,22 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
 def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped) -> Iterator[RNARecord]:
     lines = Lines(source)
     found = format or _format_of_name(source) or _format_of_content(lines, live)
-    if skipped is None or found not in _WITH_HEADERS:
+    if skipped is None:
         yield from _PARSERS[found](lines)
         return
-    for piece in lines.pieces(">"):
+    if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+        raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
+    for count, piece in enumerate(lines.pieces(_is_header), 1):
+        nameless = next(piece.head(1)) == ">"
         try:
-            yield from _PARSERS[found](piece)
+            for record in _PARSERS[found](piece):
+                yield replace(record, name=str(count)) if nameless else record
         except DataError as error:
             skipped(error)
+
+
+def _is_header(text: str) -> bool:
+    return text.startswith(">") and text != ">structure"  # as CONTRAfold writes
 
 
 def _read_folder(folder: Path, format: str | None, skipped: Skipped) -> Iterator[RNARecord]:

@@ -43,6 +43,10 @@ class RNARecord:
     def __post_init__(self) -> None:
         if self.name.split() != [self.name] or not _is_unicode(self.name):
             raise DataError(f"found the name {shown(self.name)}, expected one word of UTF-8 text")
+        if len(self.description.splitlines()) > 1 or not _is_unicode(self.description):
+            raise DataError(
+                f"found the description {shown(self.description)}, expected one line of UTF-8 text"
+            )
         try:
             object.__setattr__(self, "sequence", clean_sequence(self.sequence))
             self._check_structure()

@@ -4,10 +4,12 @@ All bases of such a window lie in one loop: every loop counts for the windows wi
 stretches, as often as it is expected.
 """
 
+import numpy as np
+
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells
 from structune.rna.kernels.loops import LOOP
-from structune.rna.kernels.sums import N_LETTERS, levelled, quad, row, special_hairpin
+from structune.rna.kernels.sums import N_LETTERS, RAISE, quad, row, special_hairpin
 
 
 @part_of_bare_kernel
@@ -16,14 +18,6 @@ def _add(steps, first, last, size, value):
     if last - first + 1 >= size:
         steps[first] = steps[first] + value
         steps[last - size + 2] = steps[last - size + 2] - value
-
-
-@part_of_bare_kernel
-def _power(base, n):
-    product = 1.0
-    for _ in range(n):
-        product *= base
-    return product
 
 
 @bare_kernel
@@ -51,14 +45,14 @@ def windows(
     p, expected, m, m2, e = cells(inside_pairs), cells(pairs), cells(multi), cells(multi_2), cells(exterior)
     share, d_m, s, factor = cells(shares), cells(d_multi), cells(letters), cells(factors)
     d_m2, tails, steps, found = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(out)
-    in_exterior, in_multi = _power(free, size), _power(unpaired, size)
+    in_exterior, in_multi = size * np.log(free), unpaired**size
     weighted = factors.size > 0
     for i in range(n):
         end, here = min(n, i + reach + 1), row(i, n, reach)
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         if i + size <= n:
-            after = levelled(e[i + size], raised[i + size] - raised[i])
-            found[i] = found[i] + share[i] / e[i] * in_exterior * after
+            steps_up = RAISE * (raised[i + size] - raised[i])
+            found[i] = found[i] + share[i] * np.exp(in_exterior + np.log(e[i + size] / e[i]) + steps_up)
             at = row(i + size, n, reach)
             for j in range(i + size, end):  # to the left of a branch
                 found[i] = found[i] + in_multi * (d_m[here + j] * m[at + j] + d_m2[j] * m2[at + j])

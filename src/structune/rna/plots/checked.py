@@ -13,6 +13,7 @@ from structune.plots.dots import within_unit
 from structune.plots.figure import FloatArray
 from structune.rna.formats.dot_bracket import as_partners
 from structune.rna.plots.layout import IntArray
+from structune.running.memory import require_memory
 
 Structure = str | ArrayLike
 
@@ -33,6 +34,7 @@ def checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
     given = probabilities
     if issparse(probabilities):
+        require_memory(24.0 * n * n, f"the drawing of {n:,} bases")
         given = given.toarray()
     given = np.asarray(given, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from structune.plots.dots import PROBABILITY_MAP
 from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
@@ -31,7 +30,7 @@ _ROOM = 2.5
 def plot_structure(
     sequence: str,
     structure: Structure,
-    probabilities: ArrayLike | None = None,
+    probabilities: Any = None,
     title: str | None = None,
     path: Path = None,
 ) -> Figure:
@@ -46,8 +45,8 @@ def plot_structure(
     structure : str or array-like of int, shape (n_bases,)
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
-        Of each pair, as a symmetric matrix or its upper triangle; or of each base to be as drawn. It colours
-        the bases, which otherwise have the colours of their letters.
+        Of each pair, as a symmetric matrix, perhaps sparse, or its upper triangle; or of each base to be as
+        drawn. It colours the bases, which otherwise have the colours of their letters.
     title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format.
@@ -88,7 +87,7 @@ def plot_structure(
     return finish(figure, path)
 
 
-def _as_drawn(probabilities: ArrayLike, found: IntArray) -> FloatArray:
+def _as_drawn(probabilities: Any, found: IntArray) -> FloatArray:
     """The probability of each base to have the partner that it has, or none."""
     given = checked_probabilities(probabilities, found.size)
     if given.ndim == 1:

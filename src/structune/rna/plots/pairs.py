@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, DotPlot
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 def plot_pair_probabilities(
     sequence: str,
-    probabilities: ArrayLike,
+    probabilities: Any,
     structure: Structure | None = None,
     title: str | None = None,
     path: Path = None,
@@ -29,7 +28,8 @@ def plot_pair_probabilities(
     ----------
     sequence : str
     probabilities : array-like, shape (n_bases, n_bases)
-        Of each pair, as a symmetric matrix or its upper triangle. Those below 0.001 are not drawn.
+        Of each pair, as a symmetric matrix or its upper triangle, perhaps sparse. Those below 0.001 are not
+        drawn.
     structure : str or array-like of int, shape (n_bases,), optional
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
     title : str, optional

@@ -120,9 +120,13 @@ class ScaledInference:
             self.log_scale = float(beginning.log_partition.real) / beginning.n
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
-            settled = self.reach < self.n - 1 or bool(np.all(np.abs(logs) < _SPAN))
+            is_local = self.reach < self.n - 1  # then suffixes may be of any size: they are raised
+            settled = bool(np.all(np.isfinite(logs) if is_local else np.abs(logs) < _SPAN))
             if settled and in_range:
                 return
+            if is_local:
+                self.log_scale += self._beyond / (self.reach + 1)
+                continue
             usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * _SPAN)
             if settled or not usable.size:
                 break
@@ -138,6 +142,9 @@ class ScaledInference:
             self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, self._ring(),
             self._rows(2), self._partners, extent,
         )  # fmt: skip
+        with np.errstate(divide="ignore"):
+            least, most = np.clip(np.log(extent), -2 * _SPAN, 2 * _SPAN)
+        self._beyond = float(most if most >= _SPAN else least)
         return self._logs().real, bool(extent[0] > _LEAST and extent[1] < np.exp(_SPAN))
 
     def _logs(self) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from structune.errors import DataError
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.counts import count_pairs
 from structune.rna.structure.decoding import (
@@ -18,7 +19,6 @@ from structune.rna.structure.decoding import (
     samples,
 )
 from structune.rna.structure.inference import (
-    LogInference,
     ScaledInference,
     grammar_model,
     rows,
@@ -32,8 +32,6 @@ from structune.structure import (
     IntArray,
     offsets_of,
 )
-
-Inference = ScaledInference | LogInference
 
 
 class RNA(RNASums):
@@ -141,18 +139,29 @@ class RNA(RNASums):
 
         Raises
         ------
+        DataError
+            Some must be paired.
         CapabilityError
-            Some must be paired, or weights are so large that sums have to be in the log domain.
+            Weights are so large that sums have to be in the log domain.
         """
+        if size > shard.sizes()[sequence]:
+            return np.empty(0)
+        if shard.forced[sequence]:
+            raise DataError(
+                f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
+            )
         ((inference, _),) = self._inferences(w, shard.take([sequence]), n_tables=6)
-        if isinstance(inference, LogInference):
-            raise self._cannot("windows beside bases that must pair, or with such large weights")
-        return np.asarray(inference.unpaired_windows(size))
+        found = (
+            inference.unpaired_windows(size) if isinstance(inference, ScaledInference) else np.array(np.nan)
+        )
+        if not np.all(np.isfinite(found)):
+            raise self._cannot("windows of unpaired bases with weights as large as these")
+        return np.asarray(found)
 
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> Any:
         """Probability of every pair, shape (n, n), upper triangle; a sparse array if spans have a limit."""
         part = shard.take([sequence])
-        n, (flat,) = part.n_parts, self._pairs(w, part)
+        n, (flat,) = part.n_parts, self._pairs(w, part, n_tables=8)
         found = [*rows(flat, n, self._reach(part, 0))]
         if self.max_span is None:
             table = np.zeros((n, n))

@@ -10,7 +10,7 @@ from structune.errors import DataError
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
 from structune.structure import Array, IntArray
 
-_MOST_HAIRPIN = 1 << 20  # kernels add it to positions, and do not look for overflows
+_MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
 _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
 _CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
@@ -107,6 +107,12 @@ def n_cells(n: int, reach: int) -> int:
     return n * (reach + 1) - reach * (reach + 1) // 2
 
 
+def row_of(i: IntArray, n: int, reach: int) -> IntArray:
+    """Where the cells (i, 0) of such a table would lie: `structune.rna.kernels.sums.row` of many."""
+    shorter = np.maximum(i - (n - 1 - reach), 0)
+    return np.asarray(i * reach - shorter * (shorter - 1) // 2)
+
+
 class Offence(NamedTuple):
     """A pair that a model cannot produce, and why.
 
@@ -149,13 +155,13 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
 
 def checked_span(n: Any) -> int | None:
     """How far the bases of a pair may be apart, as a number that kernels can add to positions, or None."""
-    if n is not None and not (isinstance(n, int | np.integer) and n >= 0):
+    if n is not None and (isinstance(n, bool) or not (isinstance(n, int | np.integer) and n >= 0)):
         raise DataError(f"max_span={n!r}: expected a whole number >= 0, or None")
-    return None if n is None else min(int(n), _MOST_HAIRPIN)
+    return None if n is None else min(int(n), _MOST_BASES)
 
 
 def checked_hairpin(n: Any) -> int:
     """The fewest unpaired bases of a hairpin, as a number that kernels can add to positions."""
-    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_HAIRPIN):
-        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_HAIRPIN}")
+    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_BASES):
+        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_BASES}")
     return int(n)

@@ -236,6 +236,7 @@ class RNASums(Structure):
         """Refuse a sequence for which memory does not hold so many tables of pairs."""
         n = int(shard.offsets[s + 1] - shard.offsets[s])
         size = 8.0 * n_cells(n, self._space.reach(n))
+        n_tables += 3 * bool(shard.base_offsets[s + 1] > shard.base_offsets[s])  # of scores beside
         require_memory(n_tables * size, f"sequence {shard.numbers[s]}: {n:,} bases")
 
     def _inside_outside(
@@ -265,9 +266,9 @@ class RNASums(Structure):
         _, counts = self._inside_outside(w, shard, shard.weights)
         return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
 
-    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
+    def _pairs(self, w: FloatArray, shard: RNAShard, n_tables: int = 5) -> Iterator[FloatArray]:
         """Probabilities of all pairs of each sequence in turn, a table of pairs."""
-        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=5)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=n_tables)):
             inference.count(Counts(inference.n, w.dtype))
             if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
                 ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)
