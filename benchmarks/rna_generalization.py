@@ -11,7 +11,9 @@ Tested on sequences of up to 400 bases that share less than a tenth of their wor
 set A: those of Rfam whose family has a published structure, those with a predicted one, and chains of solved
 structures (RNA3DB), the latter by models that did not learn from them. Intervals are over families. gamma of
 each model, and of the parameters of CONTRAfold and EternaFold in the same decoder, is that of the best mean
-of F1 on both sets of Rfam, as of the pretrained model.
+of F1 on both sets of Rfam, as of the pretrained model, whose shares were chosen on the same sequences: the
+intervals do not know of these choices. 3 of the 101 sequences of Rfam with a published structure share more
+than a tenth of their words with chains of RNA3DB, 2 of the 974 others.
 """
 
 from __future__ import annotations
@@ -42,14 +44,15 @@ def main() -> None:
     quick = arguments.quick
     data = load_rna("tornado_train_a")
     families = [recipe.family_of(name) for name in data.families]
-    tested = {f"Rfam, {name}": rfam for name, rfam in recipe.new_families(data).items()}
+    rfam = recipe.new_families(data)
+    tested = {f"Rfam, {name}": known for name, known in rfam.items()}
     tested[SOLVED] = recipe.unlike(load_rna("rna3db"), data)
     models = fitted(data, families, quick)
     models["CONTRAfold's parameters"] = RNAFolder.from_contrafold(contrafold_parameters())
     models["EternaFold's parameters"] = RNAFolder.from_contrafold(arguments.eternafold)
     rows: dict[str, Any] = {}
     for name, model in models.items():
-        model.gamma = recipe.chosen_gamma(model, recipe.new_families(data))
+        model.gamma = recipe.chosen_gamma(model, rfam)
         rows[name] = {"gamma": model.gamma}
     for which, known in tested.items():
         for name, scores in compared(models, which, known).items():

@@ -401,22 +401,28 @@ def rna_accuracy() -> str:
     ]
     note = (
         f"{knots['sequences']} sequences of test set A that have pseudoknots: F1 {told[0]}, with a "
-        f"second layer of pairs {told[1]}, {interval(knots['gain'])} points."
+        f"second layer of pairs {told[1]}; in points {interval(knots['gain'])}."
     )
     return f"{table(header, rows)}\n\n{note}"
 
 
 def rna_generalization() -> str:
     data = result("rna_generalization")
-    names = list(data["sequences"])
     rows = []
     for name, row in data["models"].items():
-        cells = [f"{row[k]['f1']:.3f}, {interval(row[k]['gain'])}" if k in row else "" for k in names]
+        cells = [_with_gain(row.get(k), rows) for k in data["sequences"]]
         rows.append([name, f"{row['gamma']:g}", *cells])
     header = ["pooled F1, and points above the first", "gamma"]
     sizes = data["sequences"].items()
     header += [f"{k}: {n['sequences']} sequences, {n['families']} families" for k, n in sizes]
     return table(header, rows)
+
+
+def _with_gain(scores: dict[str, Any] | None, rows_before: list[Any]) -> str:
+    if scores is None:
+        return ""
+    gain = f", {interval(scores['gain'])}" if rows_before else ""
+    return f"{scores['f1']:.3f}{gain}"
 
 
 def rna_alignments() -> str:

@@ -229,7 +229,7 @@ def fitted_energies(data: RNAData, n: int) -> RNAFolder:
         features="extended", outside="trim", tolerance=1e-3, n_jobs=-1,
         penalty={name: EASED * value for name, value in PRECISIONS.items()},
     )  # fmt: skip
-    folder.fit(sequences, [drawn(sequence) for sequence in sequences])
+    folder.fit(sequences, [drawn(sequence, seed) for seed, sequence in enumerate(sequences)])
     say(f"fitted to structures of {n} sequences by energies: {folder.status_}, {folder.passes_:.0f} passes")
     return folder
 
@@ -247,10 +247,11 @@ def pieces(data: RNAData, n: int) -> list[str]:
     return found
 
 
-def drawn(sequence: str) -> str:
+def drawn(sequence: str, seed: int) -> str:
     """A structure, as probable as its energy makes it."""
     import RNA
 
+    RNA.init_rand(seed)
     model = RNA.md()
     model.uniq_ML = 1
     compound = RNA.fold_compound(sequence, model)

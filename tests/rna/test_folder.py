@@ -639,7 +639,7 @@ def test_files_that_are_not_contrafolds(tmp_path, model):
 
 def test_the_pretrained_model_folds_a_trna():
     folder = RNAFolder.pretrained()
-    assert (folder.status_, folder.features) == ("converged", "extended")
+    assert (folder.status_, folder.features) == ("imported", "extended")  # a mean of models
     assert folder.predict([TRNA_PHE]) == [CLOVERLEAF]
     assert folder.score([TRNA_PHE], [CLOVERLEAF]) == 1.0
 

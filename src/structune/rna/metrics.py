@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from scipy.special import xlogy
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
@@ -291,8 +289,10 @@ def partner_entropy(pairs: Any) -> FloatArray:
     ----------
     pairs : ndarray or sparse array, shape (n, n), symmetric
     """
+    from scipy.special import xlogy  # which takes longer to import than a fold
+
     free = unpaired(pairs)
-    if issparse(pairs):
+    if not isinstance(pairs, np.ndarray):
         values: Any = pairs
         terms = values.copy()
         terms.data = xlogy(values.data, values.data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from structune.rna.formats.brackets import partners
 from structune.rna.structure.decoding import mea_structure
@@ -41,6 +40,8 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
 
 def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
     """The best structure of the bases that the first leaves."""
+    from scipy.sparse import coo_array  # which takes longer to import than a fold
+
     table, n = coo_array(pairs), first.size
     row, column = table.coords
     kept = (row < column) & (first[row] < 0) & (first[column] < 0)
