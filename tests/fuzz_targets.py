@@ -12,6 +12,7 @@ import json
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -155,27 +156,34 @@ _FORBIDDEN = (
     *("ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
 )
 _ALLOWED = ("os.listdir", "os.scandir")
-_watching = [False]
+_watching = threading.local()  # what other threads do is not the loader's: Dask's look for lost schedulers
 
 
 @contextmanager
 def watched():
     """Code that is run and files that are written while this lasts are errors."""
     _hook()
-    before, _watching[0] = _watching[0], True
-    try:
+    with _set(watching=True):
         yield
-    finally:
-        _watching[0] = before
 
 
 @contextmanager
 def _unwatched():
-    before, _watching[0] = _watching[0], False
+    with _set(watching=False):
+        yield
+
+
+@contextmanager
+def _set(watching):
+    before, _watching.on = is_watching(), watching
     try:
         yield
     finally:
-        _watching[0] = before
+        _watching.on = before
+
+
+def is_watching():
+    return getattr(_watching, "on", False)
 
 
 @cache
@@ -185,7 +193,7 @@ def _hook():
 
 
 def _audit(event, args):
-    if not _watching[0]:
+    if not is_watching():
         return
     writes = event == "open" and isinstance(args[1], str) and not set(args[1]) <= set("rbtU")
     forbidden = writes or (event.startswith(_FORBIDDEN) and event not in _ALLOWED)
