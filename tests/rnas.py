@@ -16,16 +16,17 @@ CANONICAL = {"AU", "UA", "CG", "GC", "GU", "UG"}
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
-def structures(sequence, min_hairpin=3, noncanonical=False, max_span=None):
-    """All structures of the model's space, as partner lists."""
+def structures(sequence, min_hairpin=3, noncanonical=False, max_span=None, circular=False):
+    """All structures of the model's space, as partner lists; `&` between two strands has a place in them."""
+    nick = sequence.find("&")
 
     def over(i, j):
         if i > j:
             return [()]
         found = list(over(i + 1, j))
         last = j if max_span is None else min(j, i + max_span)
-        for k in range(i + min_hairpin + 1, last + 1):
-            if may_pair(sequence[i], sequence[k], noncanonical):
+        for k in range(i + 1, last + 1):
+            if (k - i > min_hairpin or i < nick < k) and may_pair(sequence[i], sequence[k], noncanonical):
                 inner = over(i + 1, k - 1)
                 found += [((i, k), *a, *b) for a in inner for b in over(k + 1, j)]
         return found
@@ -35,38 +36,61 @@ def structures(sequence, min_hairpin=3, noncanonical=False, max_span=None):
         partner = [-1] * len(sequence)
         for i, j in pairs:
             partner[i], partner[j] = j, i
-        if all(len(inner) != 1 or unpaired <= 30 for outer, inner, unpaired in loops(partner) if outer):
+        if all(
+            is_loop(inner, unpaired, min_hairpin)
+            for outer, inner, unpaired in loops(partner, nick, circular)
+            if outer
+        ):
             result.append(partner)
     return result
+
+
+def is_loop(inner, unpaired, min_hairpin):
+    """Whether a loop that a pair closes is one of the model's."""
+    return unpaired >= min_hairpin if not inner else len(inner) > 1 or unpaired <= 30
 
 
 def may_pair(a, b, noncanonical=False):
     return a + b in CANONICAL or (noncanonical and a in LETTERS and b in LETTERS)
 
 
-def loops(partner):
-    """Of each loop the pair that closes it, None for the exterior; the pairs inside; its unpaired bases."""
+def loops(partner, nick=-1, circular=False):
+    """Of each loop the pair that closes it, the pairs inside, and its unpaired bases.
+
+    No pair closes the exterior, nor the loop in which two strands end: the pair is one of its inner ones, as
+    seen from there. A circle's last loop is closed by its first pair.
+    """
     found = []
     for outer in [None, *((i, j) for i, j in enumerate(partner) if j > i)]:
         k, last = (outer[0] + 1, outer[1]) if outer else (0, len(partner))
-        inner, unpaired = [], 0
+        inner, unpaired, is_cut = [], 0, False
         while k < last:
             if partner[k] > k:
                 inner.append((k, partner[k]))
                 k = partner[k]
             else:
-                unpaired += 1
+                unpaired += k != nick
+                is_cut |= k == nick
             k += 1
-        found.append((outer, inner, unpaired))
+        if outer and is_cut:
+            found.append((None, [outer[::-1], *inner], unpaired))
+        elif not outer and circular and inner:
+            found.append((inner[0][::-1], inner[1:], unpaired))
+        else:
+            found.append((outer, inner, unpaired))
     return found
 
 
-def features(sequence, partner):
+def features(sequence, partner, circular=False):
     """Number of times that each named feature occurs."""
     found, n = Counter(), len(sequence)
 
     def at(k):
+        if circular:
+            return sequence[k % n] if sequence[k % n] in "ACGU" else None
         return sequence[k] if 0 <= k < n and sequence[k] in "ACGU" else None
+
+    found.update(f"base_pair_{''.join(sorted(at(i) + at(j)))}" for i, j in pairs_of(partner))
 
     def unordered(a, b):
         return "".join(sorted(a + b))
@@ -87,7 +111,7 @@ def features(sequence, partner):
         found.update(f"{name}_at_least_{k}" for k in range(first, last + 1))
 
     def internal(i, j, p, q):
-        l1, l2 = p - i - 1, j - q - 1
+        l1, l2 = (p - i - 1) % n, (j - q - 1) % n
         if l1 == l2 == 0:
             word = at(i) + at(j) + at(p) + at(q)
             found["helix_stacking_" + min(word, word[::-1])] += 1
@@ -110,7 +134,7 @@ def features(sequence, partner):
         if l1 == l2 == 1 and at(i + 1) and at(j - 1):
             found[f"internal_1x1_nucleotides_{unordered(at(i + 1), at(j - 1))}"] += 1
 
-    for outer, pairs, unpaired in loops(partner):
+    for outer, pairs, unpaired in loops(partner, sequence.find("&"), circular):
         if outer is None:
             found["external_unpaired"] += unpaired
             found["external_paired"] += len(pairs)
@@ -118,7 +142,6 @@ def features(sequence, partner):
                 junction_a(q, p)
             continue
         i, j = outer
-        found[f"base_pair_{unordered(at(i), at(j))}"] += 1
         if not pairs:
             junction_b(i, j)
             up_to("hairpin_length", 0, min(unpaired, 30))
@@ -134,21 +157,26 @@ def features(sequence, partner):
     return found
 
 
-def further_features(sequence, partner):
+def further_features(sequence, partner, circular=False):
     """The same of what the extended model has beside them."""
-    found = Counter()
+    found, n, nick = Counter(), len(sequence), sequence.find("&")
 
     def known(*places):
         """The letters of bases if all exist and are known."""
-        word = "".join(sequence[k] for k in places if 0 <= k < len(sequence) and sequence[k] in LETTERS)
+        some = [k % n for k in places] if circular else [k for k in places if 0 <= k < n]
+        word = "".join(sequence[k] for k in some if sequence[k] in LETTERS)
         return word if len(word) == len(places) else ""
+
+    for i, j in pairs_of(partner):
+        distance = 0 if i < nick < j else min(j - i, n - j + i) if circular else j - i
+        found.update(f"span_at_least_{span}" for span in SPANS if distance >= span)
 
     def junction(loop, a, b):
         found[f"{loop}_closing_{known(a, b)}"] += 1
         if known(a, b, a + 1, b - 1):
             found[f"{loop}_mismatch_{known(a, b, a + 1, b - 1)}"] += 1
 
-    for outer, pairs, unpaired in loops(partner):
+    for outer, pairs, unpaired in loops(partner, nick, circular):
         loop = "multi" if outer else "external"
         if outer is None or len(pairs) > 1:
             for p, q in pairs:
@@ -156,17 +184,16 @@ def further_features(sequence, partner):
         if outer is None:
             continue
         i, j = outer
-        found.update(f"span_at_least_{span}" for span in SPANS if j - i >= span)
         if len(pairs) > 1:
             junction(loop, i, j)
         elif not pairs:
             junction("hairpin", i, j)
-            if unpaired in (3, 4) and known(*range(i + 1, j)):
-                found[f"{'triloop' if unpaired == 3 else 'tetraloop'}_{sequence[i + 1 : j]}"] += 1
+            if unpaired in (3, 4) and (word := known(*range(i + 1, i + 1 + unpaired))):
+                found[f"{'triloop' if unpaired == 3 else 'tetraloop'}_{word}"] += 1
         else:
             p, q = pairs[0]
-            few, many = sorted((p - i - 1, j - q - 1))
-            word = known(i, j, p, q, i - 1, j + 1)
+            few, many = sorted(((p - i - 1) % n, (j - q - 1) % n))
+            word = "" if circular else known(i, j, p, q, i - 1, j + 1)
             if many == 0 and word and {word[:2], word[2:4]} <= CANONICAL:
                 found[f"stack_context_{word}"] += 1
             if few and 4 < many <= 10:
@@ -175,9 +202,9 @@ def further_features(sequence, partner):
 
 
 def feature_vector(rna, sequence, partner):
-    counts, names = features(sequence, partner), rna.weight_names()
+    counts, names = features(sequence, partner, rna.circular), rna.weight_names()
     if rna.feature_set == "extended":
-        counts += further_features(sequence, partner)
+        counts += further_features(sequence, partner, rna.circular)
     assert set(counts) <= set(names), set(counts) - set(names)
     return np.array([float(counts[name]) for name in names])
 
@@ -193,9 +220,14 @@ def enumerated_pairs(outputs, scores):
 
 
 def pair_probabilities(rna, w, shard, s):
-    """Those of the model, dense."""
+    """Those of the model, dense, with a row and a column for each place between two strands."""
     found = rna.pair_probabilities(w, shard, s)
-    return found if rna.max_span is None else found.toarray()
+    found = found if rna.max_span is None else found.toarray()
+    bases = np.flatnonzero(shard.letters[shard.offsets[s] : shard.offsets[s + 1]] < 5)
+    n = shard.sizes()[s]
+    table = np.zeros((n, n))
+    table[np.ix_(bases, bases)] = found
+    return table
 
 
 def missed(truth, partner):
@@ -229,6 +261,21 @@ def dot_bracket(partner):
     return "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(partner))
 
 
+def written(sequence, partner):
+    """Dot-bracket notation with `&` where the sequence has it."""
+    return "".join("&" if a == "&" else b for a, b in zip(sequence, dot_bracket(partner), strict=True))
+
+
+def over_places(sequence, partner):
+    """Partners with the 31 places that the model has between two strands."""
+    nick, n = sequence.find("&"), len(sequence)
+    place = [k + 30 * (0 <= nick < k) for k in range(n)]
+    found = np.full(n + 30 * (nick >= 0), -1, np.int64)
+    for i, j in pairs_of(partner):
+        found[[place[i], place[j]]] = place[j], place[i]
+    return found
+
+
 def random_sequence(rng, n, letters="ACGU"):
     return "".join(rng.choice(list(letters), n))
 
@@ -246,15 +293,18 @@ def pairs_of(partner):
 def problem_of(rna, rng, sequences, scale):
     """All structures of the sequences, with random weights; the shard holds one of each at random."""
     outputs = [
-        structures(sequence, rna.min_hairpin, rna.noncanonical, rna.max_span) for sequence in sequences
+        structures(sequence, rna.min_hairpin, rna.noncanonical, rna.max_span, rna.circular)
+        for sequence in sequences
     ]
     own = [int(rng.integers(len(ys))) for ys in outputs]
-    own_structures = [dot_bracket(ys[k]) for ys, k in zip(outputs, own, strict=True)]
+    own_structures = [
+        written(sequence, ys[k]) for sequence, ys, k in zip(sequences, outputs, own, strict=True)
+    ]
     return Problem(
         rna,
         rna.encode(sequences, own_structures, rng.uniform(0.0, 2.0, len(sequences))),
         rng.normal(size=rna.n_weights) * scale,
-        [[np.array(y, np.int64) for y in ys] for ys in outputs],
+        [[over_places(sequence, y) for y in ys] for sequence, ys in zip(sequences, outputs, strict=True)],
         [
             np.array([feature_vector(rna, sequence, y) for y in ys])
             for sequence, ys in zip(sequences, outputs, strict=True)
@@ -269,15 +319,34 @@ def problem_of(rna, rng, sequences, scale):
 
 
 @st.composite
-def problems(draw, max_length=13, scale=1.0, spread=False, **options):
+def problems(draw, max_length=13, scale=1.0, spread=False, two_strands=0.0, **options):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    span = draw(st.sampled_from([None, None, 5, 9]))
-    rna, sequences = RNA(draw(st.sampled_from([0, 1, 3])), max_span=span, **options), []
+    span = None if options.get("circular") or two_strands else draw(st.sampled_from([None, None, 5, 9]))
+    options = {"initiation": 0.0, "max_span": span, **options}
+    rna, sequences = RNA(draw(st.sampled_from([0, 1, 3])), **options), []
     letters = draw(st.sampled_from(["ACGU", "GC", "GCGCGCGCAUN"]))
     for length in draw(st.lists(st.integers(0, max_length), min_size=1, max_size=3)):
         shorter = min(length, 7 + 2 * rna.min_hairpin)  # the number of structures explodes
         sequences.append(spread_sequence(rng) if spread else random_sequence(rng, shorter, letters))
+    if two_strands:
+        sequences = [cut(rng, sequence) if rng.random() < two_strands else sequence for sequence in sequences]
     return problem_of(rna, rng, sequences, scale)
+
+
+@st.composite
+def any_problems(draw, **options):
+    """Of one strand, of two, or of a circle."""
+    kinds = [{}, {}, {"two_strands": 0.8}, {"circular": True}]
+    return draw(problems(**options, **draw(st.sampled_from(kinds))))
+
+
+def cut(rng, sequence):
+    """Two strands, if there are bases for them."""
+    if len(sequence) < 2:
+        return sequence
+    sequence = sequence[:10]  # there are more structures
+    k = int(rng.integers(1, len(sequence)))
+    return f"{sequence[:k]}&{sequence[k:]}"
 
 
 # --- constraints ------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ class Structure(ABC):
     def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
         """F(x, y) of every example, one sparse row each, shape (n_examples, n_weights)."""
 
-    def score(self, w: FloatArray, shard: Any, outputs: Any = None) -> FloatArray:
+    def score(self, w: Array, shard: Any, outputs: Any = None) -> Array:
         """w . F(x, y) of every example, shape (n_examples,)."""
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
@@ -206,10 +206,10 @@ class Structure(ABC):
     ) -> None:
         """Scores of the outputs of which all is known, for sums within labels, and their features' sum."""
         chosen = np.flatnonzero(shard.whole)
-        rows = self.feature_rows(shard.take(chosen))
-        scores[chosen] = rows @ w
+        part = shard.take(chosen)
+        scores[chosen] = self.score(w, part)
         if expected is not None:
-            expected += rows.T @ weights[chosen]
+            expected += self.feature_rows(part).T @ weights[chosen]
 
     def _costs_alone(self, tilt: Tilt | None) -> Array | None:
         """How much times the cost is added to scores, of a structure without ``counts``."""

@@ -620,6 +620,38 @@ def test_spans_with_a_limit(files, fold):
     assert 0 < max(j - i for i, j in enumerate(partner.tolist())) <= 9
 
 
+def test_two_strands(files, fold, refused, tmp_path):
+    model, pair = structune.load(files / "m.structune"), "GGGAAACCC&GGGUUUCCC"
+    header, sequence, structure = fold("--initiation", "2", stdin=f">a b\n{pair}\n").splitlines()
+    (p,) = model.set_params(initiation=2.0).dimer_probabilities([pair])
+    assert (header, sequence) == (f">a dimer {p:.6g} b", pair)
+    assert [structure] == model.predict([pair])
+    told = json.loads(fold("--format", "json", "--initiation", "2", stdin=pair + "\n"))
+    assert told["dimer_probability"] == pytest.approx(p)
+    only = fold("--duplex", "--gamma", "100", stdin=pair + "\n").splitlines()[2]
+    left, right = only.split("&")
+    assert "(" in left
+    assert not set(left) & set(")") | set(right) & set("(")
+    (known,) = records(fold("--constraints", stdin=f"{pair}\nxxx......&.........\n"))
+    assert known.structure.startswith("...")
+    assert len(fold("--format", "bases", stdin=pair + "\n").splitlines()) == 19
+    plots = [tmp_path / name for name in ("a.png", "b.png")]
+    fold("--plot", str(plots[0]), "--dot-plot", str(plots[1]), stdin=pair + "\n")
+    assert all(path.exists() for path in plots)
+    assert "found one strand" in refused("--duplex", stdin="GGGAAACCC\n")
+    assert "found two strands" in refused("--format", "ct", stdin=pair + "\n")
+    assert "max_span" in refused("--max-span", "9", stdin=pair + "\n")
+    assert "expected it once" in refused(stdin="GGG&AAA&CCC\n")
+
+
+def test_circles(files, fold, tmp_path):
+    model, path = structune.load(files / "m.structune").set_params(circular=True), tmp_path / "a.svg"
+    sequence = "CCCAAAGGGAAAGGGAAACCC"
+    text = fold("--circular", "--plot", str(path), stdin=sequence + "\n")
+    assert text.splitlines()[2] == model.predict([sequence])[0]
+    assert path.exists()
+
+
 def test_several_inputs(files, fold, tmp_path, refused):
     one, two = tmp_path / "a.fa", tmp_path / "b.txt"
     one.write_text(">a\nGGGAAACCC\n")

@@ -20,7 +20,7 @@ from structune.learning import risk
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.rna import RNA
+from structune.rna import RNA, Constraints
 from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.metrics import partner_entropy
@@ -650,6 +650,51 @@ def test_pretrained(tmp_path, monkeypatch, model):
         RNAFolder.pretrained()
     model.save(tmp_path / "pretrained.structune")
     assert_array_equal(RNAFolder.pretrained().coef_, model.coef_)
+
+
+def test_two_strands(tmp_path):
+    model = folder(penalty=0.1, initiation=1.5).fit([*X, "GGGA&ACCC"], [*Y, "(((.&.)))"])
+    pair = "GGGAAACCC&GGGUUUCCC"
+    model.save(tmp_path / "m")
+    again = structune.load(tmp_path / "m")
+    assert again.rna_.initiation == 1.5
+    assert again.predict([pair]) == model.predict([pair])
+    assert model.pair_probabilities(pair).shape == (18, 18)
+    for structures in (model.sample([pair], 3)[0], [s for s, _ in model.predict_nbest([pair], 3)[0]]):
+        assert all((s.index("&"), len(s)) == (9, 19) for s in structures)
+    (loss,) = model.log_loss([pair], ["(((...(((&)))...)))"])
+    assert model.judge([pair], ["(((...(((&)))...)))"])[0].log_probability == pytest.approx(-loss)
+    assert model.predict_viterbi([pair])[0][9] == model.predict_knotted([pair])[0][9] == "&"
+    left, right = model.predict([pair], 100.0, [Constraints(between=True)])[0].split("&")
+    assert ")" not in left
+    assert "(" not in right
+    with pytest.raises(DataError, match="one strand, expected two"):
+        model.dimer_probabilities(["GGGAAACCC"])
+    with pytest.raises(DataError, match="row 0: found &"):
+        model.predict_alignment([pair])
+    with pytest.raises(DataError, match="initiation=nan"):
+        folder(initiation=np.nan).fit(X, Y)
+
+
+def test_what_does_not_fit_of_two_strands_is_trimmed():
+    with pytest.warns(OutsideSpaceWarning, match="1 in sequence 0"):
+        model = folder(outside="trim").fit(["GGAA&ACCC", *X], ["((..&()))", *Y])
+    assert not model.skipped_
+    with pytest.warns(OutsideSpaceWarning, match="bases 5 and 6"):
+        folder().fit(["GGAA&ACCC", *X], ["((..&()))", *Y])
+
+
+def test_circles(tmp_path):
+    model = folder(penalty=0.1, circular=True).fit([*X, "CCCAAAGGGAAA"], [*Y, "(((...)))..."])
+    sequence = "CCAAAGGGAAAC"
+    model.save(tmp_path / "m")
+    again = structune.load(tmp_path / "m")
+    assert again.rna_.circular
+    assert again.predict([sequence]) == model.predict([sequence])
+    turned = model.pair_probabilities(sequence[3:] + sequence[:3])
+    assert_allclose(np.roll(turned, (3, 3), (0, 1)), model.pair_probabilities(sequence), atol=1e-12)
+    with pytest.raises(DataError, match="expected one of the two"):
+        folder(circular=True, max_span=9).fit(X, Y)
 
 
 def test_spans_with_a_limit(tmp_path):

@@ -140,6 +140,28 @@ def test_plot_structure():
     assert heights["5'"] > heights["30"]  # the clover leaf hangs on its stem
 
 
+def test_two_strands_have_four_ends():
+    figure = plot_structure("GGGAAA&UUUCCC", "((((((&))))))")
+    (axes,) = figure.axes
+    assert sorted(text.get_text() for text in axes.texts) == ["10", "3'", "3'", "5'", "5'"]
+    backbone = axes.collections[0].get_segments()
+    assert len(backbone) == 10
+    with pytest.raises(DataError, match="expected 12"):
+        plot_structure("GGGAAA&UUUCCC", "((()))")
+
+
+@pytest.mark.parametrize("structure", ["." * 30, "((((...))))..(((....)))......", ".((...)).."])
+def test_circles_close(structure):
+    found = partners(structure)
+    xy = layout(found, circular=True)
+    assert closest(xy) > 0.7
+    steps = np.hypot(*(xy - np.roll(xy, 1, axis=0)).T)
+    assert np.all(steps > 0.8)
+    assert steps[0] < 1.9
+    figure = plot_structure("A" * found.size, structure, circular=True)
+    assert texts(figure.axes[0]) >= {"1"}
+
+
 def test_labels_lie_on_nothing():
     figure = plot_structure(TRNA, CLOVER)
     figure.canvas.draw()
@@ -176,12 +198,15 @@ def test_bases_may_be_coloured_by_probability():
         ("ACGU" * 4, "((..[[..))..]]" + ".."),
         ("ACG", [2, -1, 0]),
         ("ACGU" * 400, "." * 1600),
+        ("GGAA&CC", "((..&))"),
+        ("A&C", ".&."),
     ],
 )
 @pytest.mark.parametrize("with_probabilities", [False, True])
 def test_odd_structures_are_drawn(sequence, structure, with_probabilities, tmp_path):
-    probabilities = np.full(len(sequence), 0.5) if with_probabilities else None
-    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
+    n = len(sequence.replace("&", ""))
+    probabilities = np.full(n, 0.5) if with_probabilities else None
+    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png", circular=n == len(sequence))
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

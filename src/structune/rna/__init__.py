@@ -4,8 +4,8 @@ Nested pairs of bases, scored by CONTRAfold's features or more, with exact sums 
 with ``RNAFolder.pretrained().predict(sequences)``, or `RNAFolder` to learn one of your own; on the command
 line with ``structune fold``.
 
-- ``folder``: the estimator; ``predictions``: what it tells; ``inputs``: what it is given; ``folder_space``:
-  what of it can be learned from; ``folder_file``: model files
+- ``folder``: the estimator, its ``defaults``; ``predictions``: what it tells; ``inputs``: what it is given;
+  ``folder_space``: what of it can be learned from; ``folder_file``: model files
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, alignments, sequences alone, reactivities,
   parameters of CONTRAfold

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import GAPS
 from structune.rna.structure.decoding import mea_structure
 from structune.rna.structure.space import dot_bracket
@@ -56,6 +57,8 @@ def consensus(folder: RNAPredictions, rows: Sequence[str], gamma: float) -> Cons
 
 def _of_row(folder: RNAPredictions, row: str, number: int) -> tuple[IntArray, FloatArray]:
     """The columns that have a base, and the probabilities of their pairs."""
+    if STRANDS in row:
+        raise DataError(f"row {number}: found {STRANDS}, expected one strand")
     kept = np.array([k for k, base in enumerate(row) if base not in GAPS], np.int64)
     try:
         pairs = folder.pair_probabilities("".join(row[k] for k in kept))

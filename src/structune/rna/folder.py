@@ -10,6 +10,7 @@ from structune.files.models import load_shipped
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
+from structune.rna.defaults import INITIATION
 from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
@@ -47,6 +48,13 @@ class RNAFolder(RNAPredictions):
     max_span : int, optional
         How far the bases of a pair may be apart. Time and memory then grow with the length of a sequence, not
         with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
+    circular : bool
+        Whether sequences are circles, the last base followed by the first. Sums are in the log domain then,
+        and take ten to sixty times as long.
+    initiation : float
+        Of sequences of two strands, "A&B": the score of being together, before any pair, at concentrations of
+        1 M. At others, half the log of theirs is to be added (-7 at 1 uM), for scores of the pretrained model
+        are about half of energies in units of kT.
     features : {"contrafold", "extended"}
         CONTRAfold's 708 features, or these and more (see `RNA`), of which each kind is one more group.
     outside : {"skip", "trim", "error"}
@@ -89,6 +97,8 @@ class RNAFolder(RNAPredictions):
     min_hairpin: int = 3
     noncanonical: bool = False
     max_span: int | None = None
+    circular: bool = False
+    initiation: float = INITIATION
     features: str = "contrafold"
     outside: str = "skip"
     center: Any = None
@@ -101,7 +111,8 @@ class RNAFolder(RNAPredictions):
         Parameters
         ----------
         X : list of str
-            Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair.
+            Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair. Two
+            strands have ``&`` between them, in sequence and structure.
         y : list of str or Constraints
             Their structures in dot-bracket notation or, where they are only partly known, `Constraints`: what
             must be, and log odds of bases to be paired, as probing gives them. Needs loss="log", which is
@@ -145,7 +156,8 @@ class RNAFolder(RNAPredictions):
             self.center = center
 
     def _rna(self) -> RNA:
-        return RNA(self.min_hairpin, self.noncanonical, self.features, self.max_span)
+        space = self.min_hairpin, self.noncanonical, self.features
+        return RNA(*space, self.max_span, self.circular, self.initiation)
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -204,7 +216,7 @@ class RNAFolder(RNAPredictions):
         unpack_fit(folder, rna.n_weights, header, arrays)
         folder.coef_ = unpack_weights(rna, arrays)
         folder.rna_, folder.skipped_ = (
-            rna.with_span(folder.max_span),
+            rna.like(folder.max_span, folder.circular, folder.initiation),
             [(int(s), str(reason)) for s, reason in header["skipped"]],
         )
         return folder

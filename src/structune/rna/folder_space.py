@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.dot_bracket import drop_pseudoknots, partners
+from structune.rna.formats.brackets import STRANDS, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
@@ -136,7 +136,9 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
         first = offences[0]
         pair = first.i, first.j
-        dropped = _smaller_helix(partners(structure), *pair) if first.in_long_loop else pair
+        places = partners(structure.replace(STRANDS, "."))
+        in_long_loop = first.in_long_loop and not rna.circular
+        dropped = _smaller_helix(places, *pair) if in_long_loop else pair
         structure = "".join("." if k in dropped else mark for k, mark in enumerate(structure))
         n_dropped += 1
     return structure, n_dropped

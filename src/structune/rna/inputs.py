@@ -14,8 +14,9 @@ from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.encoding import Output
+from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_bracket
-from structune.structure import IntArray
+from structune.structure import Array, IntArray
 
 
 def checked_strings(X: Any, what: str) -> list[str]:
@@ -62,15 +63,14 @@ def checked_gammas(gammas: Iterable[float]) -> list[float]:
     return found
 
 
-def dot_brackets(partners: IntArray, offsets: IntArray) -> list[str]:
+def dot_brackets(partners: IntArray, shard: RNAShard) -> list[str]:
     """Structures in dot-bracket notation, from the partners of all bases."""
-    return [dot_bracket(partners[a:b]) for a, b in pairwise(offsets.tolist())]
+    return [dot_bracket(partners[a:b], shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
 
 
-def dot_bracket_rows(partners: IntArray) -> list[str]:
+def dot_bracket_rows(partners: IntArray, letters: Array) -> list[str]:
     """Structures of one sequence in dot-bracket notation, from one row of partners each."""
-    k, n = partners.shape
-    return dot_brackets(partners.reshape(-1), n * np.arange(k + 1))
+    return [dot_bracket(row, letters) for row in partners]
 
 
 def symmetric(table: Any) -> Any:

@@ -36,11 +36,13 @@ class RNAPredictions(StructuredEstimator):
 
     gamma: float
     max_span: int | None
+    circular: bool
+    initiation: float
     rna_: RNA
 
     @property
     def _structure(self) -> RNA:
-        return self.rna_ if self.rna_.max_span == self.max_span else self.rna_.with_span(self.max_span)
+        return self.rna_.like(self.max_span, self.circular, self.initiation)
 
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
@@ -74,7 +76,7 @@ class RNAPredictions(StructuredEstimator):
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
             found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs)
-            return list(zip(*(dot_brackets(partners, part.offsets) for partners in found), strict=True))
+            return list(zip(*(dot_brackets(partners, part) for partners in found), strict=True))
 
         rows = self._each(shard, fold)
         return [[row[k] for row in rows] for k in range(len(gammas))]
@@ -125,7 +127,7 @@ class RNAPredictions(StructuredEstimator):
         """The most probable structure of each sequence."""
 
         def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self._structure.best(self.coef_, part)[0], part.offsets)
+            return dot_brackets(self._structure.best(self.coef_, part)[0], part)
 
         return self._each(self._encode(X, constraints), fold)
 
@@ -139,7 +141,7 @@ class RNAPredictions(StructuredEstimator):
             raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
 
         def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self._structure.best_centroid(self.coef_, part, threshold), part.offsets)
+            return dot_brackets(self._structure.best_centroid(self.coef_, part, threshold), part)
 
         return self._each(self._encode(X, constraints), fold)
 
@@ -162,9 +164,10 @@ class RNAPredictions(StructuredEstimator):
         def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
             log_z = self._structure.log_partition(self.coef_, part)
             found = self._structure.n_best(self.coef_, part, n, within)
+            letters = np.split(part.letters, part.offsets[1:-1])
             return [
-                list(zip(dot_bracket_rows(partners), np.exp(scores - z).tolist(), strict=True))
-                for (partners, scores), z in zip(found, log_z, strict=True)
+                list(zip(dot_bracket_rows(partners, own), np.exp(scores - z).tolist(), strict=True))
+                for (partners, scores), z, own in zip(found, log_z, letters, strict=True)
             ]
 
         return self._each(self._encode(X, constraints), fold)
@@ -186,7 +189,8 @@ class RNAPredictions(StructuredEstimator):
         generators = np.random.default_rng(random_state).spawn(len(shard))
 
         def draw(s: int) -> list[str]:
-            return dot_bracket_rows(self._structure.sample(self.coef_, shard.take([s]), n, generators[s]))
+            part = shard.take([s])
+            return dot_bracket_rows(self._structure.sample(self.coef_, part, n, generators[s]), part.letters)
 
         return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
 
@@ -203,6 +207,15 @@ class RNAPredictions(StructuredEstimator):
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
         return symmetric(self._structure.pair_probabilities(self.coef_, shard, 0))
+
+    def dimer_probabilities(self, X: Any, constraints: Any = None) -> FloatArray:
+        """How probably a pair joins the two strands of each sequence "A&B", shape (n_sequences,).
+
+        At one molecule of each in the volume that `initiation` is of: by default, concentrations of 1 M.
+        """
+        self._require_probabilities()
+        shard, rna = self._encode(X, constraints), self._structure
+        return np.array(self._each(shard, lambda part: rna.dimer_probabilities(self.coef_, part)))
 
     def unpaired_windows(self, sequence: str, size: int, constraints: Any = None) -> FloatArray:
         """Accessibility: how probably the bases i..i + size - 1 are all unpaired, for each i.

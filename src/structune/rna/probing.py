@@ -14,7 +14,8 @@ from structune.errors import DataError
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import LETTERS
 from structune.rna.structure.space import parse_sequence
-from structune.structure import FloatArray
+from structune.rna.structure.strands import places
+from structune.structure import Array, FloatArray
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
@@ -59,7 +60,7 @@ class ReactivityModel:
         DataError
             Not one number a base.
         """
-        letters, given = parse_sequence(0, sequence), np.asarray(reactivities, np.float64)
+        letters, given = _letters(0, sequence), np.asarray(reactivities, np.float64)
         if given.shape != letters.shape:
             raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
         found = np.zeros(letters.size)
@@ -123,13 +124,19 @@ def deigan_log_odds(reactivities: Any, slope: float = _SLOPE, intercept: float =
     return np.where(np.isfinite(given), -energies / _KT, 0.0)
 
 
+def _letters(s: int, sequence: str) -> Array:
+    """Those of the bases of sequence number s."""
+    letters = parse_sequence(s, sequence)
+    return letters[places(letters)]
+
+
 class _Probed:
     """Sequences with reactivities, and the letters and reactivities of all bases that have one."""
 
     def __init__(self, sequences: Sequence[str], reactivities: Sequence[Any]) -> None:
         self._sequences = list(sequences)
         self._rows = [np.asarray(row, np.float64) for row in reactivities]
-        codes = [parse_sequence(s, sequence) for s, sequence in enumerate(self._sequences)]
+        codes = [_letters(s, sequence) for s, sequence in enumerate(self._sequences)]
         for s, (letters, row) in enumerate(zip(codes, self._rows, strict=True)):
             if row.shape != letters.shape:
                 raise DataError(

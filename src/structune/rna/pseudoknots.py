@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.rna.formats.brackets import partners
+from structune.rna.formats.brackets import STRANDS, cut_as, partners
 from structune.rna.structure.decoding import mea_structure
 from structune.rna.structure.space import n_cells, row_of
 from structune.structure import IntArray
@@ -31,11 +31,11 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     """
     first = partners(structure)
     second = _second(first, pairs, gamma)
-    marks = list(structure)
+    marks = list(structure.replace(STRANDS, ""))
     for i, j in enumerate(second.tolist()):
         if j > i and _crosses(first, i, j):
             marks[i], marks[j] = "[", "]"
-    return "".join(marks)
+    return cut_as(structure, "".join(marks))
 
 
 def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:

@@ -55,6 +55,7 @@ def read(text):
         ("([)]", [2, 3, 0, 1]),
         ("{<A}>a", [3, 4, 5, 0, 1, 2]),
         ("ZzZz", [1, 0, 3, 2]),
+        ("(.[&)]", [3, -1, 4, 0, 2]),
     ],
 )
 def test_partners(structure, expected):

@@ -10,8 +10,10 @@ from scipy.stats import chisquare
 import laws
 from rnas import (
     accuracy,
+    any_problems,
     enumerated_pairs,
     feature_vector,
+    over_places,
     pair_probabilities,
     problems,
     random_sequence,
@@ -22,14 +24,14 @@ from structune.rna.structure.rna import RNA
 
 
 @settings(max_examples=30)
-@given(problem=problems(scale=50.0))
+@given(problem=any_problems(scale=50.0))
 def test_best_with_extreme_weights(problem):
     laws.best_is_the_enumerated_maximum(problem)
     laws.best_with_cost_is_the_enumerated_maximum(problem)
 
 
 @settings(max_examples=40)
-@given(problem=problems(max_length=10))
+@given(problem=any_problems(max_length=10))
 def test_n_best_are_the_enumerated_top(problem):
     rna, w, shard = problem.structure, problem.w, problem.shard
     for n in (0, 1, 3, 10**4):
@@ -45,7 +47,7 @@ def test_n_best_are_the_enumerated_top(problem):
 
 
 @settings(max_examples=40)
-@given(problem=problems(max_length=10), within=st.sampled_from([0.0, 0.5, 3.0, 1e9]))
+@given(problem=any_problems(max_length=10), within=st.sampled_from([0.0, 0.5, 3.0, 1e9]))
 def test_all_structures_within_a_range_of_the_best(problem, within):
     found = problem.structure.n_best(problem.w, problem.shard, 10**9, within)
     for (outputs, values), scores in zip(found, problem.scores, strict=True):
@@ -98,7 +100,7 @@ def test_n_best_of_a_long_sequence():
 
 
 @settings(max_examples=60)
-@given(problem=problems(), gamma=st.sampled_from([0.1, 0.5, 1.0, 4.0, 100.0]))
+@given(problem=any_problems(), gamma=st.sampled_from([0.1, 0.5, 1.0, 4.0, 100.0]))
 def test_mea_is_the_enumerated_maximum(problem, gamma):
     rna, shard = problem.structure, problem.shard
     (found,) = rna.best_mea(problem.w, shard, [gamma])
@@ -145,7 +147,7 @@ def test_centroids_are_the_enumerated_maximum(problem, threshold):
 
 
 @settings(max_examples=40)
-@given(problem=problems())
+@given(problem=any_problems(features="extended"))
 def test_pair_probabilities_are_enumerated(problem):
     for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
         found = pair_probabilities(problem.structure, problem.w, problem.shard, s)
@@ -173,18 +175,31 @@ def inference_of(rna, w, shard):
 
 @pytest.mark.parametrize("log_domain", [False, True])
 @pytest.mark.parametrize(
-    ("sequence", "min_hairpin"), [("GGCAUCC", 0), ("GGAAACCGAAAGUC", 3), ("GUGACAGAC", 1)]
+    ("sequence", "min_hairpin", "circular"),
+    [
+        ("GGCAUCC", 0, False),
+        ("GGAAACCGAAAGUC", 3, False),
+        ("GUGACAGAC", 1, False),
+        ("GGCA&UGCAC", 1, False),
+        ("GGCAAUGCAC", 1, True),
+    ],
 )
-def test_samples_follow_their_probabilities(sequence, min_hairpin, log_domain):
-    rng, rna = np.random.default_rng(1), RNA(min_hairpin, features="extended")
+def test_samples_follow_their_probabilities(sequence, min_hairpin, circular, log_domain):
+    rng, rna = (
+        np.random.default_rng(1),
+        RNA(min_hairpin, features="extended", circular=circular, initiation=0.0),
+    )
     w, shard = rng.normal(size=rna.n_weights) * 0.5, rna.encode(["", sequence, "GGAAAACC"])
     w[rna.weight_names().index("hairpin_length_at_least_30")] = 200.0 * log_domain  # far from these
-    assert isinstance(inference_of(rna, w, shard), LogInference if log_domain else ScaledInference)
-    outputs = structures(sequence, min_hairpin)
+    in_logs = log_domain or circular
+    assert isinstance(inference_of(rna, w, shard), LogInference if in_logs else ScaledInference)
+    outputs = structures(sequence, min_hairpin, circular=circular)
     scores = np.array([feature_vector(rna, sequence, y) for y in outputs]) @ w
     drawn = rna.sample(w, shard, 4000, rng)
-    assert drawn.shape == (4000, len(sequence) + 8)
-    assert p_value(drawn[:, : len(sequence)], outputs, scores) > 1e-3
+    outputs = [over_places(sequence, y) for y in outputs]
+    n = outputs[0].size
+    assert drawn.shape == (4000, n + 8)
+    assert p_value(drawn[:, :n], outputs, scores) > 1e-3
 
 
 def long_problem(n=400):

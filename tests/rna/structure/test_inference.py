@@ -62,16 +62,21 @@ def test_both_domains_agree(options, step, seed, n, letters):
         if n > 1 and rng.random() < 0.5
         else None
     )
-    shard = rna.encode([random_sequence(rng, n, letters)], constraints=[known])
+    sequence = random_sequence(rng, n, letters)
+    if rna.max_span is None and n > 1 and rng.random() < 0.4:
+        k = int(rng.integers(1, n))
+        sequence = f"{sequence[:k]}&{sequence[k:]}"
+    shard = rna.encode([sequence], constraints=[known])
     both_agree(rna, w + 1j * step * v if step else w, shard)
 
 
-def scaled_problem(n, letters="ACGU", **options):
+def scaled_problem(n, letters="ACGU", nick=None, **options):
     """Weights at which no double holds the partition function itself."""
     rng, rna = np.random.default_rng(n), RNA(**options)
     w = rng.normal(size=rna.n_weights) * 0.3
     w[[name.startswith("helix_stacking") for name in rna.weight_names()]] += 5.0
-    shard = rna.encode([random_sequence(rng, n, letters)])
+    sequence = random_sequence(rng, n, letters)
+    shard = rna.encode([f"{sequence[:nick]}&{sequence[nick:]}" if nick else sequence])
     inference = infer(Potentials(rna._features.cells(w), rna._allowed), shard.letters, rna._space)
     assert isinstance(inference, ScaledInference)
     assert inference.log_scale != 0.0 or inference._raised.any()
@@ -81,6 +86,10 @@ def scaled_problem(n, letters="ACGU", **options):
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_both_domains_agree_on_long_sequences(options):
     both_agree(*scaled_problem(300, "GC", **options))
+
+
+def test_both_domains_agree_on_long_strands():
+    both_agree(*scaled_problem(300, "GC", nick=110, features="extended"))
 
 
 @pytest.mark.parametrize("tail", [0, 300])

@@ -21,6 +21,9 @@ MODELS = {
     "extended": {"features": "extended"},
     "long loops": {"spread": True},
     "extended, long loops": {"spread": True, "features": "extended"},
+    "two strands": {"two_strands": 0.8, "features": "extended"},
+    "circles": {"circular": True, "features": "extended"},
+    "circles, long loops": {"circular": True, "spread": True},
 }
 
 

@@ -18,7 +18,7 @@ _ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "gamma", "m
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None:
     """Fold what is read."""
     refuse_others("--alignment", _ALLOWED, reading, wanted, writing)
-    folder = open_folder(reading.model, reading.contrafold, reading.max_span).set_params(n_jobs=n_jobs)
+    folder = open_folder(reading.model, reading.contrafold, **reading.settings).set_params(n_jobs=n_jobs)
     if not folder.has_probabilities:
         raise CapabilityError(
             f"{reading.model}: found a model without probabilities, which --alignment needs"

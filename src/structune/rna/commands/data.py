@@ -16,8 +16,11 @@ from structune.files.models import load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import read_rna
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import RNARecord, clean_sequence
-from structune.rna.structure.constraints import NOTATION, Constraints
+from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
+
+_MARKS = set(NOTATION + STRANDS)
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,17 @@ class Example:
         return self.record.structure
 
 
-def open_folder(model: str, contrafold: Path | None = None, max_span: int | None = None) -> RNAFolder:
+def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> RNAFolder:
     """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread.
 
-    Its pairs have its own limit of spans, or another.
+    With these parameters in place of its own.
     """
     if contrafold is not None:
         if model != PRETRAINED:
             raise DataError("found --model and --contrafold, expected at most one of them")
-        return RNAFolder.from_contrafold(contrafold, n_jobs=1, max_span=max_span)
+        return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
-    folder = check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1)
-    return folder if max_span is None else folder.set_params(max_span=max_span)
+    return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
 def read_with_structures(paths: Iterable[Path]) -> list[Example]:
@@ -99,6 +101,13 @@ def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
         yield Example(0, record, source_name(source))
 
 
+def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
+    """The same, with pairs between two strands only."""
+    for example in examples:
+        known = as_constraints(example.constraints) or Constraints()
+        yield replace(example, constraints=replace(known, between=True))
+
+
 def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
     """The family of each example, from a file of names and families."""
     families: dict[str, str] = {}
@@ -131,13 +140,13 @@ class _Entry:
 
     def ends_before(self, text: str) -> bool:
         """Whether a line is the sequence of the next record: without a header they are a line each."""
-        return not self.has_header and not set(text) <= set(NOTATION)
+        return not self.has_header and not set(text) <= _MARKS
 
     def is_complete(self) -> bool:
         return bool(self.constraints) and sum(map(len, self.constraints)) == sum(map(len, self.sequence))
 
     def add(self, lines: Lines, number: int, text: str) -> None:
-        if self.sequence and set(text) <= set(NOTATION):
+        if self.sequence and set(text) <= _MARKS:
             self.constraints_number = self.constraints_number or number
             self.constraints.append(text)
         elif self.constraints:

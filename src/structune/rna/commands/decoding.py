@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structune.rna.commands.options import Wanted
+from structune.rna.formats.brackets import STRANDS
 
 if TYPE_CHECKING:
     from structune.rna.commands.data import Example
@@ -51,6 +52,8 @@ class Folded:
         Probabilities, symmetric.
     windows : ndarray, optional
         Probabilities of windows to be unpaired, by their first base.
+    dimer : float, optional
+        How probably a pair joins two strands.
     """
 
     record: RNARecord
@@ -58,6 +61,7 @@ class Folded:
     pairs: Any = None
     windows: FloatArray | None = None
     log_partition: float | None = None
+    dimer: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Recipe:
     with_pairs: bool = False
     with_log_partition: bool = False
     window: int | None = None
+    with_dimers: bool = True
 
     def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
         """Do it."""
@@ -83,7 +88,11 @@ class Recipe:
             windows = None
             if self.window is not None:
                 windows = folder.unpaired_windows(sequences[s], self.window, constraints[s])
-            folded.append(Folded(example.record, choices[s], pairs, windows, log_z[s] if log_z else None))
+            found = Folded(example.record, choices[s], pairs, windows, log_z[s] if log_z else None)
+            if self.with_dimers and STRANDS in sequences[s]:
+                (dimer,) = folder.dimer_probabilities([sequences[s]], [constraints[s]]).tolist()
+                found = replace(found, dimer=dimer)
+            folded.append(found)
         return folded
 
     def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[list[Choice]]:

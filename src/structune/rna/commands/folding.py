@@ -19,12 +19,13 @@ from structune.cli.file_names import drawing_paths
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.rna.commands.batches import in_order
-from structune.rna.commands.data import Example, open_folder, read_sequences
+from structune.rna.commands.data import Example, between_strands, open_folder, read_sequences
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
 
-_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
+# bases from which on it is told what they cost, of a circle, and the time of so many
+_LONG, _LONG_CIRCLE, _MINUTES = 5000, 1100, 0.5
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
@@ -52,7 +53,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 
 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
-    folder = open_folder(reading.model, reading.contrafold, reading.max_span)
+    folder = open_folder(reading.model, reading.contrafold, **reading.settings)
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
@@ -61,6 +62,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
         from structune.rna.commands.probing import with_reactivities
 
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
+    if reading.duplex:
+        read = between_strands(read)
     source = UntilError(read)
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)
     named_alike = writing.plot is not None or writing.dot_plot is not None
@@ -74,10 +77,10 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
             f"{', '.join(reading.inputs)}: found several sequences, expected one: a BPSEQ file holds one "
             "structure (--output FOLDER writes a file of each)"
         )
-    drawings = _Drawings(writing, several)
+    drawings = _Drawings(writing, several, folder.circular)
     examples = chain(first, source)
     if not quiet and folder.max_span is None:
-        examples = chain(_announced(examples))
+        examples = chain(_announced(examples, folder.circular))
     results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
@@ -94,21 +97,19 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     source.check()
 
 
-def _announced(examples: Iterable[Example]) -> Iterator[Example]:
+def _announced(examples: Iterable[Example], circular: bool) -> Iterator[Example]:
     """The same; tells what long ones cost."""
+    long, tables, advice = (_LONG_CIRCLE, 9, "") if circular else (_LONG, 5, " (seconds with --max-span 300)")
     for example in examples:
-        if (n := len(example.record.sequence)) >= _LONG:
-            memory = f"{20 * n * n / 1e9:.1f} GB"
-            say(
-                f"{example.record.name}: {n:,} bases take about {memory} of memory and {_time(n)} "
-                "(seconds with --max-span 300)"
-            )
+        if (n := len(example.record.sequence)) >= long:
+            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {_time(n, long)}"
+            say(f"{example.record.name}: {n:,} bases take about {cost}{advice}")
         yield example
 
 
-def _time(n: int) -> str:
+def _time(n: int, long: int) -> str:
     """About how long it takes to fold n bases."""
-    minutes = _MINUTES * (n / _LONG) ** 3
+    minutes = _MINUTES * (n / long) ** 3
     return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 
@@ -182,7 +183,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
             f"{reading.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
             f"expected one that has them with {option}"
         )
-    return replace(recipe, with_pairs=False, with_log_partition=False)
+    return replace(recipe, with_pairs=False, with_log_partition=False, with_dimers=False)
 
 
 def _is_folder(output: str) -> bool:
@@ -192,7 +193,8 @@ def _is_folder(output: str) -> bool:
 class _Drawings:
     """Drawings of sequences; of several sequences, their names are in those of the files."""
 
-    def __init__(self, writing: Writing, several: bool) -> None:
+    def __init__(self, writing: Writing, several: bool, circular: bool) -> None:
+        self._circular = circular
         self._plot = drawing_paths(writing.plot, several)
         self._dot_plot = drawing_paths(writing.dot_plot, several)
 
@@ -205,7 +207,7 @@ class _Drawings:
         record, structure, pairs = folded.record, folded.choices[0].structure, folded.pairs
         if self._plot is not None:
             path = self._plot(record.name)
-            plot_structure(record.sequence, structure, pairs, record.name, path)
+            plot_structure(record.sequence, structure, pairs, record.name, path, self._circular)
         if self._dot_plot is not None:
             assert pairs is not None
             path = self._dot_plot(record.name)

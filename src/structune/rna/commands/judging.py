@@ -10,13 +10,24 @@ from structune.rna.commands.other_options import refuse_others
 from structune.rna.judgement import Judgement, judge
 from structune.running.executors import make_executor
 
-_ALLOWED = {"files", "evaluate", "model", "contrafold", "max_span", "skip_bad", "method", "output"}
+_ALLOWED = {
+    "files",
+    "evaluate",
+    "model",
+    "contrafold",
+    "max_span",
+    "circular",
+    "initiation",
+    "skip_bad",
+    "method",
+    "output",
+}
 
 
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None:
     """A row for each structure."""
     refuse_others("--evaluate", _ALLOWED, reading, wanted, writing)
-    folder = open_folder(reading.model, reading.contrafold, reading.max_span)
+    folder = open_folder(reading.model, reading.contrafold, **reading.settings)
     if not folder.has_probabilities:
         raise CapabilityError(f"{reading.model}: found a model without probabilities, which --evaluate needs")
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from structune.cli.options import KindGroups
+from structune.rna.defaults import INITIATION
 
 
 class Decoding(StrEnum):
@@ -155,7 +156,7 @@ class Reading:
         typer.Argument(
             metavar="INPUT",
             help="FASTA files, or others with sequences (dot-bracket, CT, BPSEQ, Stockholm, one a line, "
-            "also .gz), or folders of these, or - for standard input, the default.",
+            "also .gz), or folders of these, or - for standard input, the default. Two strands are A&B.",
             show_default=False,
         ),
     ] = None
@@ -195,6 +196,24 @@ class Reading:
             show_default=False,
         ),
     ] = None
+    circular: Annotated[
+        bool,
+        typer.Option(
+            "--circular",
+            help="Sequences are circles: the last base is followed by the first. 400 bases take seconds.",
+        ),
+    ] = False
+    initiation: Annotated[
+        float | None,
+        typer.Option(
+            help="Of two strands, A&B: the score of being together, before any pair. At concentrations below "
+            f"1 M add half their log, -7 at 1 uM. {INITIATION:g} by default, for 1 M.",
+            show_default=False,
+        ),
+    ] = None
+    duplex: Annotated[
+        bool, typer.Option("--duplex", help="Of two strands, A&B: pairs between them only.")
+    ] = False
     skip_bad: Annotated[
         bool,
         typer.Option(
@@ -231,6 +250,12 @@ class Reading:
     def inputs(self) -> list[str]:
         """What is read."""
         return self.files or ["-"]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters of `RNAFolder` that are not to be the model's own."""
+        given = {"max_span": self.max_span, "circular": self.circular or None, "initiation": self.initiation}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)

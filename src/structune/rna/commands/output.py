@@ -16,6 +16,7 @@ import numpy as np
 from structune.cli.file_names import FileNames
 from structune.rna.commands.decoding import Choice, Folded
 from structune.rna.formats.bpseq import write_bpseq
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
 from structune.rna.metrics import partner_entropy, unpaired
@@ -40,7 +41,9 @@ def as_text(folded: Folded, format: str, min_probability: float) -> str:
         return "".join(f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
     if format == "bases":
         return _bases(folded)
-    write = {"dbn": _dot_bracket, "ct": _ct, "bpseq": _bpseq}[format]
+    if format == "dbn":
+        return "".join(_dot_bracket(folded, choice) for choice in folded.choices)
+    write = {"ct": _ct, "bpseq": _bpseq}[format]
     return "".join(write(folded.record, choice) for choice in folded.choices)
 
 
@@ -52,6 +55,7 @@ def _as_dict(folded: Folded, min_probability: float) -> dict[str, Any]:
         **_structures(folded.choices),
         "pairs": pairs if folded.pairs is not None else None,
         "log_partition": folded.log_partition,
+        **({} if folded.dimer is None else {"dimer_probability": folded.dimer}),
     }
 
 
@@ -84,12 +88,19 @@ def _bases(folded: Folded) -> str:
     if folded.windows is not None:
         beyond = len(record.sequence) - folded.windows.size
         columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
-    rows = zip(record.sequence, *([f"{x:.6g}" for x in column] for column in columns), strict=True)
+    rows = zip(
+        record.sequence.replace(STRANDS, ""),
+        *([f"{x:.6g}" for x in column] for column in columns),
+        strict=True,
+    )
     return "".join("\t".join([record.name, str(i), *row]) + "\n" for i, row in enumerate(rows, 1))
 
 
-def _dot_bracket(record: RNARecord, choice: Choice) -> str:
-    header = " ".join([record.name, *choice.words, record.description]).rstrip()
+def _dot_bracket(folded: Folded, choice: Choice) -> str:
+    record, words = folded.record, choice.words
+    if folded.dimer is not None:
+        words += ["dimer", f"{folded.dimer:.6g}"]
+    header = " ".join([record.name, *words, record.description]).rstrip()
     return f">{header}\n{record.sequence}\n{choice.structure}\n"
 
 

@@ -13,6 +13,7 @@ from structune.errors import DataError
 from structune.files.text import shown
 from structune.rna.commands.data import Example
 from structune.rna.commands.options import ShapeMethod
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.reactivities import read_reactivities
 from structune.rna.probing import ReactivityModel, deigan_log_odds
 from structune.rna.structure.constraints import Constraints
@@ -45,9 +46,10 @@ def with_reactivities(
 
 def _probed(example: Example, values: FloatArray, table: ReactivityModel | None) -> Example:
     sequence = example.record.sequence
-    if values.size > len(sequence):
-        raise example.refuse(f"found {values.size} reactivities for {len(sequence)} bases")
-    row = np.full(len(sequence), np.nan)
+    n = len(sequence.replace(STRANDS, ""))
+    if values.size > n:
+        raise example.refuse(f"found {values.size} reactivities for {n} bases")
+    row = np.full(n, np.nan)
     row[: values.size] = values
     paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
     notation = example.constraints if isinstance(example.constraints, str) else ""

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, save, shown
-from structune.rna.formats.brackets import partners
 from structune.rna.formats.pair_table import PairTable, file_stem, is_label, label_name
-from structune.rna.formats.record import RNARecord, need_structure
+from structune.rna.formats.record import RNARecord, need_table
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
@@ -68,6 +67,6 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     if len(given) != 1:
         raise DataError(f"found {len(given)} records, expected 1: a BPSEQ file holds one structure")
     record = given[0]
-    found = (partners(need_structure(record)) + 1).tolist()
+    found = need_table(record)
     rows = [f"{i} {base} {j}\n" for i, (base, j) in enumerate(zip(record.sequence, found, strict=True), 1)]
     save(target, "".join([f"#Name: {record.name}\n", *rows]))

@@ -14,6 +14,7 @@ from structune.rna.formats.nested import IntArray, ends_of, is_crossed, largest_
 
 OPENING = "([{<" + ascii_uppercase
 CLOSING = ")]}>" + ascii_lowercase
+STRANDS = "&"  # between two
 _OPENED_BY = dict(zip(CLOSING, OPENING, strict=True))
 
 
@@ -24,11 +25,11 @@ def partners(structure: str) -> IntArray:
     ----------
     structure : str
         ``.`` for an unpaired base, and for pairs ``()``, ``[]``, ``{}``, ``<>`` and ``Aa`` to ``Zz``. Pairs
-        of different kinds may cross.
+        of different kinds may cross. ``&`` between two strands is no base.
 
     Returns
     -------
-    ndarray of int64, shape (len(structure),)
+    ndarray of int64, shape (n_bases,)
         From 0; -1 for an unpaired base.
 
     Raises
@@ -36,6 +37,8 @@ def partners(structure: str) -> IntArray:
     DataError
         Names the position, from 1, of an unknown character or an unmatched bracket.
     """
+    if STRANDS in structure:
+        return _of_strands(structure)
     found = np.full(len(structure), -1, np.int64)
     stacks: dict[str, list[int]] = {opening: [] for opening in OPENING}
     for j, character in enumerate(structure):
@@ -55,6 +58,13 @@ def partners(structure: str) -> IntArray:
         closing = CLOSING[OPENING.index(structure[i])]
         raise DataError(f"position {i + 1} (from 1): found {structure[i]!r} without its {closing!r}")
     return found
+
+
+def _of_strands(structure: str) -> IntArray:
+    """Partners of the bases of strands, counted through."""
+    is_base = np.array([character != STRANDS for character in structure])
+    found = partners(structure.replace(STRANDS, "."))[is_base]
+    return np.where(found < 0, -1, (np.cumsum(is_base) - 1)[found])
 
 
 def to_dot_bracket(partners: Any) -> str:
@@ -106,7 +116,7 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     Returns
     -------
     structure : str
-        Of ``.``, ``(`` and ``)`` only.
+        Of ``.``, ``(``, ``)`` and ``&`` only.
     n_dropped : int
         Number of pairs dropped.
 
@@ -117,12 +127,19 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     """
     found = partners(structure)
     if "(" in structure:
-        marks = np.frombuffer(structure.encode(), np.uint8)
+        marks = np.frombuffer(structure.replace(STRANDS, "").encode(), np.uint8)
         kept = np.where((marks == ord("(")) | (marks == ord(")")), found, -1)
     else:
         kept = largest_nested(found)
     text = "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(kept.tolist()))
-    return text, len(pairs_of(found)) - len(pairs_of(kept))
+    return cut_as(structure, text), len(pairs_of(found)) - len(pairs_of(kept))
+
+
+def cut_as(structure: str, text: str) -> str:
+    """A notation of bases, cut into the strands that a structure has."""
+    for nick in (k for k, character in enumerate(structure) if character == STRANDS):
+        text = text[:nick] + STRANDS + text[nick:]
+    return text
 
 
 def as_partners(structure: Any) -> IntArray:

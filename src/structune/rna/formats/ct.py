@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from structune.files.text import Lines, Source, one_word, save, shown
-from structune.rna.formats.brackets import partners
 from structune.rna.formats.pair_table import PairTable, is_label, label_name, whole
-from structune.rna.formats.record import RNARecord, need_structure
+from structune.rna.formats.record import RNARecord, need_table
 
 _HEADER = re.compile(r"(\d{1,9})(?:\s+(.*))?")
 # The space beside '=' tells an energy from a name of one word.
@@ -100,7 +99,7 @@ def _table(lines: Lines, rows: Iterable[tuple[int, str]]) -> PairTable:
 
 
 def _lines_of(record: RNARecord) -> str:
-    found = (partners(need_structure(record)) + 1).tolist()
+    found = need_table(record)
     n = len(found)
     rows = [
         f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {j} {i}\n"

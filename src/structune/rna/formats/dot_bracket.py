@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from structune.files.text import Lines, Source, header_name, save, shown
-from structune.rna.formats.brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
+from structune.rna.formats.brackets import as_partners, cut_as, drop_pseudoknots, partners, to_dot_bracket
 from structune.rna.formats.nested import largest_nested
 from structune.rna.formats.record import RNARecord, clean_sequence, need_structure
 
@@ -134,5 +134,5 @@ class _Entry:
 def _lines_of(record: RNARecord) -> str:
     structure = need_structure(record)
     if not STRUCTURE.search(structure):
-        structure = to_dot_bracket(partners(structure))
+        structure = cut_as(structure, to_dot_bracket(partners(structure)))
     return f">{record.name}\n{record.sequence}\n{structure}\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
-from structune.rna.formats.brackets import partners
+from structune.rna.formats.brackets import STRANDS, partners
 
 BASES = "ACGUNRYSWKMBDHVX"
 GAPS = "-._~"  # of aligned sequences
@@ -23,7 +23,8 @@ class RNARecord:
         One word.
     sequence : str
         Upper case: A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower case
-        and T are accepted and made upper case and U.
+        and T are accepted and made upper case and U. Two strands have ``&`` between them, in the structure,
+        too.
     structure : str, optional
         Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
     description : str
@@ -54,12 +55,21 @@ class RNARecord:
             raise DataError(f"record {shown(self.name)}: {error}") from error
 
     def _check_structure(self) -> None:
+        strands = self.sequence.split(STRANDS)
+        if len(strands) > 2 or (len(strands) > 1 and not all(strands)):
+            raise DataError(
+                f"found {STRANDS} in {shown(self.sequence)}, expected it once, between two strands"
+            )
         if self.structure is None:
             return
         if len(self.structure) != len(self.sequence):
             raise DataError(
                 f"found a structure of length {len(self.structure)}, expected {len(self.sequence)}, "
                 "as many as bases"
+            )
+        if self.structure.find(STRANDS) != self.sequence.find(STRANDS) or self.structure.count(STRANDS) > 1:
+            raise DataError(
+                f"found {STRANDS} in sequence or structure, expected it at the same place in both"
             )
         partners(self.structure)
 
@@ -79,7 +89,7 @@ def clean_sequence(text: str) -> str:
         Names the position, from 1, of a character that is no base.
     """
     sequence = text.translate(_CLEAN)
-    if rest := sequence.lstrip(BASES):
+    if rest := sequence.lstrip(BASES + STRANDS):
         position = len(sequence) - len(rest)
         raise DataError(
             f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T"
@@ -92,6 +102,14 @@ def need_structure(record: RNARecord) -> str:
     if record.structure is None:
         raise DataError(f"record {shown(record.name)}: found no structure, expected one")
     return record.structure
+
+
+def need_table(record: RNARecord) -> list[int]:
+    """The partners of a record's bases, from 1, 0 for none: tables of bases have one strand."""
+    if STRANDS in record.sequence:
+        raise DataError(f"record {shown(record.name)}: found two strands, expected one")
+    found: list[int] = (partners(need_structure(record)) + 1).tolist()
+    return found
 
 
 def _is_unicode(text: str) -> bool:

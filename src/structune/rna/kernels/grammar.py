@@ -2,9 +2,12 @@
 
 An item is a part of a structure still to be filled in: ``(EXTERIOR, i, n - 1)``, the bases from i on;
 ``(PAIR, i, j)``, what the pair encloses; ``(MULTI, i, j)`` and ``(MULTI_2, i, j)``, a stretch of a
-multi-branch loop with at least one branch, with at least two. Every choice for an item leaves up to two
-others, and each structure comes from one sequence of choices. `log_inside` and `log_outside` are the
-recursions of `structune.rna.kernels.sums`, choice by choice, over sums of logs.
+multi-branch loop with at least one branch, with at least two. Where two strands end within a pair:
+``(LEFT, i, nick - 1)`` and ``(RIGHT, begin, j)``, the rest of the first and the beginning of the second. Of
+a circle: ``(CIRCLE, i, n - 1)``, whose first pair is still to be chosen, and ``(REST, i, j)``, all that is
+outside of it. Every choice for an item leaves up to two others, and each structure comes from one sequence of
+choices. `log_inside` and `log_outside` are the recursions of `structune.rna.kernels.sums`, choice by choice,
+over sums of logs.
 
 The functions share these parameters: ``model``, what there is to choose from; ``chart``, what all ways to
 fill in an item are worth together, or the best one; ``work``, where choices are written.
@@ -17,11 +20,14 @@ import numpy as np
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells
 from structune.rna.kernels.loops import (
+    GAP,
     LOOP,
+    between_cells,
     branch_cells,
     closing_cells,
     hairpin_cells,
     pair_cells,
+    span_between,
     two_pairs_cells,
 )
 from structune.rna.kernels.sums import N_LETTERS, row
@@ -40,9 +46,10 @@ class Model(NamedTuple):
         What the score of a pair is beside its own.
     allowed : (6 * 6,)
         Whether two letters may pair.
-    n, min_hairpin, reach : int
+    n, min_hairpin, reach, nick : int
     weighted : bool
         Whether there are factors.
+    circular : bool
     """
 
     letters: Any
@@ -53,16 +60,31 @@ class Model(NamedTuple):
     n: int
     min_hairpin: int
     reach: int
+    nick: int
     weighted: bool
+    circular: bool
 
 
 class Chart(NamedTuple):
-    """Values of all items, the first three tables of pairs, ``exterior`` (n + 1,)."""
+    """Values of all items.
+
+    Attributes
+    ----------
+    pairs, multi, multi_2, rest : tables of pairs
+        ``rest`` is empty but of a circle.
+    first : (n + 1,)
+        From i on: of the exterior, or of a circle.
+    left, right : (n + 1,), or empty
+        Of the first strand from i on, of the second up to i - 1.
+    """
 
     pairs: Any
     multi: Any
     multi_2: Any
-    exterior: Any
+    first: Any
+    left: Any
+    right: Any
+    rest: Any
 
 
 class Choices(NamedTuple):
@@ -83,7 +105,7 @@ class Choices(NamedTuple):
     cells: Any
 
 
-NONE, EXTERIOR, PAIR, MULTI, MULTI_2 = -1, 0, 1, 2, 3
+NONE, EXTERIOR, PAIR, MULTI, MULTI_2, LEFT, RIGHT, CIRCLE, REST = -1, 0, 1, 2, 3, 4, 5, 6, 7
 MOST_CELLS = 8  # of one choice
 
 
@@ -98,14 +120,17 @@ def _bare(model, chart, work):
     m, c, w = model, chart, work
     model = Model(
         cells(m.letters), m.at, cells(m.scores), cells(m.factors), cells(m.allowed), m.n, m.min_hairpin,
-        m.reach, m.weighted,
+        m.reach, m.nick, m.weighted, m.circular,
     )  # fmt: skip
     return model, _bare_chart(c), Choices(cells(w.values), cells(w.items), cells(w.cells))
 
 
 @kernel
 def _bare_chart(chart):
-    return Chart(cells(chart.pairs), cells(chart.multi), cells(chart.multi_2), cells(chart.exterior))
+    return Chart(
+        cells(chart.pairs), cells(chart.multi), cells(chart.multi_2), cells(chart.first), cells(chart.left),
+        cells(chart.right), cells(chart.rest),
+    )  # fmt: skip
 
 
 @kernel
@@ -117,39 +142,86 @@ def cell(model, i, j):
 @kernel
 def value_of(model, chart, kind, i, j):
     """The chart's value of an item."""
-    if kind == EXTERIOR:
-        return chart.exterior[i]
+    if kind in (EXTERIOR, CIRCLE):
+        return chart.first[i]
+    if kind == LEFT:
+        return chart.left[i]
+    if kind == RIGHT:
+        return chart.right[j + 1]
+    return _table(chart, kind)[cell(model, i, j)]
+
+
+@kernel
+def _table(chart, kind):
     if kind == PAIR:
-        return chart.pairs[cell(model, i, j)]
-    return (chart.multi if kind == MULTI else chart.multi_2)[cell(model, i, j)]
+        return chart.pairs
+    if kind == REST:
+        return chart.rest
+    return chart.multi if kind == MULTI else chart.multi_2
+
+
+@kernel
+def whole(model):
+    """The item that is all of a structure."""
+    return (CIRCLE if model.circular else EXTERIOR), 0, model.n - 1
+
+
+@kernel
+def place_of(model, kind, i, j):
+    """Where a table for items of this kind has an item."""
+    if kind in (EXTERIOR, CIRCLE, LEFT):
+        return i
+    return j + 1 if kind == RIGHT else cell(model, i, j)
 
 
 @kernel
 def _choice_cells(model, kind, i, j, first, out):
     """Cells of a choice, its pair's own among them, but for unpaired bases; returns their number."""
-    letters, at = model.letters, model.at
+    letters, at, n = model.letters, model.at, model.n
+    if kind == REST:
+        return _rest_cells(letters, i, j, n, first, at, out)
     if kind != PAIR:
-        if first[0] != PAIR:
+        if kind == CIRCLE or first[0] != PAIR:
             return 0
-        return branch_cells(letters, first[1], first[2], kind != EXTERIOR, at, out, 0)
-    found = pair_cells(letters, i, j, at, out, 0)
+        return branch_cells(letters, first[1], first[2], kind in (MULTI, MULTI_2), at, out, 0)
+    length = span_between(i, j, n, model.nick, model.circular)
+    found = pair_cells(letters, i, j, length, at, out, 0)
     if first[0] == NONE:
         return hairpin_cells(letters, i, j, at, out, found)
+    if first[0] == LEFT:
+        return between_cells(letters, i, j, at, out, found)
     if first[0] == PAIR:
-        return two_pairs_cells(letters, i, j, first[1], first[2], at, out, found)
+        return two_pairs_cells(letters, i, j, first[1], first[2], model.circular, at, out, found)
     return closing_cells(letters, i, j, at, out, found)
 
 
 @kernel
-def _unpaired(model, kind, j, first, second):
+def _rest_cells(letters, i, j, n, first, at, out):
+    """Cells of the loop outside of the first pair of a circle."""
+    if first[0] == NONE:
+        return hairpin_cells(letters, j, i + n, at, out, 0)
+    if first[0] == PAIR:
+        return two_pairs_cells(letters, j, i + n, first[1], first[2], True, at, out, 0)
+    out[0] = at.multi_base
+    return branch_cells(letters, i, j, True, at, out, 1)
+
+
+@kernel
+def _unpaired(model, kind, i, j, first, second):
     """Bases that a choice leaves unpaired in the exterior or a multi-branch loop, and their cell."""
-    if kind == EXTERIOR:
-        return 0 if first[0] == PAIR else 1, model.at.external_unpaired
+    at = model.at
+    if kind in (EXTERIOR, LEFT, RIGHT):
+        between = kind == EXTERIOR and model.nick <= i < model.nick + GAP
+        return 0 if first[0] == PAIR or between else 1, at.external_unpaired
+    if kind == CIRCLE:
+        return model.n if first[0] == NONE else 0, at.external_unpaired
+    if kind == REST:
+        return i if first[0] == MULTI_2 else 0, at.multi_unpaired
     if kind == PAIR:
-        return 0, model.at.multi_unpaired
+        return 0, at.multi_unpaired
     if first[0] != PAIR:
-        return 1, model.at.multi_unpaired
-    return 0 if second[0] == MULTI else j - first[2], model.at.multi_unpaired
+        return 1, at.multi_unpaired
+    return 0 if second[0] == MULTI else j - first[2], at.multi_unpaired
 
 
 @kernel
@@ -166,7 +238,7 @@ def _add(model, chart, kind, i, j, first, second, work, found):
         work.items[6 * found + k], work.items[6 * found + 3 + k] = first[k], second[k]
     for k in range(_choice_cells(model, kind, i, j, first, work.cells)):
         value += model.scores[work.cells[k]]
-    free, cell = _unpaired(model, kind, j, first, second)
+    free, cell = _unpaired(model, kind, i, j, first, second)
     work.values[found] = value + free * model.scores[cell]
     return found + 1
 
@@ -184,9 +256,38 @@ def _of_exterior(model, chart, i, work):
 
 
 @kernel
+def _of_left(model, chart, i, work):
+    """What follows in the first strand."""
+    nick, none, found = model.nick, (NONE, 0, 0), 0
+    if i == nick:
+        return 0
+    found = _add(model, chart, LEFT, i, nick - 1, (LEFT, i + 1, nick - 1), none, work, found)
+    for k in range(i + 1, nick):
+        pair, rest = (PAIR, i, k), (LEFT, k + 1, nick - 1)
+        found = _add(model, chart, LEFT, i, nick - 1, pair, rest, work, found)
+    return found
+
+
+@kernel
+def _of_right(model, chart, j, work):
+    """What precedes in the second strand."""
+    begin, none, found = model.nick + GAP, (NONE, 0, 0), 0
+    if j < begin:
+        return 0
+    found = _add(model, chart, RIGHT, begin, j, (RIGHT, begin, j - 1), none, work, found)
+    for k in range(begin, j):
+        pair, rest = (PAIR, k, j), (RIGHT, begin, k - 1)
+        found = _add(model, chart, RIGHT, begin, j, pair, rest, work, found)
+    return found
+
+
+@kernel
 def _of_pair(model, chart, i, j, work):
     none, found = (NONE, 0, 0), 0
-    if j - i > model.min_hairpin:
+    if i < model.nick <= j:
+        left, right = (LEFT, i + 1, model.nick - 1), (RIGHT, model.nick + GAP, j - 1)
+        found = _add(model, chart, PAIR, i, j, left, right, work, found)
+    elif j - i > model.min_hairpin:
         found = _add(model, chart, PAIR, i, j, none, none, work, found)
     for p in range(i + 1, min(i + LOOP, j - 2) + 1):
         for q in range(max(p + 1, j - LOOP + p - i - 1), j):
@@ -202,16 +303,43 @@ def _of_pair(model, chart, i, j, work):
 
 @kernel
 def _of_stretch(model, chart, kind, i, j, work):
-    none, found, here = (NONE, 0, 0), 0, cell(model, i, 0)
+    none, found, here, nick = (NONE, 0, 0), 0, cell(model, i, 0), model.nick
+    if nick <= i < nick + GAP:  # between strands
+        return 0
     if i < j:
         found = _add(model, chart, kind, i, j, (kind, i + 1, j), none, work, found)
     for k in range(i + 1, j + 1):
         if chart.pairs[here + k].real == -np.inf:
             continue
-        if kind == MULTI:
+        if kind == MULTI and not k < nick <= j:
             found = _add(model, chart, kind, i, j, (PAIR, i, k), none, work, found)
         if k < j:
             found = _add(model, chart, kind, i, j, (PAIR, i, k), (MULTI, k + 1, j), work, found)
+    return found
+
+
+@kernel
+def _of_circle(model, chart, i, work):
+    n, none, found = model.n, (NONE, 0, 0), 0
+    if i == n:
+        return _add(model, chart, CIRCLE, i, n - 1, none, none, work, found)
+    found = _add(model, chart, CIRCLE, i, n - 1, (CIRCLE, i + 1, n - 1), none, work, found)
+    for k in range(i + 1, n):
+        found = _add(model, chart, CIRCLE, i, n - 1, (PAIR, i, k), (REST, i, k), work, found)
+    return found
+
+
+@kernel
+def _of_rest(model, chart, i, j, work):
+    """What is outside of the first pair of a circle: nothing, a second pair, or more."""
+    n, none, found = model.n, (NONE, 0, 0), 0
+    if n - (j - i + 1) >= model.min_hairpin:
+        found = _add(model, chart, REST, i, j, none, none, work, found)
+    for p in range(j + 1, min(j + LOOP, n - 2) + 1):
+        for q in range(max(p + 1, i + n - LOOP + p - j - 1), n):
+            found = _add(model, chart, REST, i, j, (PAIR, p, q), none, work, found)
+    if j < n - 1:
+        found = _add(model, chart, REST, i, j, (MULTI_2, j + 1, n - 1), none, work, found)
     return found
 
 
@@ -221,6 +349,14 @@ def _choices(model, chart, kind, i, j, work):
         return _of_exterior(model, chart, i, work)
     if kind == PAIR:
         return _of_pair(model, chart, i, j, work)
+    if kind == LEFT:
+        return _of_left(model, chart, i, work)
+    if kind == RIGHT:
+        return _of_right(model, chart, j, work)
+    if kind == CIRCLE:
+        return _of_circle(model, chart, i, work)
+    if kind == REST:
+        return _of_rest(model, chart, i, j, work)
     return _of_stretch(model, chart, kind, i, j, work)
 
 
@@ -257,9 +393,8 @@ def derive(model, chart, uniforms, work, todo, partner):
         Gets the partners, -1 where unpaired.
     """
     model, chart, work = _bare(model, chart, work)
-    n = partner.size
     partner[:] = -1
-    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, n - 1
+    todo[0, 0], todo[0, 1], todo[0, 2] = whole(model)
     left, made = 1, 0
     while left:
         left -= 1
@@ -294,37 +429,78 @@ def _log_sum(values, n_choices, zero):
 
 
 @kernel
-def log_inside(model, chart, work):
-    """Fill the chart with log-partitions."""
+def _best_of(values, n_choices, zero):
+    """The largest, -inf of none."""
+    most = zero - np.inf
+    for k in range(n_choices):
+        if values[k].real > most.real:
+            most = values[k]
+    return most
+
+
+@kernel
+def _worth(model, chart, kind, i, j, best, work):
+    """What all ways to fill in an item are worth, or the best one."""
+    zero, found = model.scores[0] * 0.0, _choices(model, chart, kind, i, j, work)
+    return _best_of(work.values, found, zero) if best else _log_sum(work.values, found, zero)
+
+
+@kernel
+def log_inside(model, chart, best, work):
+    """Fill the chart with log-partitions, or with the best scores."""
     model, chart, work = _bare(model, chart, work)
-    letters, n, zero = model.letters, model.n, model.scores[0] * 0.0
-    chart.exterior[n] = zero
+    letters, n, nick, zero = model.letters, model.n, model.nick, model.scores[0] * 0.0
+    begin = nick + GAP
+    if nick < n:
+        chart.left[nick] = chart.right[begin] = zero
+    chart.first[n] = zero
     for i in range(n - 1, -1, -1):
         for j in range(i, min(n, i + model.reach + 1)):
-            at, found = cell(model, i, j), 0
-            if j > i + model.min_hairpin and model.allowed[letters[i + 1] * N_LETTERS + letters[j + 1]]:
-                found = _choices(model, chart, PAIR, i, j, work)
-            chart.pairs[at] = _log_sum(work.values, found, zero)
-            found = _choices(model, chart, MULTI, i, j, work)
-            chart.multi[at] = _log_sum(work.values, found, zero)
-            found = _choices(model, chart, MULTI_2, i, j, work)
-            chart.multi_2[at] = _log_sum(work.values, found, zero)
-        found = _choices(model, chart, EXTERIOR, i, n - 1, work)
-        chart.exterior[i] = _log_sum(work.values, found, zero)
+            at = cell(model, i, j)
+            chart.pairs[at] = zero - np.inf
+            if (j > i + model.min_hairpin or i < nick <= j) and model.allowed[
+                letters[i + 1] * N_LETTERS + letters[j + 1]
+            ]:
+                chart.pairs[at] = _worth(model, chart, PAIR, i, j, best, work)
+            chart.multi[at] = _worth(model, chart, MULTI, i, j, best, work)
+            chart.multi_2[at] = _worth(model, chart, MULTI_2, i, j, best, work)
+        if i < nick < n:
+            chart.left[i] = _worth(model, chart, LEFT, i, nick - 1, best, work)
+        if i == begin:
+            for j in range(begin, n):
+                chart.right[j + 1] = _worth(model, chart, RIGHT, begin, j, best, work)
+        if not model.circular:
+            chart.first[i] = _worth(model, chart, EXTERIOR, i, n - 1, best, work)
+    if model.circular:
+        _close(model, chart, best, work)
+
+
+@kernel
+def _close(model, chart, best, work):
+    """What is outside of each pair of a circle that may be its first, and the sum of all."""
+    n = model.n
+    for i in range(n, -1, -1):
+        for j in range(i + 1, n):
+            if chart.pairs[cell(model, i, j)].real > -np.inf:
+                chart.rest[cell(model, i, j)] = _worth(model, chart, REST, i, j, best, work)
+        chart.first[i] = _worth(model, chart, CIRCLE, i, n - 1, best, work)
 
 
 @kernel
 def _add_share(model, shares, item, part):
     kind, i, j = item
-    at = cell(model, i, j)
-    if kind == EXTERIOR:
-        shares.exterior[i] = shares.exterior[i] + part
-    elif kind == PAIR:
-        shares.pairs[at] = shares.pairs[at] + part
-    elif kind == MULTI:
-        shares.multi[at] = shares.multi[at] + part
-    elif kind == MULTI_2:
-        shares.multi_2[at] = shares.multi_2[at] + part
+    if kind == NONE:
+        return
+    at = place_of(model, kind, i, j)
+    if kind in (EXTERIOR, CIRCLE):
+        shares.first[at] = shares.first[at] + part
+    elif kind == LEFT:
+        shares.left[at] = shares.left[at] + part
+    elif kind == RIGHT:
+        shares.right[at] = shares.right[at] + part
+    else:
+        table = _table(shares, kind)
+        table[at] = table[at] + part
 
 
 @kernel
@@ -342,7 +518,7 @@ def _spread(model, chart, shares, kind, i, j, work, counts):
         _add_share(model, shares, second, part)
         for c in range(_choice_cells(model, kind, i, j, first, used)):
             counts[used[c]] = counts[used[c]] + part
-        free, cell = _unpaired(model, kind, j, first, second)
+        free, cell = _unpaired(model, kind, i, j, first, second)
         counts[cell] = counts[cell] + part * free
 
 
@@ -353,15 +529,33 @@ def log_outside(model, chart, shares, work, counts):
     Parameters
     ----------
     shares : Chart
-        Zeros, but for the first cell of ``exterior``.
+        Zeros, but for the first cell of ``first``.
     counts : (N_CELLS,)
         Get the expected counts times that first cell.
     """
     model, chart, work = _bare(model, chart, work)
     shares, counts = _bare_chart(shares), cells(counts)
-    n = model.n
+    n, nick = model.n, model.nick
+    if model.circular:
+        _open(model, chart, shares, work, counts)
     for i in range(n):
-        _spread(model, chart, shares, EXTERIOR, i, n - 1, work, counts)
+        if not model.circular:
+            _spread(model, chart, shares, EXTERIOR, i, n - 1, work, counts)
+        if i < nick < n:
+            _spread(model, chart, shares, LEFT, i, nick - 1, work, counts)
+        if i == nick:
+            for j in range(n - 1, nick + GAP - 1, -1):
+                _spread(model, chart, shares, RIGHT, nick + GAP, j, work, counts)
         for kind in (MULTI_2, MULTI, PAIR):
             for j in range(min(n - 1, i + model.reach), i - 1, -1):
                 _spread(model, chart, shares, kind, i, j, work, counts)
+
+
+@kernel
+def _open(model, chart, shares, work, counts):
+    """Share out what is outside of the first pair of a circle."""
+    n = model.n
+    for i in range(n + 1):
+        _spread(model, chart, shares, CIRCLE, i, n - 1, work, counts)
+        for j in range(i + 1, n):
+            _spread(model, chart, shares, REST, i, j, work, counts)

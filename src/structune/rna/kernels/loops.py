@@ -5,15 +5,20 @@ Every function writes the cells of one piece to ``out`` from place ``found`` on,
 Parameters that they share:
 
 letters : (n + 2,)
-    As `structune.rna.kernels.sums` has them.
+    As `structune.rna.kernels.sums` has them; of a circle twice in a row, (2 n + 2,), with the last base
+    before the first: places from n on are those of the second round.
 at : named tuple
     The first cell of each table, named as in `structune.rna.structure.features.SHAPES`.
+nick : int
+    Where the first of two strands ends, n for one. What stands between them is absent.
 """
 
 from structune.kernels.jit import kernel
 
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # j - i of a pair, from which weights change
 LOOP = 31  # unpaired bases in one side of a loop: 0..30
+GAP = LOOP  # places between two strands: no loop of two pairs is as large
+ABSENT = 5  # letter of such a place, and of one beyond the ends
 _OPEN_LETTERS, _CLOSED_LETTERS = 6, 5  # of a neighbour that may lie beyond the ends, or may not
 
 
@@ -38,9 +43,17 @@ def _junction(letters, a, b, kinds):
 
 
 @kernel
-def pair_cells(letters, i, j, at, out, found):
-    """Cells that every pair has, whatever its loops."""
-    out[found], out[found + 1] = at.base_pair + _pair(letters, i, j), at.span + span_of(j - i)
+def span_between(i, j, n, nick, circular):
+    """How far two bases that pair are apart; 0 if they are of two strands."""
+    if i < nick <= j:
+        return 0
+    return min(j - i, n - j + i) if circular else j - i
+
+
+@kernel
+def pair_cells(letters, i, j, length, at, out, found):
+    """Cells that every pair has, whatever its loops; `length` is its span."""
+    out[found], out[found + 1] = at.base_pair + _pair(letters, i, j), at.span + span_of(length)
     return found + 2
 
 
@@ -59,12 +72,16 @@ def hairpin_cells(letters, i, j, at, out, found):
 
 
 @kernel
-def two_pairs_cells(letters, i, j, p, q, at, out, found):
-    """Cells of a stack, a bulge or an internal loop."""
+def two_pairs_cells(letters, i, j, p, q, circular, at, out, found):
+    """Cells of a stack, a bulge or an internal loop.
+
+    What is before and behind a stack counts as absent on a circle, where nothing says which side is outside.
+    """
     l1, l2 = p - i - 1, j - q - 1
     if l1 == 0 and l2 == 0:
-        stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + letters[i]
-        out[found] = at.stack + stack * _OPEN_LETTERS + letters[j + 2]
+        before, behind = (ABSENT, ABSENT) if circular else (letters[i], letters[j + 2])
+        stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + before
+        out[found] = at.stack + stack * _OPEN_LETTERS + behind
         return found + 1
     out[found] = at.interior_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
     out[found + 1] = at.interior_mismatch + _junction(letters, q, p, _CLOSED_LETTERS)
@@ -97,6 +114,13 @@ def branch_cells(letters, p, q, multi, at, out, found):
 
 
 @kernel
+def between_cells(letters, i, j, at, out, found):
+    """Cells of the pair that closes the loop between two strands: one of the exterior, seen from within."""
+    out[found] = at.strands
+    return branch_cells(letters, j, i, False, at, out, found + 1)
+
+
+@kernel
 def _open_loop(letters, partner, first, last, multi, at, out, found):
     """Cells of the branches and unpaired bases of a multi-branch or the exterior loop."""
     k = first
@@ -104,7 +128,7 @@ def _open_loop(letters, partner, first, last, multi, at, out, found):
         if partner[k] > k:
             found = branch_cells(letters, k, partner[k], multi, at, out, found)
             k = partner[k]
-        else:
+        elif letters[k + 1] != ABSENT:
             out[found] = at.multi_unpaired if multi else at.external_unpaired
             found += 1
         k += 1
@@ -112,41 +136,65 @@ def _open_loop(letters, partner, first, last, multi, at, out, found):
 
 
 @kernel
-def _branches(partner, first, last):
-    """Number of pairs of the loop that holds first..last - 1, and its first one."""
-    n_pairs, p, k = 0, -1, first
+def _branches(partner, first, last, nick):
+    """Number of pairs of the loop that holds first..last - 1, its first, and whether strands end in it."""
+    n_pairs, p, k, ends = 0, -1, first, first <= nick < last
     while k < last:
         if partner[k] > k:
             p = k if p < 0 else p
             n_pairs += 1
+            ends = ends and not k < nick < partner[k]
             k = partner[k]
         k += 1
-    return n_pairs, p
+    return n_pairs, p, ends
 
 
 @kernel
-def loop_cells(letters, partner, at, out):
+def loop_cells(letters, partner, nick, circular, at, out):
     """Cells of a whole structure, with repeats; returns their number.
 
     Parameters
     ----------
     partner : (n,)
         -1 where unpaired.
-    out : (5 n + 1,)
+    out : (6 n + 1,)
     """
-    n = partner.size
-    found = _open_loop(letters, partner, 0, n, False, at, out, 0)
+    n, found = partner.size, 0
+    if circular:
+        found = _circle_cells(letters, partner, at, out)
+    else:
+        found = _open_loop(letters, partner, 0, n, False, at, out, 0)
     for i in range(n):
         j = partner[i]
         if j < i:
             continue
-        found = pair_cells(letters, i, j, at, out, found)
-        n_pairs, p = _branches(partner, i + 1, j)
-        if n_pairs == 0:
+        found = pair_cells(letters, i, j, span_between(i, j, n, nick, circular), at, out, found)
+        n_pairs, p, ends = _branches(partner, i + 1, j, nick)
+        if ends:
+            found = between_cells(letters, i, j, at, out, found)
+            found = _open_loop(letters, partner, i + 1, j, False, at, out, found)
+        elif n_pairs == 0:
             found = hairpin_cells(letters, i, j, at, out, found)
         elif n_pairs == 1:
-            found = two_pairs_cells(letters, i, j, p, partner[p], at, out, found)
+            found = two_pairs_cells(letters, i, j, p, partner[p], circular, at, out, found)
         else:
             found = closing_cells(letters, i, j, at, out, found)
             found = _open_loop(letters, partner, i + 1, j, True, at, out, found)
     return found
+
+
+@kernel
+def _circle_cells(letters, partner, at, out):
+    """Cells of the loop of a circle that no pair encloses."""
+    n = partner.size
+    n_pairs, i, _ = _branches(partner, 0, n, n)
+    if n_pairs == 0:
+        return _open_loop(letters, partner, 0, n, False, at, out, 0)
+    j = partner[i]
+    if n_pairs == 1:
+        return hairpin_cells(letters, j, i + n, at, out, 0)
+    if n_pairs == 2:
+        _, p, _ = _branches(partner, j + 1, n, n)
+        return two_pairs_cells(letters, j, i + n, p, partner[p], True, at, out, 0)
+    out[0] = at.multi_base
+    return _open_loop(letters, partner, 0, n, True, at, out, 1)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.jit import kernel
-from structune.rna.kernels.grammar import EXTERIOR, NONE, PAIR, cell, choices
+from structune.rna.kernels.grammar import NONE, PAIR, choices, place_of, whole
 
 DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
 NEXT, LAST, TODO, PLACE, PAIRS, N_FRAME = 0, 1, 2, 3, 4, 5
@@ -33,7 +33,7 @@ class Search(NamedTuple):
     todo : (2 * most_depth, 4)
         Items, and the place of the next one, -1 for none.
     pairs : (n, 2)
-    lists : (4, n_cells)
+    lists : (n_kinds, n_cells)
         The number of each item's list, from 1, 0 where it is not known; by kind and place in the chart.
     starts : (room + 1,)
         Where lists begin.
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
 @kernel
 def _list(model, chart, search, work, most_loss, kind, i, j):
     """The number of an item's list, which is made if there is none."""
-    place = i if kind == EXTERIOR else cell(model, i, j)
+    place = place_of(model, kind, i, j)
     known = search.lists[kind, place]
     if known:
         return known
@@ -187,6 +187,7 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
 @kernel
 def begin(model, chart, search, work, most_loss):
     """Put the whole sequence before the search."""
-    search.todo[0, 0], search.todo[0, 1], search.todo[0, 2], search.todo[0, 3] = EXTERIOR, 0, model.n - 1, -1
+    search.todo[0, 0], search.todo[0, 1], search.todo[0, 2] = whole(model)
+    search.todo[0, 3] = -1
     search.starts[0] = 0
     _expand(model, chart, search, work, 0.0, most_loss, 0, 1, 0)

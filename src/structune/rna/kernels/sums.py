@@ -1,9 +1,10 @@
 """Inside and outside recursions of the CONTRAfold model in the linear domain, one sequence a call.
 
-Bases are numbers 0-5: ACGU, one that is none of these, and one beyond the ends, which stand at both ends of
-``letters`` (n + 2,). Tables of potentials are flat over six letters a place, hairpins and spans over lengths
-0..n. The bases of a pair are at most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs
-follow one another; cell (i, j) is ``row(i, n, reach) + j``.
+Bases are numbers 0-5: ACGU, one that is none of these, and one that is absent, which stand at both ends of
+``letters`` (n + 2,), and GAP of them from ``nick`` on between two strands (``nick`` is n for one). Tables of
+potentials are flat over six letters a place, hairpins and spans over lengths 0..n. The bases of a pair are at
+most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs follow one another; cell (i, j)
+is ``row(i, n, reach) + j``.
 
 =====  =================================================================================================
 P      everything within the pair (i, j), itself included
@@ -11,6 +12,7 @@ G      P and the junction of its pair, seen from the loop outside of it; rows i.
 M, M2  stretches i..j of a multi-branch loop with at least one branch, with at least two
 E      suffixes of the exterior loop, each as often divided by exp(RAISE) as ``raised`` says, so that none
        leaves the range
+L, R   of two strands: suffixes of the first, i..nick - 1, and prefixes of the second, up to i - 1
 =====  =================================================================================================
 """
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
-from structune.rna.kernels.loops import LOOP
+from structune.rna.kernels.loops import GAP, LOOP
 
 N_LETTERS = 6
 RING = 32
@@ -78,18 +80,19 @@ def _interior(i, n, end, loop, ring, lanes, out):
 
 @bare_kernel
 def inside(
-    letters, tables, scalars, factors, min_hairpin, reach, lanes, pairs, multi, multi_2, exterior, raised,
-    ring, scratch, partners, extent,
+    letters, tables, scalars, factors, min_hairpin, reach, nick, lanes, pairs, multi, multi_2, exterior,
+    raised, left, right, ring, scratch, partners, extent,
 ):  # fmt: skip
-    """Fill P, M, M2 and E; E[0] is the partition function.
+    """Fill P, M, M2, E, L and R; E[0] is the partition function.
 
     Parameters
     ----------
     tables : named tuple of potentials
         1x1 and 0x1 with all of their potential; in ``loop`` these and stacks are 0.
-    scalars : multi closing, paired, unpaired; external paired, unpaired
+    scalars : multi closing, paired, unpaired; external paired, unpaired; two strands
     factors : potential of every pair beside its own, or empty
     raised : (n + 1,) of int64
+    left, right : (n + 1,), or empty for one strand
     ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
     partners : (n,) scratch
     extent : (2,)
@@ -105,6 +108,9 @@ def inside(
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
     stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
+    if nick < n:
+        lefts[nick] = rights[begin] = zero + 1.0
     least, most, level, raising = np.inf, 0.0, n - n, np.exp(RAISE)
     e[n], raised[n] = zero + 1.0, level
     for i in range(n - 1, -1, -1):
@@ -118,7 +124,8 @@ def inside(
         for j in range(i, end):
             p[here + j] = zero
             b[j] = zero
-        total, found = e[i + 1] * free, n - n
+        total, found = e[i + 1] * (zero + 1.0 if nick <= i < begin else free), n - n
+        total_left = zero if i >= nick or nick == n else lefts[i + 1] * free
         for j in range(i + min_hairpin + 1, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
@@ -130,34 +137,61 @@ def inside(
             two = sums[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
             two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
-            inner = two * mismatch[word] + hairpin[j - i - 1] * special * hairpin_mismatch[word]
+            closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
+            if i < nick <= j:
+                closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
+                distance = zero + 1.0
+            inner = two * mismatch[word] + closed
             if j > i + 1:
                 inner += closing * multi_dangle[word] * m2[below + j - 1]
                 inner += stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next] * p[below + j - 1]
-            value = own * span[j - i] * inner
+            value = own * distance * inner
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
             g[slot + LEFT + j] = value * mismatch[word]
             b[j] = value * multi_dangle[word] * branch
-            total += value * external_dangle[word] * outer * levelled(e[j + 1], raised[j + 1] - level)
+            branched = value * external_dangle[word] * outer
+            total += branched * levelled(e[j + 1], raised[j + 1] - level)
+            if j < nick < n:
+                total_left += branched * lefts[j + 1]
             partners[found] = j
             found += 1
+        if i < nick < n:
+            lefts[i] = total_left
+        if i == begin:
+            _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights)
         if abs(total.real) > raising:
             level, total = level + 1, total / raising
         if abs(total.real) < 1.0 / raising:
             level, total = level - 1, total * raising
         e[i], raised[i] = total, level
-        _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
+        _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
     extent[0], extent[1] = least, most
 
 
 @part_of_one_kernel
-def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
-    """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right."""
+def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights):
+    """R, once the pairs of the second strand are known."""
+    for j in range(begin, n):
+        total = rights[j] * free
+        for k in range(begin, j):
+            value = p[row(k, n, reach) + j]
+            word = quad(s[j + 1], s[k + 1], s[j + 2], s[k])
+            total += value * external_dangle[word] * outer * rights[k]
+        rights[j + 1] = total
+
+
+@part_of_one_kernel
+def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+    """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right.
+
+    What is unpaired there is of one strand.
+    """
     w = width(lanes)
     zero = unpaired * 0.0
+    skipped = zero if nick <= i < nick + GAP else unpaired
     for j in range(i, end + w):
         sums[j] = zero
     for f in range(found):
@@ -167,11 +201,11 @@ def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, s
             store(sums, j, load(sums, j, lanes) + first * load(m, at + j, lanes))
     single = zero
     for j in range(i, end):
-        single = single * unpaired + b[j]
+        single = b[j] if j == nick else single * unpaired + b[j]
         m[here + j], m2[here + j] = single + sums[j], sums[j]
     for j in range(i + 1, end):
-        m[here + j] = m[here + j] + unpaired * m[below + j]
-        m2[here + j] = m2[here + j] + unpaired * m2[below + j]
+        m[here + j] = m[here + j] + skipped * m[below + j]
+        m2[here + j] = m2[here + j] + skipped * m2[below + j]
 
 
 @part_of_one_kernel
@@ -205,7 +239,7 @@ def _interior_adjoint(i, n, end, loop, ring, row_g, lanes, out, counts):
 
 @part_of_one_kernel
 def _multi_adjoint(
-    i, n, reach, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
+    i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
 ):
     """Adjoints of the branches (i, k), and of the stretches to the right of them and below row i.
 
@@ -213,16 +247,17 @@ def _multi_adjoint(
     """
     w = width(lanes)
     zero = unpaired * 0.0
+    skipped = zero if nick <= i < nick + GAP else unpaired
     for j in range(end, end + w):
         sums[j] = zero
     single = zero
     for j in range(end - 1, i - 1, -1):
         sums[j] = d_m[here + j] + d_m2[j]
-        single = single * unpaired + d_m[here + j]
+        single = d_m[here + j] if j == nick - 1 else single * unpaired + d_m[here + j]
         d_b[j] = single
     for j in range(i + 1, end):
-        d_m[below + j] = d_m[below + j] + unpaired * d_m[here + j]
-        d_m2[j] = d_m2[j] * unpaired
+        d_m[below + j] = d_m[below + j] + skipped * d_m[here + j]
+        d_m2[j] = d_m2[j] * skipped
     for f in range(found):
         k = partners[f]
         first, at, push = splat(b[k], lanes), row(k + 1, n, reach), splat(zero, lanes)
@@ -242,8 +277,8 @@ def _multi_adjoint(
 
 @bare_kernel
 def outside(
-    letters, tables, scalars, factors, weight, reach, lanes, pairs, multi, multi_2, exterior, raised, shares,
-    d_multi, ring, scratch, partners, counts, loop_counts, scalar_counts,
+    letters, tables, scalars, factors, weight, reach, nick, lanes, pairs, multi, multi_2, exterior, raised,
+    left, right, shares, d_multi, d_strands, ring, scratch, partners, counts, loop_counts, scalar_counts,
 ):  # fmt: skip
     """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
 
@@ -253,8 +288,8 @@ def outside(
     Parameters
     ----------
     shares : zeros (n + 1,)
-    d_multi, ring, scratch : zeros
-        As M, (32, LEFT + n + RIGHT), (8, n + RIGHT).
+    d_multi, d_strands, ring, scratch : zeros
+        As M, (2, n + 1), or (2, 0) for one strand, (32, LEFT + n + RIGHT), (8, n + RIGHT).
     counts : as `tables`
         Get the counts, those of hairpins and spans by length. ``loop_counts`` (31 * 31, width(lanes)) gets
         those of larger loops by size, in runs to be added up, without the factor of their own potential.
@@ -281,8 +316,14 @@ def outside(
     sums, d_m2 = cells(scratch[4]), cells(scratch[5])
     d_stack, d_stack_next = cells(scratch[6]), cells(scratch[7])
     stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
+    d_left, d_right = cells(d_strands[0]), cells(d_strands[1])
     share[0] = weight
     for i in range(n):
+        if i == nick:
+            scalar_counts[4] += _prefixes_adjoint(
+                begin, n, reach, s, p, external_dangle, outer, free, rights, d_right
+            )
         end, level = min(n, i + reach + 1), raised[i]
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride + LEFT
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
@@ -298,15 +339,19 @@ def outside(
                 found += 1
         _interior_adjoint(i, n, end, loop, d_i, g, lanes, d_g, n_loop)
         _multi_adjoint(
-            i, n, reach, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
+            i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
         )
         for j in range(max(0, i - RING), end):  # of row i - RING
             d_i[slot + j] = zero
         push = share[i] / e[i]
-        part = push * free * levelled(e[i + 1], raised[i + 1] - level)
+        between = nick <= i < begin
+        part = push * (zero + 1.0 if between else free) * levelled(e[i + 1], raised[i + 1] - level)
         share[i + 1] = share[i + 1] + part
-        scalar_counts[4] += part
+        scalar_counts[4] += zero if between else part
         outer_push = push * outer
+        if i < nick < n:
+            d_left[i + 1] = d_left[i + 1] + d_left[i] * free
+            scalar_counts[4] += d_left[i] * free * lefts[i + 1]
         for f in range(found):
             j = partners[f]
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
@@ -333,14 +378,21 @@ def outside(
             n_multi_dangle[word] = n_multi_dangle[word] + value * part
             push = external_dangle[word] * outer_push * levelled(e[j + 1], raised[j + 1] - level)
             share[j + 1] = share[j + 1] + value * push
+            if j < nick < n:
+                part = external_dangle[word] * outer * d_left[i]
+                d_left[j + 1] = d_left[j + 1] + value * part
+                push += part * lefts[j + 1]
+            if begin <= i:
+                push += external_dangle[word] * outer * d_right[j + 1] * rights[i]
             d_value += push
             scalar_counts[3] += value * push
             n_external_dangle[word] = n_external_dangle[word] + value * push
             # what the pair closes: a stack, a multi-branch loop, a hairpin or a loop
             k, expected = x * N_LETTERS + y, value * d_value
+            crossing = i < nick <= j
             n_pair[k] = n_pair[k] + expected
-            n_span[j - i] = n_span[j - i] + expected
-            step = d_value * base_pair[k] * span[j - i]
+            n_span[j - i] = n_span[j - i] + (zero if crossing else expected)
+            step = d_value * base_pair[k] * (zero + 1.0 if crossing else span[j - i])
             if weighted:
                 step *= factor[here + j]
             word, rest = quad(x, y, x_next, y_before), expected
@@ -356,16 +408,40 @@ def outside(
                 n_multi_dangle[word] = n_multi_dangle[word] + part
                 scalar_counts[0] += part
                 rest -= part
-            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
-            part = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
-            _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4)
-            n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + part
-            n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
-            scalar_counts[2] += part * (j - i - 1)
+            if crossing:
+                push = step * strands * external_dangle[word]
+                d_left[i + 1] = d_left[i + 1] + push * rights[j]
+                d_right[j] = d_right[j] + push * lefts[i + 1]
+                part = push * lefts[i + 1] * rights[j]
+                n_external_dangle[word] = n_external_dangle[word] + part
+                scalar_counts[3] += part
+                scalar_counts[5] += part
+            else:
+                special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
+                part = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
+                _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4)
+                n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + part
+                n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
+                scalar_counts[2] += part * (j - i - 1)
             n_mismatch[word] = n_mismatch[word] + (rest - part)
             d_i[slot + j] = step * mismatch[word]
             p[here + j] = expected
         d_stack, d_stack_next = d_stack_next, d_stack
+
+
+@part_of_one_kernel
+def _prefixes_adjoint(begin, n, reach, s, p, external_dangle, outer, free, rights, d_right):
+    """Adjoints of R, while P is that of `inside`; returns how many unpaired bases they count."""
+    unpaired = free * 0.0
+    for j in range(n - 1, begin - 1, -1):
+        push = d_right[j + 1]
+        d_right[j] = d_right[j] + push * free
+        unpaired += push * free * rights[j]
+        for k in range(begin, j):
+            word = quad(s[j + 1], s[k + 1], s[j + 2], s[k])
+            part = push * p[row(k, n, reach) + j] * external_dangle[word] * outer
+            d_right[k] = d_right[k] + part
+    return unpaired
 
 
 @part_of_one_kernel

@@ -7,7 +7,7 @@ import numpy as np
 
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
-from structune.rna.kernels.loops import LOOP
+from structune.rna.kernels.loops import GAP, LOOP
 from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, quad, row, special_hairpin
 
 
@@ -34,9 +34,10 @@ def _interior(i, n, end, loop, ring, lanes, out):
 
 
 @kernel
-def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
     """Row i of M and M2."""
     w = width(lanes)
+    skipped = -np.inf if nick <= i < nick + GAP else unpaired
     for j in range(i, end + w):
         sums[j] = -np.inf
     for f in range(found):
@@ -46,19 +47,30 @@ def _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, s
             store(sums, j, larger(load(sums, j, lanes), first + load(m, at + j, lanes)))
     single = -np.inf
     for j in range(i, end):
-        single = max(single + unpaired, b[j])
+        single = b[j] if j == nick else max(single + unpaired, b[j])
         m[here + j], m2[here + j] = max(single, sums[j]), sums[j]
     for j in range(i + 1, end):
-        m[here + j] = max(m[here + j], unpaired + m[below + j])
-        m2[here + j] = max(m2[here + j], unpaired + m2[below + j])
+        m[here + j] = max(m[here + j], skipped + m[below + j])
+        m2[here + j] = max(m2[here + j], skipped + m2[below + j])
+
+
+@kernel
+def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights):
+    """R."""
+    for j in range(begin, n):
+        total = rights[j] + free
+        for k in range(begin, j):
+            word = quad(s[j + 1], s[k + 1], s[j + 2], s[k])
+            total = max(total, p[row(k, n, reach) + j] + external_dangle[word] + outer + rights[k])
+        rights[j + 1] = total
 
 
 @kernel
 def viterbi(
-    letters, tables, scalars, factors, min_hairpin, reach, lanes, pairs, multi, multi_2, exterior, ring,
-    scratch, partners,
+    letters, tables, scalars, factors, min_hairpin, reach, nick, lanes, pairs, multi, multi_2, exterior, left,
+    right, ring, scratch, partners,
 ):  # fmt: skip
-    """Fill P, M, M2 and E as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
+    """Fill P, M, M2, E, L and R as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
 
     ``factors`` are scores too; ``ring`` is full of -inf.
     """
@@ -72,6 +84,9 @@ def viterbi(
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, best, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
     stride, weighted = LEFT + n + RIGHT, factors.size > 0
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] + outer
+    if nick < n:
+        lefts[nick] = rights[begin] = 0.0
     e[n] = 0.0
     for i in range(n - 1, -1, -1):
         end = min(n, i + reach + 1)
@@ -84,7 +99,8 @@ def viterbi(
         for j in range(i, end):
             p[here + j] = -np.inf
             b[j] = -np.inf
-        total, found = e[i + 1] + free, 0
+        total, found = e[i + 1] + (0.0 if nick <= i < begin else free), 0
+        total_left = lefts[i + 1] + free if i < nick < n else -np.inf
         for j in range(i + min_hairpin + 1, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
@@ -98,18 +114,28 @@ def viterbi(
             inner = max(inner, one_by_one[x_next * N_LETTERS + y_before] + g[slot2 + j - 2])
             inner += mismatch[word]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, 0.0)
-            inner = max(inner, hairpin[j - i - 1] + special + hairpin_mismatch[word])
+            closed, distance = hairpin[j - i - 1] + special + hairpin_mismatch[word], span[j - i]
+            if i < nick <= j:
+                closed, distance = strands + external_dangle[word] + lefts[i + 1] + rights[j], 0.0
+            inner = max(inner, closed)
             if j > i + 1:
                 inner = max(inner, closing + multi_dangle[word] + m2[below + j - 1])
                 stacked = stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next]
                 inner = max(inner, stacked + p[below + j - 1])
-            value = own + span[j - i] + inner
+            value = own + distance + inner
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
             g[slot + LEFT + j] = value + mismatch[word]
             b[j] = value + multi_dangle[word] + branch
-            total = max(total, value + external_dangle[word] + outer + e[j + 1])
+            branched = value + external_dangle[word] + outer
+            total = max(total, branched + e[j + 1])
+            if j < nick < n:
+                total_left = max(total_left, branched + lefts[j + 1])
             partners[found] = j
             found += 1
         e[i] = total
-        _multi(i, n, reach, end, here, below, unpaired, partners, found, b, m, m2, best, lanes)
+        if i < nick < n:
+            lefts[i] = total_left
+        if i == begin:
+            _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights)
+        _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, best, lanes)

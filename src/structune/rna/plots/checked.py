@@ -11,20 +11,23 @@ from scipy.sparse import issparse
 from structune.errors import DataError
 from structune.plots.dots import within_unit
 from structune.plots.figure import FloatArray
-from structune.rna.formats.dot_bracket import as_partners
+from structune.rna.formats.brackets import STRANDS, as_partners
 from structune.rna.plots.layout import IntArray
 from structune.running.memory import require_memory
 
 Structure = str | ArrayLike
 
 
+def bases_of(sequence: str) -> str:
+    """The bases of all strands."""
+    return sequence.replace(STRANDS, "")
+
+
 def checked_partners(sequence: str, structure: Structure) -> IntArray:
     """The partners of a structure of this sequence."""
-    found = as_partners(structure)
-    if found.size != len(sequence):
-        raise DataError(
-            f"found a structure of {found.size} bases, expected {len(sequence)} as in the sequence"
-        )
+    found, n = as_partners(structure), len(bases_of(sequence))
+    if found.size != n:
+        raise DataError(f"found a structure of {found.size} bases, expected {n} as in the sequence")
     if not found.size:
         raise DataError("found an empty sequence, expected at least one base to draw")
     return found

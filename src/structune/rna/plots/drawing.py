@@ -8,10 +8,12 @@ import numpy as np
 
 from structune.plots.dots import PROBABILITY_MAP
 from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.dot_bracket import largest_nested
-from structune.rna.plots.checked import Structure, checked_partners, checked_probabilities
+from structune.rna.plots.backbone import Backbone
+from structune.rna.plots.checked import Structure, bases_of, checked_partners, checked_probabilities
 from structune.rna.plots.labels import Label, place_labels
-from structune.rna.plots.layout import IntArray, layout
+from structune.rna.plots.layout import IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +35,9 @@ def plot_structure(
     probabilities: Any = None,
     title: str | None = None,
     path: Path = None,
+    circular: bool = False,
 ) -> Figure:
-    """Draw a secondary structure: letters on a backbone, pairs, both ends, every tenth base numbered.
+    """Draw a secondary structure: letters on a backbone, pairs, all ends, every tenth base numbered.
 
     Pairs that cross others (pseudoknots) are dashed lines, and do not move bases. Letters are left out of
     structures too large to read them.
@@ -42,6 +45,7 @@ def plot_structure(
     Parameters
     ----------
     sequence : str
+        Two strands have ``&`` between them; their bases are counted through.
     structure : str or array-like of int, shape (n_bases,)
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
@@ -50,6 +54,8 @@ def plot_structure(
     title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format.
+    circular : bool
+        Whether the last base is followed by the first.
 
     Returns
     -------
@@ -61,17 +67,18 @@ def plot_structure(
     StructuneError
         matplotlib is not installed, the structure is malformed, or lengths differ.
     """
-    letters, found = sequence.upper(), checked_partners(sequence, structure)
+    letters, found = bases_of(sequence).upper(), checked_partners(sequence, structure)
+    backbone = Backbone(found.size, sequence.find(STRANDS), circular)
     certainty = None if probabilities is None else _as_drawn(probabilities, found)
     nested = largest_nested(found)
-    xy, side = _turned(layout(nested), nested)
+    xy, side = _turned(backbone.layout(nested), nested)
     size = np.ptp(xy, axis=0) + 2 * _ROOM
     unit = float(min(_MOST_UNIT, *(np.array(_MOST_INCHES) / size)))
     extra = np.array([0.0 if certainty is None else 1.0, 0.5])
     figure = new_figure(path, *np.maximum(unit * size + extra, (3.0, 2.0)))
     axes = figure.subplots()
     _frame(axes, xy)
-    _draw_lines(axes, xy, found, nested, 72 * unit)
+    _draw_lines(axes, xy, backbone.segments, found, nested, 72 * unit)
     colors = _draw_bases(axes, letters, xy, certainty)
     readable = 72 * unit * _LETTER >= _LEAST_LETTER
     if readable:
@@ -80,7 +87,7 @@ def plot_structure(
         _key(figure, letters)
     font = max(_LEAST_NUMBER, 72 * unit * 0.5)
     step = 10 if readable else 50 if found.size <= 1500 else 100
-    for label in place_labels(xy, found, side, step, font / (72 * unit)):
+    for label in place_labels(xy, found, side, step, font / (72 * unit), backbone.ends):
         _write(axes, label, font)
     if title is not None:
         figure.suptitle(printable(title), x=0.01, ha="left", fontsize=10, parse_math=False)
@@ -123,12 +130,14 @@ def _frame(axes: Axes, xy: FloatArray) -> None:
     axes.axis("off")
 
 
-def _draw_lines(axes: Axes, xy: FloatArray, found: IntArray, nested: IntArray, points: float) -> None:
+def _draw_lines(
+    axes: Axes, xy: FloatArray, segments: IntArray, found: IntArray, nested: IntArray, points: float
+) -> None:
     """Backbone and pairs; `points` are those of a length of the backbone."""
     from matplotlib.collections import LineCollection
 
-    backbone: Any = np.stack([xy[:-1], xy[1:]], axis=1)
-    axes.add_collection(LineCollection(backbone, colors="0.6", linewidths=0.08 * points, zorder=2))
+    lines: Any = xy[segments]
+    axes.add_collection(LineCollection(lines, colors="0.6", linewidths=0.08 * points, zorder=2))
     i = np.flatnonzero(nested > np.arange(nested.size))
     rungs: Any = np.stack([xy[i], xy[nested[i]]], axis=1)
     axes.add_collection(LineCollection(rungs, colors="0.25", linewidths=0.09 * points, zorder=2))

@@ -27,8 +27,10 @@ class Label:
     is_end: bool
 
 
-def place_labels(xy: FloatArray, partners: IntArray, side: int, step: int, height: float) -> list[Label]:
-    """The labels 5' and 3', and numbers of every `step`-th base; those without room are left out.
+def place_labels(
+    xy: FloatArray, partners: IntArray, side: int, step: int, height: float, ends: list[tuple[int, str]]
+) -> list[Label]:
+    """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
 
     Parameters
     ----------
@@ -39,12 +41,14 @@ def place_labels(xy: FloatArray, partners: IntArray, side: int, step: int, heigh
     step : int
     height : float
         Of a character, in the units of `xy`.
+    ends : list of (int, str)
+        Bases and their labels.
     """
     out = _outward(xy, side)
     along = _directions(xy)
-    wanted = [(0, "5'", out[0] - along[0], True), (len(xy) - 1, "3'", out[-1] + along[-1], True)]
+    wanted = [(k, text, out[k] + (along[k] if text == "3'" else -along[k]), True) for k, text in ends]
     if len(xy) == 1:
-        wanted = [(0, "5'", np.array([-1.0, 0.0]), True), (0, "3'", np.array([1.0, 0.0]), True)]
+        wanted = [(k, text, np.array([1.0 if text == "3'" else -1.0, 0.0]), True) for k, text in ends]
     wanted += [(k - 1, str(k), out[k - 1], False) for k in range(step, len(xy) + 1, step)]
     taken = _obstacles(xy, partners)
     labels: list[Label] = []

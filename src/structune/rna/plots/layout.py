@@ -42,13 +42,15 @@ class _Loop:
     overhangs: FloatArray
 
 
-def layout(partners: IntArray) -> FloatArray:
+def layout(partners: IntArray, circular: bool = False) -> FloatArray:
     """Coordinates at which to draw a structure; from 5' to 3' it runs clockwise.
 
     Parameters
     ----------
     partners : ndarray of int, shape (n,)
         The partner of each base, -1 where it has none. No two pairs cross (see `largest_nested`).
+    circular : bool
+        Whether the last base is followed by the first.
 
     Returns
     -------
@@ -58,7 +60,10 @@ def layout(partners: IntArray) -> FloatArray:
     z = np.zeros(partners.size, dtype=np.complex128)
     for start, end in reversed(_helices(partners)):
         _place_helix(z, partners, int(start), int(end))
-    _place_exterior(z, partners)
+    if circular:
+        _place_ring(z, partners)
+    else:
+        _place_exterior(z, partners)
     return np.column_stack([z.real, z.imag])
 
 
@@ -208,6 +213,21 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
         z[:] = line
     else:
         _place_on_circle(z, loop, *_open(z, loop), -1, z.size)
+
+
+def _place_ring(z: ComplexArray, partners: IntArray) -> None:
+    """Place the loop that no pair of a circle encloses, without a gap between its last base and its first."""
+    loop = _loop(z, partners, 0, partners.size - 1)
+    radius, gaps = _open(z, loop)
+    _place_on_circle(z, loop, radius, gaps, -1, z.size)
+    z -= 1j * np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
+    first, last = (int(loop.first[0]), int(loop.last[-1])) if loop.first.size else (0, -1)
+    ends = np.append(np.arange(last + 1, z.size), np.arange(first))
+    start, turn, n_edges = -np.pi / 2, 2 * np.pi, ends.size
+    if loop.first.size:
+        start, n_edges = float(np.angle(z[last])), ends.size + 1
+        turn = float((start - np.angle(z[first])) % (2 * np.pi))
+    z[ends] = radius * np.exp(1j * (start - turn * np.arange(1, ends.size + 1) / n_edges))
 
 
 def _below(z: ComplexArray, loop: _Loop) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, DotPlot
 from structune.plots.figure import Path, finish
-from structune.rna.plots.checked import Structure, checked_partners, checked_probabilities
+from structune.rna.formats.brackets import STRANDS
+from structune.rna.plots.checked import Structure, bases_of, checked_partners, checked_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +28,7 @@ def plot_pair_probabilities(
     Parameters
     ----------
     sequence : str
+        Two strands have ``&`` between them, where a line is drawn; their bases are counted through.
     probabilities : array-like, shape (n_bases, n_bases)
         Of each pair, as a symmetric matrix or its upper triangle, perhaps sparse. Those below 0.001 are not
         drawn.
@@ -46,14 +48,18 @@ def plot_pair_probabilities(
     StructuneError
         matplotlib is not installed, the structure is malformed, or sizes differ.
     """
-    n = len(sequence)
+    letters = bases_of(sequence)
+    n = len(letters)
     table = checked_probabilities(probabilities, n)
     if not n or table.ndim == 1:
         raise DataError(
             f"found probabilities of shape {table.shape}, expected a matrix for at least one base"
         )
     found = None if structure is None else checked_partners(sequence, structure)
-    plot = DotPlot(path, sequence, sequence)
+    plot = DotPlot(path, letters, letters)
+    if (nick := sequence.find(STRANDS)) >= 0:
+        for draw in (plot.axes.axhline, plot.axes.axvline):
+            draw(nick + 0.5, color="0.7", linewidth=0.8, zorder=1)
     plot.axes.plot([0.5, n + 0.5], [0.5, n + 0.5], color="0.7", linewidth=0.8, zorder=1)
     plot.axes.set(xlabel="base", ylabel="base")
     plot.probabilities(np.triu(table, 1), "probability of the pair")

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.kernels.sums import row
 from structune.rna.structure.space import Space, check_notation, n_cells, nested_pairs, offences, partners_of
+from structune.rna.structure.strands import check_marks, nick_of, opened, places
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
@@ -62,27 +64,30 @@ class Constraints:
     Parameters
     ----------
     notation : str, length n or 0
-        A character a base: ``.`` free, ``x`` unpaired, ``|`` paired, ``<`` paired with a base to its right,
-        ``>`` paired with one to its left, ``(`` and ``)`` paired with each other.
+        A character a base, and ``&`` between two strands: ``.`` free, ``x`` unpaired, ``|`` paired, ``<``
+        paired with a base to its right, ``>`` paired with one to its left, ``(`` and ``)`` paired with each
+        other.
     prohibited : sequence of (i, j)
-        Bases, from 0, that do not pair with each other, in either order.
+        Bases, from 0, and through both strands, that do not pair with each other, in either order.
     paired : array-like, shape (n,), optional
         Score of each base for being paired, whatever its partner, beside that of being unpaired: a log odds,
         such as probing experiments give, within +-1000. Positive numbers favour pairs.
+    between : bool
+        Of two strands: pairs between them only.
     """
 
     notation: str = ""
     prohibited: Sequence[tuple[int, int]] = ()
     paired: Any = None
+    between: bool = False
 
-    def scores(self, n: int) -> PairScores:
+    def scores(self, letters: Array) -> PairScores:
         """What they add to the scores of pairs: -inf for one that cannot be."""
-        forced = self._forced()
-        pairs = [*forced, *(self._checked_pair(pair, n) for pair in self.prohibited)]
-        values = [FORCED] * len(forced) + [-np.inf] * len(self.prohibited)
-        return PairScores(
-            self._base_scores(n), np.array(pairs, np.int64).reshape(len(pairs), 2), np.array(values, float)
-        )
+        forced, bases = self._forced(), places(letters)
+        prohibited = [bases[list(self._checked_pair(pair, bases.size))] for pair in self.prohibited]
+        pairs = np.array([*forced, *prohibited], np.int64).reshape(-1, 2)
+        values = [FORCED] * len(forced) + [-np.inf] * len(prohibited)
+        return PairScores(self._base_scores(letters), pairs, np.array(values, float))
 
     @staticmethod
     def _checked_pair(pair: tuple[int, int], n: int) -> tuple[int, int]:
@@ -103,13 +108,22 @@ class Constraints:
         """Score of all that must be."""
         return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
 
-    def _base_scores(self, n: int) -> FloatArray:
-        if self.notation and len(self.notation) != n:
-            raise DataError(f"found constraints of length {len(self.notation)} for {n} bases")
-        check_notation(self.notation, NOTATION, "constraint")
-        scores = np.zeros((n, 2)) + self._checked_paired(n)[:, None]
-        for i, character in enumerate(self.notation):
+    def _base_scores(self, letters: Array) -> FloatArray:
+        notation, bases = opened(self.notation), places(letters)
+        if notation and len(notation) != letters.size:
+            raise DataError(f"found constraints of length {len(self.notation)} for {bases.size} bases")
+        if notation:
+            check_marks(self.notation, letters, "constraints")
+        check_notation(self.notation, NOTATION + STRANDS, "constraint")
+        scores = np.zeros((letters.size, 2))
+        scores[bases] += self._checked_paired(bases.size)[:, None]
+        for i, character in enumerate(notation):
             scores[i] += _OF_BASES.get(character, 0.0)
+        if self.between:
+            nick = nick_of(letters)
+            if nick == letters.size:
+                raise DataError("found one strand, expected two with pairs between strands only")
+            scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores
 
     def _checked_paired(self, n: int) -> FloatArray:

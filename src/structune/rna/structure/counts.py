@@ -14,15 +14,17 @@ from structune.rna.structure.features import N_CELLS, STARTS
 from structune.rna.structure.potentials import with_ends
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import n_cells
+from structune.rna.structure.strands import nick_of
 from structune.structure import Array, FloatArray, IntArray, offsets_of
 
 
-def count_cells(shard: RNAShard, partners: IntArray) -> scipy.sparse.csr_array:
+def count_cells(shard: RNAShard, partners: IntArray, circular: bool = False) -> scipy.sparse.csr_array:
     """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
     found = []
     for a, b in pairwise(shard.offsets.tolist()):
-        out = np.empty(5 * (b - a) + 1, np.int64)
-        n = loop_cells(with_ends(shard.letters[a:b]), partners[a:b], STARTS, out)
+        letters, out = shard.letters[a:b], np.empty(6 * (b - a) + 1, np.int64)
+        known = with_ends(letters, circular)
+        n = loop_cells(known, partners[a:b], nick_of(letters), circular, STARTS, out)
         found.append(out[:n])
     sizes = np.array([cells.size for cells in found], dtype=np.int64)
     columns = np.concatenate([np.empty(0, np.int64), *found])

@@ -17,6 +17,7 @@ from structune.rna.structure.inference import (
     ScaledInference,
     grammar_choices,
     grammar_model,
+    new_chart,
     rows,
 )
 from structune.rna.structure.potentials import Scores, with_ends
@@ -39,19 +40,28 @@ class Viterbi:
     """
 
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
-        n = letters.size
-        self._reach = space.reach(n)
+        self.n, self._reach = letters.size, space.reach(letters.size)
+        self._model = grammar_model(scores, letters, space, extra)
+        if space.circular:
+            self._chart = new_chart(self._model, -np.inf)
+            grammar.log_inside(self._model, self._chart, True, grammar_choices(self.n, float))
+        else:
+            self._chart = self._filled(scores, letters, space, extra)
+        self.score = float(self._chart.first[0])
+
+    def _filled(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> grammar.Chart:
+        n, nick = self.n, self._model.nick
         tables, scalars = scores.tables(n)
         pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
         suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
+        left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
         viterbi(
-            with_ends(letters), tables, scalars, extra, space.min_hairpin, self._reach, all_lanes(float),
-            pairs, multi, multi_2, suffixes, ring, rows, np.empty(n, np.int64),
+            with_ends(letters), tables, scalars, extra, space.min_hairpin, self._reach, nick,
+            all_lanes(float), pairs, multi, multi_2, suffixes, left, right, ring, rows,
+            np.empty(n, np.int64),
         )  # fmt: skip
-        self.n, self.score = n, float(suffixes[0])
-        self._model = grammar_model(scores, letters, space, extra)
-        self._chart = grammar.Chart(pairs, multi, multi_2, suffixes)
+        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, np.empty(0))
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""
@@ -75,7 +85,7 @@ class Viterbi:
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
         model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
-        search = _new_search(self.n, self._reach, room.values.size)
+        search = _new_search(model, room.values.size)
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
@@ -93,15 +103,16 @@ class Viterbi:
         return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
 
 
-def _new_search(n: int, reach: int, most_choices: int) -> subopt.Search:
-    depth, room = 3 * n + 3, 4 * most_choices  # as many choices make a structure at most
+def _new_search(model: grammar.Model, most_choices: int) -> subopt.Search:
+    n, depth, room = model.n, 3 * model.n + 3, 4 * most_choices  # as many choices make a structure at most
+    last_kind = grammar.REST if model.circular else grammar.RIGHT if model.nick < n else grammar.MULTI_2
     return subopt.Search(
         state=np.zeros(subopt.N_STATE, np.int64),
         frames=np.empty((depth, subopt.N_FRAME), np.int64),
         losses=np.empty(depth),
         todo=np.empty((2 * depth, 4), np.int64),
         pairs=np.empty((n // 2 + 1, 2), np.int64),
-        lists=np.zeros((4, n_cells(n, reach) + 16), np.int32),
+        lists=np.zeros((last_kind + 1, n_cells(n, model.reach) + 16), np.int32),
         starts=np.empty(room, np.int64),
         choice_losses=np.empty(room),
         choice_items=np.empty((room, 6), np.int64),

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.kernels.loops import ABSENT, LOOP
 from structune.rna.structure.constraints import Constraints, PairScores, as_constraints
-from structune.rna.structure.features import UNKNOWN
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import Space, check_nested, offences, parse_sequence, parse_structure
+from structune.rna.structure.strands import check_strands, nick_of
 from structune.structure import (
     Array,
     IntArray,
@@ -39,6 +40,8 @@ def encode(
         if given is not None and len(given) != len(inputs):
             raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
     letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
+    for s, codes in enumerate(letters):
+        _check_strands(s, codes, space)
     partners, whole = [np.empty(0, np.int64)], np.ones(len(letters), bool)
     known = list[Output | None](constraints or [None] * len(letters))
     for s, output in enumerate(outputs or ()):
@@ -48,7 +51,7 @@ def encode(
             known[s], whole[s] = output, False
             partners.append(np.full(letters[s].size, -1, np.int64))
             continue
-        partner = parse_structure(s, output, letters[s].size)
+        partner = parse_structure(s, output, letters[s])
         _check_space(s, letters[s], partner, space)
         partners.append(partner)
     scores, forced = _pair_scores(letters, known, space)
@@ -72,12 +75,14 @@ def check_shard(shard: RNAShard, space: Space) -> None:
     """As `RNA.check_shard`."""
     n, n_bases, n_pairs = len(shard), shard.letters.size, shard.pair_values.size
     check_offsets(shard.offsets, n, n_bases)
-    check_range("letters", shard.letters, np.int8, (n_bases,), 0, UNKNOWN + 1)
+    check_range("letters", shard.letters, np.int8, (n_bases,), 0, ABSENT + 1)
     check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
     check_range("whole", shard.whole, np.bool_, (n,), 0, 2)
     _check_evidence(shard, n, n_pairs)
     check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
     for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+        check_strands(shard.letters[a:b])
+        _check_strands(s, shard.letters[a:b], space)
         check_nested(s, shard.partners[a:b])
         _check_space(s, shard.letters[a:b], shard.partners[a:b], space)
 
@@ -107,6 +112,19 @@ def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
         check_finite(what, finite, shape)
 
 
+def _check_strands(s: int, letters: Array, space: Space) -> None:
+    """Refuse two strands where a model does not have them."""
+    if nick_of(letters) == letters.size:
+        return
+    limits = {
+        "circular": space.circular,
+        f"max_span={space.max_span}": space.max_span is not None,
+        f"min_hairpin={space.min_hairpin}": space.min_hairpin >= LOOP,
+    }
+    for limit in filter(limits.get, limits):
+        raise DataError(f"sequence {s}: found two strands, expected one with {limit}")
+
+
 def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> None:
     for i, j, reason, _ in offences(letters, partner, space):
         raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
@@ -120,7 +138,7 @@ def _pair_scores(
     for s, constraint in enumerate(known):
         try:
             if (given := as_constraints(constraint)) is not None:
-                scores[s], forced[s] = given.scores(letters[s].size), given.forced
+                scores[s], forced[s] = given.scores(letters[s]), given.forced
                 given.check(letters[s], space)
         except DataError as error:
             raise DataError(f"sequence {s}: {error}") from None

@@ -26,7 +26,7 @@ CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
 FEATURE_SETS = ("contrafold", "extended")
 MAX_LOOP = LOOP - 1
 _MAX_ASYMMETRY, _MAX_SYMMETRIC, _MAX_EXPLICIT, _MAX_SIDES = 28, 15, 4, 10
-UNKNOWN, ABSENT = 4, 5  # letters of a base that is none of the four, and of one beyond the sequence's end
+UNKNOWN = 4  # letter of a base that is none of the four; ABSENT is that of one beyond a strand's end
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "base_pair": (4, 4),
@@ -47,6 +47,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "multi_paired": (1,),
     "external_unpaired": (1,),
     "external_paired": (1,),
+    "strands": (1,),  # of two that a pair joins: a constant, no weight's
 }
 Starts = namedtuple("Starts", list(SHAPES))  # type: ignore[misc]
 _ENDS = np.cumsum([0, *(prod(shape) for shape in SHAPES.values())])

@@ -22,6 +22,7 @@ from structune.rna.structure.potentials import (
     with_ends,
 )
 from structune.rna.structure.space import Space, n_cells
+from structune.rna.structure.strands import is_base, nick_of
 from structune.structure import Array
 
 _RESCALINGS = 8
@@ -39,7 +40,7 @@ class Counts:
         shapes = {name: (kernels.N_LETTERS ** len(SHAPES[name]),) for name in Tables._fields}
         shapes |= {"span": (n + 1,), "hairpin": (n + 1,), "loop": (SIDES * SIDES,)}
         self.tables = Tables(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
-        self.scalars = np.zeros(5, dtype)
+        self.scalars = np.zeros(6, dtype)
         self.cells = np.zeros(N_CELLS, dtype)
         self.bases = 0.0
 
@@ -57,7 +58,8 @@ class Counts:
         cells["loop"] += loops
         np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
         np.add.at(cells["span"], spans(by_span.size - 1), by_span)
-        closing, branches, in_hairpins, outer, free = self.scalars
+        closing, branches, in_hairpins, outer, free, joined = self.scalars
+        cells["strands"] += joined
         cells["multi_base"] += closing
         cells["multi_paired"] += closing + branches
         cells["external_paired"] += outer
@@ -79,7 +81,7 @@ class ScaledInference:
     ----------
     potentials : Potentials
     letters : ndarray, shape (n,)
-        0-3 for ACGU, 4 for any other base.
+        0-3 for ACGU, 4 for any other base, 5 between two strands.
     space : Space
     scores : ndarray, a table of pairs, or empty
         Of every pair beside its own.
@@ -99,15 +101,19 @@ class ScaledInference:
         self, potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
     ) -> None:
         self.n, self._space, self.dtype = letters.size, space, potentials.dtype
-        self.reach = space.reach(self.n)
+        self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), is_base(letters)
         self.letters, self.lanes = with_ends(letters), all_lanes(self.dtype)
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
         room = n_cells(self.n, self.reach) + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
+        self._left, self._right = np.zeros((2, self._n_of_strands()), self.dtype)
         self._partners = np.empty(self.n, np.int64)
         self._scale(potentials, letters)
-        self.log_partition = self._logs()[0] + self.log_scale * self.n
+        self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
+
+    def _n_of_strands(self) -> int:
+        return 0 if self._nick == self.n else self.n + 1
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
@@ -116,7 +122,7 @@ class ScaledInference:
             raise failed
         self.log_scale = 0.0
         if self.n > _LONG:
-            beginning = ScaledInference(potentials, letters[: _LONG // 2], self._space)
+            beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], self._space)
             self.log_scale = float(beginning.log_partition.real) / beginning.n
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
@@ -139,8 +145,8 @@ class ScaledInference:
         extent = np.empty(2)
         kernels.inside(
             self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
-            self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, self._ring(),
-            self._rows(2), self._partners, extent,
+            self._nick, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised,
+            self._left, self._right, self._ring(), self._rows(2), self._partners, extent,
         )  # fmt: skip
         with np.errstate(divide="ignore"):
             least, most = np.clip(np.log(extent), -2 * _SPAN, 2 * _SPAN)
@@ -177,47 +183,49 @@ class ScaledInference:
         """Count; gives the shares of the suffixes and the adjoints of M."""
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
+        d_strands = np.zeros((2, self._n_of_strands()), self.dtype)
         kernels.outside(
-            self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self.lanes,
-            self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
-            self._ring(), self._rows(8), self._partners, counts.tables, loops, counts.scalars,
+            self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
+            self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, self._left,
+            self._right, shares, d_multi, d_strands, self._ring(), self._rows(8), self._partners,
+            counts.tables, loops, counts.scalars,
         )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
-        counts.bases += weight * self.n
+        counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
-        lengths = np.arange(self.n + 1)
+        before = np.append(0, np.cumsum(self._bases))  # bases
         with np.errstate(divide="ignore"):
             pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
-            suffixes = self._logs() + self.log_scale * lengths[::-1]
+            suffixes = self._logs() + self.log_scale * (before[-1] - before)
+            left, right = np.log(self._left), np.log(self._right)
+        if left.size:
+            left += self.log_scale * (self._nick - before)
+            right += self.log_scale * (before - self._nick)
         for table in (pairs, multi, multi_2):
-            for row in rows(table, self.n, self.reach):
-                row += self.log_scale * lengths[1 : row.size + 1]
-        return grammar.Chart(pairs, multi, multi_2, suffixes)
+            for i, row in enumerate(rows(table, self.n, self.reach)):
+                row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
+        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, np.empty(0))
 
 
 class LogInference:
-    """The same in the log domain, for any weights; ten to sixty times slower."""
+    """The same in the log domain, for any weights, and for circles; ten to sixty times slower."""
 
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
         self._choices = grammar_choices(self.n, self.dtype)
-        self._chart = self._new_chart(-np.inf)
-        grammar.log_inside(self._model, self._chart, self._choices)
-        self.log_partition = self._chart.exterior[0]
-
-    def _new_chart(self, fill: float) -> grammar.Chart:
-        sizes = (*[n_cells(self.n, self.reach)] * 3, self.n + 1)
-        return grammar.Chart(*(np.full(size, fill, self.dtype) for size in sizes))
+        self._chart = new_chart(self._model, -np.inf)
+        grammar.log_inside(self._model, self._chart, False, self._choices)
+        self.log_partition = self._chart.first[0]
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`."""
-        shares = self._new_chart(0.0)
-        shares.exterior[0] = weight
+        shares = new_chart(self._model, 0.0)
+        shares.first[0] = weight
         grammar.log_outside(self._model, self._chart, shares, self._choices, counts.cells)
         self.pairs = shares.pairs
 
@@ -229,8 +237,8 @@ class LogInference:
 def infer(
     potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
-    """In the linear domain if the numbers allow it."""
-    if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
+    """In the linear domain if the numbers allow it, and there are two ends."""
+    if not space.circular and np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, space, scores)
         except RangeError:
@@ -250,7 +258,7 @@ def rows(table: Array, n: int, reach: int) -> Iterator[Array]:
 def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:
     """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
     return grammar.Model(
-        letters=with_ends(letters),
+        letters=with_ends(letters, space.circular),
         at=STARTS,
         scores=scores.cells,
         factors=extra.astype(scores.dtype, copy=False),
@@ -258,8 +266,18 @@ def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) ->
         n=letters.size,
         min_hairpin=space.min_hairpin,
         reach=space.reach(letters.size),
+        nick=nick_of(letters),
         weighted=bool(extra.size),
+        circular=space.circular,
     )
+
+
+def new_chart(model: grammar.Model, fill: float) -> grammar.Chart:
+    """With one number for all items."""
+    n, dtype, of_pairs = model.n, model.scores.dtype, n_cells(model.n, model.reach)
+    of_strands = n + 1 if model.nick < n else 0
+    sizes = *[of_pairs] * 3, n + 1, of_strands, of_strands, of_pairs if model.circular else 0
+    return grammar.Chart(*(np.full(size, fill, dtype) for size in sizes))
 
 
 def grammar_choices(n: int, dtype: Any) -> grammar.Choices:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.rna.kernels.loops import SPANS
+from structune.rna.kernels.loops import ABSENT, SPANS
 from structune.rna.kernels.sums import N_LETTERS
-from structune.rna.structure.features import ABSENT, MAX_LOOP, tables
+from structune.rna.structure.features import MAX_LOOP, tables
 from structune.structure import Array, IntArray
 
 SIDES = MAX_LOOP + 1
@@ -60,10 +60,10 @@ class Scores:
         self._fixed = {name: over_six(self._tables[name], -np.inf) for name in _FIXED}
 
     def tables(self, n: int, log_scale: float = 0.0) -> tuple[Tables, Array]:
-        """Tables, and five scalars, for a sequence of n bases; every base scores `log_scale` less.
+        """Tables, and six scalars, for a sequence of n bases; every base scores `log_scale` less.
 
         -inf is the score of what cannot be. The scalars: a multi-branch loop and the pair that closes it, a
-        branch of it, an unpaired base of it; a branch and an unpaired base of the exterior.
+        branch, an unpaired base of it; a branch, an unpaired base of the exterior; that two strands meet.
         """
         cells, lengths = self._tables, np.arange(n + 1)
         loop = np.where(LOOP_LENGTHS <= MAX_LOOP, cells["loop"] - log_scale * LOOP_LENGTHS, -np.inf)
@@ -84,6 +84,7 @@ class Scores:
             cells["multi_unpaired"][0] - log_scale,
             cells["external_paired"][0],
             cells["external_unpaired"][0] - log_scale,
+            cells["strands"][0],
         )
         return filled, np.array(scalars, self.dtype)
 
@@ -116,8 +117,9 @@ def over_six(table: Array, fill: Any) -> Array:
     return out.reshape(-1)
 
 
-def with_ends(letters: Array) -> IntArray:
-    """Letters as the kernels read them, with one that is absent at both ends."""
-    out = np.full(letters.size + 2, ABSENT, np.int64)
-    out[1:-1] = letters
-    return out
+def with_ends(letters: Array, circular: bool = False) -> IntArray:
+    """Letters as the kernels read them: between absent ones, or those of a circle twice in a row."""
+    inner, ends = np.asarray(letters, np.int64), np.array([ABSENT])
+    if circular and inner.size:
+        return np.concatenate([inner[-1:], inner, inner, inner[:1]])
+    return np.concatenate([ends, inner, ends])

@@ -18,6 +18,7 @@ from structune.rna.structure.decoding import (
     mea_structure,
     samples,
 )
+from structune.rna.structure.features import TABLES
 from structune.rna.structure.inference import (
     ScaledInference,
     grammar_model,
@@ -25,6 +26,7 @@ from structune.rna.structure.inference import (
 )
 from structune.rna.structure.potentials import Scores
 from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.strands import nick_of, places
 from structune.rna.structure.sums import RNASums, check_forced
 from structune.structure import (
     Array,
@@ -45,6 +47,10 @@ class RNA(RNASums):
         Whether any two of ACGU may pair; by default AU, CG and GU only.
     max_span : int, optional
         How far the bases of a pair may be apart, j - i: time and memory then grow with the length only.
+    circular : bool
+        Whether the last base is followed by the first.
+    initiation : float
+        Of two strands: what is added to the scores of structures that join them.
     features : {"contrafold", "extended"}
         CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
         and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
@@ -57,7 +63,7 @@ class RNA(RNASums):
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
-        most, scores = np.zeros(len(shard)), Scores(self._features.cells(w), self._allowed)
+        most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
         tilt = None if cost is None else ("cost", cost)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             self._check_room(shard, s, 3)
@@ -74,7 +80,7 @@ class RNA(RNASums):
 
         None that scores more than `within` below the best.
         """
-        shard, scores, found = shard.free(), Scores(self._features.cells(w), self._allowed), []
+        shard, scores, found = shard.free(), Scores(self._cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             self._check_room(shard, s, 5)
             extra = shard.pair_scores(s, self._reach(shard, s))
@@ -126,7 +132,7 @@ class RNA(RNASums):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, found = Scores(self._features.cells(w), self._allowed), [np.empty((n, 0), np.int64)]
+        scores, found = Scores(self._cells(w), self._allowed), [np.empty((n, 0), np.int64)]
         shard = shard.free()
         for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=6)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
@@ -134,16 +140,39 @@ class RNA(RNASums):
             found.append(samples(inference, model, n, rng))
         return np.concatenate(found, axis=1)
 
+    def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
+        """Of sequences of two strands, how probably a pair joins these; shape (n_sequences,).
+
+        Raises
+        ------
+        DataError
+            One strand.
+        """
+        found = np.empty(len(shard))
+        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+            if nick_of(shard.letters[a:b]) == b - a:
+                raise DataError(f"sequence {shard.numbers[s]}: found one strand, expected two, 'A&B'")
+            _, counts = self._inside_outside(w, shard.take([s]), np.ones(1))
+            found[s] = counts[TABLES["strands"]][0]
+        return np.clip(found, 0.0, 1.0)
+
     def unpaired_windows(self, w: FloatArray, shard: RNAShard, sequence: int, size: int) -> FloatArray:
         """Probability that the bases i..i + size - 1 are all unpaired, for each i.
 
         Raises
         ------
         DataError
-            Some must be paired.
+            Some must be paired; two strands.
         CapabilityError
-            Weights are so large that sums have to be in the log domain.
+            A circle, or weights that are so large that sums have to be in the log domain.
         """
+        letters = shard.take([sequence]).letters
+        if self.circular:
+            raise self._cannot("windows of unpaired bases of a circle")
+        if nick_of(letters) < letters.size:
+            raise DataError(
+                f"sequence {shard.numbers[sequence]}: found two strands, which windows are not for"
+            )
         if size > shard.sizes()[sequence]:
             return np.empty(0)
         if shard.forced[sequence]:
@@ -159,14 +188,17 @@ class RNA(RNASums):
         return np.asarray(found)
 
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> Any:
-        """Probability of every pair, shape (n, n), upper triangle; a sparse array if spans have a limit."""
+        """Probability of every pair, shape (n, n), upper triangle; a sparse array if spans have a limit.
+
+        Bases of two strands are counted through.
+        """
         part = shard.take([sequence])
         n, (flat,) = part.n_parts, self._pairs(w, part, n_tables=8)
-        found = [*rows(flat, n, self._reach(part, 0))]
+        found, bases = [*rows(flat, n, self._reach(part, 0))], places(part.letters)
         if self.max_span is None:
-            table = np.zeros((n, n))
-            for i, row in enumerate(found):
-                table[i, i:] = row
+            table = np.zeros((bases.size, bases.size))
+            for i, k in enumerate(bases):
+                table[i, i:] = found[k][bases[i:] - k]
             return table
         offsets = offsets_of(np.array([row.size for row in found], np.int64))
         columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.formats.brackets import STRANDS
+from structune.rna.kernels.loops import ABSENT, GAP
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
+from structune.rna.structure.strands import check_marks, closed, nick_of, opened, places_of, shown_place
 from structune.structure import Array, IntArray
 
 _MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
@@ -15,26 +21,36 @@ _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
 _CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
 _CODES[ord("T")] = LETTERS.index("U")
+_CODES[ord(STRANDS)] = ABSENT
 _CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
 
 
 def parse_sequence(s: int, sequence: str) -> Array:
-    """Letters of sequence number s: 0-3 for ACGU, 4 for any other base."""
+    """Letters of sequence number s: 0-3 for ACGU, 4 for any other base, and 5 between two strands."""
     codes = _CODES[np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)]
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
             f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
         )
-    return codes
+    strands = sequence.split(STRANDS)
+    if len(strands) == 1:
+        return codes
+    if len(strands) > 2 or not all(strands):
+        raise DataError(
+            f"sequence {s}: found {STRANDS} in {sequence!r:.60}, expected it once, between two strands"
+        )
+    return np.repeat(codes, np.where(codes == ABSENT, GAP, 1))
 
 
-def parse_structure(s: int, structure: str, n: int) -> IntArray:
+def parse_structure(s: int, structure: str, letters: Array) -> IntArray:
     """Partners of the bases of a dot-bracket string without pseudoknots; -1 for none."""
-    if len(structure) != n:
-        raise DataError(f"sequence {s} has {n} bases: found a structure of length {len(structure)}")
-    place = f"sequence {s}, base"
-    check_notation(structure, "(.)", place)
+    n, place = letters.size, f"sequence {s}, base"
+    if len(opened(structure)) != n:
+        long = len(closed(n * ".", letters))
+        raise DataError(f"sequence {s} has {long} bases: found a structure of length {len(structure)}")
+    check_marks(structure, letters, f"a structure of sequence {s}")
+    check_notation(structure, "(.)" + STRANDS, place)
     return partners_of(nested_pairs(structure, place), n)
 
 
@@ -46,15 +62,15 @@ def check_notation(text: str, notation: str, place: str) -> None:
 
 
 def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
-    """The pairs of round brackets, inner ones first; other characters do not matter."""
-    stack, pairs = [], []
+    """The pairs of round brackets, inner ones first, as places; other characters do not matter."""
+    stack, pairs, places = [], [], places_of(text)
     for j, character in enumerate(text):
         if character == "(":
             stack.append(j)
         elif character == ")":
             if not stack:
                 raise DataError(f"{place} {j} (from 0): found ')' without its '('")
-            pairs.append((stack.pop(), j))
+            pairs.append((places[stack.pop()], places[j]))
     if stack:
         raise DataError(f"{place} {stack[-1]} (from 0): found '(' without its ')'")
     return pairs
@@ -68,8 +84,10 @@ def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
     return partner
 
 
-def dot_bracket(partner: IntArray) -> str:
-    """The notation of the partners of bases, -1 for none."""
+def dot_bracket(partner: IntArray, letters: Array | None = None) -> str:
+    """The notation of the partners of bases, -1 for none; of two strands if the letters have them."""
+    if letters is not None:
+        return closed(dot_bracket(partner), letters)
     marks = np.where(partner < 0, b".", np.where(partner > np.arange(partner.size), b"(", b")"))
     return marks.tobytes().decode()
 
@@ -91,11 +109,14 @@ class Space(NamedTuple):
     min_hairpin : int
     max_span : int or None
         How far the bases of a pair may be apart, j - i.
+    circular : bool
+        Whether the last base is followed by the first.
     """
 
     allowed: Array
     min_hairpin: int
     max_span: int | None
+    circular: bool = False
 
     def reach(self, n: int) -> int:
         """How far they may be apart in a sequence of n bases."""
@@ -130,27 +151,52 @@ class Offence(NamedTuple):
 
 def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     """The pairs that a model cannot produce; inner ones first."""
-    found = []
-    loops = [[0, 0]]  # of the exterior and of each open pair: unpaired bases, branches
+    nick, found, loops, last = nick_of(letters), list[Offence](), [_Loop()], (0, 0)
     for j, i in enumerate(partner.tolist()):
         if i > j:
-            loops.append([0, 0])
+            loops.append(_Loop())
         if i < 0:
-            loops[-1][0] += 1
+            loops[-1].unpaired += 1
+            loops[-1].is_open |= j == nick
         if not 0 <= i < j:
             continue
-        unpaired, branches = loops.pop()
-        loops[-1][1] += 1
-        if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
-            found.append(Offence(i, j, "a pair of two bases that cannot pair"))
-        elif space.max_span is not None and j - i > space.max_span:
-            found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
-        elif not branches and unpaired < space.min_hairpin:
-            found.append(Offence(i, j, f"a hairpin of {unpaired}, expected at least {space.min_hairpin}"))
-        elif branches == 1 and unpaired > MAX_LOOP:
-            reason = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
-            found.append(Offence(i, j, reason, in_long_loop=True))
-    return found
+        loop, last = loops.pop(), (i, j)
+        loops[-1].branches += 1
+        if (why := _pair_offence(letters, i, j, space)) is not None:
+            found.append(Offence(i, j, why))
+        elif (why := loop.offence(space.min_hairpin)) is not None:
+            found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
+    loops[0].branches -= 1  # on a circle the last pair closes it
+    if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
+        found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
+    return [Offence(shown_place(o.i, letters), shown_place(o.j, letters), *o[2:]) for o in found]
+
+
+@dataclass
+class _Loop:
+    """A loop as far as it is known: its unpaired bases, branches, and whether two strands end in it."""
+
+    unpaired: int = 0
+    branches: int = 0
+    is_open: bool = False
+
+    def offence(self, min_hairpin: int) -> str | None:
+        """Why a model does not have it, seen from the pair that closes it."""
+        if self.is_open:
+            return None
+        if not self.branches and self.unpaired < min_hairpin:
+            return f"a hairpin of {self.unpaired}, expected at least {min_hairpin}"
+        if self.branches == 1 and self.unpaired > MAX_LOOP:
+            return f"a loop of {self.unpaired} unpaired bases, expected at most {MAX_LOOP}"
+        return None
+
+
+def _pair_offence(letters: Array, i: int, j: int, space: Space) -> str | None:
+    if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
+        return "a pair of two bases that cannot pair"
+    if space.max_span is not None and j - i > space.max_span:
+        return f"a span of {j - i}, expected at most {space.max_span}"
+    return None
 
 
 def checked_span(n: Any) -> int | None:
@@ -158,6 +204,13 @@ def checked_span(n: Any) -> int | None:
     if n is not None and (isinstance(n, bool) or not (isinstance(n, int | np.integer) and n >= 0)):
         raise DataError(f"max_span={n!r}: expected a whole number >= 0, or None")
     return None if n is None else min(int(n), _MOST_BASES)
+
+
+def checked_score(score: Any) -> float:
+    """A finite number."""
+    if isinstance(score, bool) or not (isinstance(score, Real) and math.isfinite(score)):
+        raise DataError(f"initiation={score!r}: expected a finite number")
+    return float(score)
 
 
 def checked_hairpin(n: Any) -> int:

@@ -10,12 +10,14 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
+from structune.rna.defaults import INITIATION
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.counts import augmented, count_cells
 from structune.rna.structure.encoding import Output, check_shard, encode
 from structune.rna.structure.features import (
     CANONICAL,
     LETTERS,
+    TABLES,
     feature_set,
     group_of,
 )
@@ -31,6 +33,7 @@ from structune.rna.structure.space import (
     Offence,
     Space,
     checked_hairpin,
+    checked_score,
     checked_span,
     n_cells,
     offences,
@@ -65,19 +68,34 @@ class RNASums(Structure):
         noncanonical: bool = False,
         features: str = "contrafold",
         max_span: int | None = None,
+        circular: bool = False,
+        initiation: float = INITIATION,
     ) -> None:
         self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
         self.max_span = checked_span(max_span)
+        self.circular, self.initiation = bool(circular), checked_score(initiation)
         self.feature_set = features
         self._features = feature_set(features)
         self._allowed = np.full((4, 4), noncanonical)
         for pair in CANONICAL:
             self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
-        self._space = Space(self._allowed, self.min_hairpin, self.max_span)
+        if circular and max_span is not None:
+            raise DataError(f"max_span={max_span} with circular=True: expected one of the two")
+        self._space = Space(self._allowed, self.min_hairpin, self.max_span, self.circular)
 
-    def with_span(self, max_span: int | None) -> Self:
-        """The same with another limit."""
-        return type(self)(self.min_hairpin, self.noncanonical, self.feature_set, max_span)
+    def like(self, max_span: int | None, circular: bool, initiation: float) -> Self:
+        """The same of other sequences; itself if these are such."""
+        if (self.max_span, self.circular, self.initiation) == (max_span, circular, initiation):
+            return self
+        return type(self)(
+            self.min_hairpin, self.noncanonical, self.feature_set, max_span, circular, initiation
+        )
+
+    def _cells(self, w: Array) -> Array:
+        """Scores of the table cells: what weights give, and the constant of two strands."""
+        cells = self._features.cells(w)
+        cells[TABLES["strands"]] += self.initiation
+        return cells
 
     @property
     def n_weights(self) -> int:
@@ -139,7 +157,7 @@ class RNASums(Structure):
     def offences(self, sequence: str, structure: str) -> list[Offence]:
         """The pairs of a structure that the model cannot produce, and why; inner ones first."""
         letters = parse_sequence(0, sequence)
-        partner = parse_structure(0, structure, letters.size)
+        partner = parse_structure(0, structure, letters)
         return offences(letters, partner, self._space)
 
     # --- features -----------------------------------------------------------------------------------------
@@ -160,12 +178,16 @@ class RNASums(Structure):
         outputs: IntArray | None = None,
     ) -> None:
         weights = shard.weights if weights is None else weights
-        out += self._features.matrix.T @ (count_cells(shard, self._structures(shard, outputs)).T @ weights)
+        out += self._features.matrix.T @ (self._count_cells(shard, outputs).T @ weights)
 
     def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        return scipy.sparse.csr_array(
-            count_cells(shard, self._structures(shard, outputs)) @ self._features.matrix
-        )
+        return scipy.sparse.csr_array(self._count_cells(shard, outputs) @ self._features.matrix)
+
+    def score(self, w: Array, shard: RNAShard, outputs: IntArray | None = None) -> Array:
+        return np.asarray(self._count_cells(shard, outputs) @ self._cells(w))
+
+    def _count_cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
+        return count_cells(shard, self._structures(shard, outputs), self.circular)
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -223,7 +245,7 @@ class RNASums(Structure):
         DataError
             Constraints that no structure satisfies.
         """
-        shard, potentials = shard.free(), Potentials(self._features.cells(w), self._allowed)
+        shard, potentials = shard.free(), Potentials(self._cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
             self._check_room(shard, s, n_tables)
             how = LogInference if log_domain else infer

@@ -1,0 +1,128 @@
+"""Two strands and circles: what they have beside the laws that all sequences pass (see test_rna.py)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rnas import cut, feature_vector, over_places, problems, random_sequence, structures
+from structune.errors import CapabilityError, DataError
+from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.rna import RNA
+
+
+def joined(sequence, partner):
+    """Whether a pair joins the two strands."""
+    nick = sequence.find("&")
+    return any(i < nick < j for i, j in enumerate(partner))
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), initiation=st.sampled_from([-30.0, -4.0, 0.0, 5.0]))
+def test_dimers_are_enumerated(seed, initiation):
+    rng = np.random.default_rng(seed)
+    rna, sequence = (
+        RNA(1, features="extended", initiation=initiation),
+        cut(rng, random_sequence(rng, 9, "GCAU")),
+    )
+    shard, w = rna.encode([sequence]), rng.normal(size=rna.n_weights)
+    ys = structures(sequence, 1)
+    bound = np.array([joined(sequence, y) for y in ys])
+    scores = np.array([feature_vector(rna, sequence, y) for y in ys]) @ w + initiation * bound
+    log_z = np.logaddexp.reduce(scores)
+    assert_allclose(rna.log_partition(w, shard), [log_z], rtol=1e-10, atol=1e-10)
+    assert_allclose(
+        rna.dimer_probabilities(w, shard), [np.exp(scores[bound] - log_z).sum()], rtol=1e-9, atol=1e-12
+    )
+    best = int(np.argmax(scores))
+    assert_allclose(rna.best(w, shard)[1], [scores[best]], rtol=1e-10, atol=1e-10)
+    own = np.concatenate([over_places(sequence, y) for y in ys[:5]])
+    several = rna.encode([sequence] * len(ys[:5]))
+    assert_allclose(rna.score(w, several, own), scores[:5], rtol=1e-10, atol=1e-10)
+
+
+def test_strands_without_a_pair_between_them_fold_alone():
+    rng, rna = np.random.default_rng(0), RNA(features="extended", initiation=-1000.0)
+    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 40), random_sequence(rng, 30)
+    one, other, both = rna.log_partition(w, rna.encode([a, b, f"{a}&{b}"]))
+    assert both == pytest.approx(one + other, rel=1e-12)
+    p = [rna.pair_probabilities(w, rna.encode([s]), 0) for s in (a, b, f"{a}&{b}")]
+    assert_allclose(p[2][:40, :40], p[0], atol=1e-12)
+    assert_allclose(p[2][40:, 40:], p[1], atol=1e-12)
+
+
+def test_either_strand_may_come_first():
+    """With features that do not tell a pair from its reverse."""
+    rng, rna = np.random.default_rng(1), RNA()
+    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 25), random_sequence(rng, 17)
+    one, other = rna.log_partition(w, rna.encode([f"{a}&{b}", f"{b}&{a}"]))
+    assert one == pytest.approx(other, rel=1e-12)
+
+
+@settings(max_examples=20)
+@given(problem=problems(circular=True, features="extended", max_length=12))
+def test_a_circle_begins_anywhere(problem):
+    rna, w = problem.structure, problem.w
+    for s, (a, b) in enumerate(zip(problem.shard.offsets, problem.shard.offsets[1:], strict=False)):
+        sequence = "".join(np.array(list("ACGUN"))[problem.shard.letters[a:b]])
+        turned = [sequence[k:] + sequence[:k] for k in range(max(1, len(sequence)))]
+        found = rna.log_partition(w, rna.encode(turned))
+        assert_allclose(found, found[0], rtol=1e-10, atol=1e-10)
+        scores = rna.best(w, rna.encode(turned))[1]
+        assert_allclose(scores, scores[0], rtol=1e-10, atol=1e-10)
+        assert problem.scores[s].size
+
+
+def test_constraints_of_two_strands():
+    rna, w = RNA(), np.zeros(708)
+    sequence = "GGGAAA&UUUCCC"
+    known = Constraints("(((...&xxx)))", prohibited=[(3, 8)], paired=np.arange(12.0))
+    scores = known.scores(rna.encode([sequence]).letters)
+    assert_array_equal(scores.pairs, [[2, 40], [1, 41], [0, 42], [3, 39]])
+    assert_array_equal(scores.bases[[3, 5, 42], 0], [3.0, 5.0, 11.0])
+    (best,) = [rna.best(w, rna.encode([sequence], constraints=[known]))[0]]
+    assert_array_equal(best, over_places(sequence, [12, 11, 10, -1, -1, -1, -1, -1, -1, -1, 2, 1, 0]))
+    with pytest.raises(DataError, match="expected it at"):
+        rna.encode([sequence], constraints=["(((....&xx)))"])
+    with pytest.raises(DataError, match="length"):
+        rna.encode([sequence], constraints=["....."])
+
+
+@pytest.mark.parametrize(
+    ("options", "sequence", "message"),
+    [
+        ({}, "GG&CC&GG", "expected it once"),
+        ({}, "&GGCC", "between two strands"),
+        ({"max_span": 20}, "GG&CC", "max_span"),
+        ({"circular": True}, "GG&CC", "circular"),
+        ({"min_hairpin": 31}, "GG&CC", "min_hairpin"),
+    ],
+)
+def test_what_two_strands_cannot_be(options, sequence, message):
+    with pytest.raises(DataError, match=message):
+        RNA(**options).encode([sequence])
+
+
+def test_structures_of_two_strands_are_checked():
+    rna = RNA()
+    with pytest.raises(DataError, match="expected it at"):
+        rna.encode(["GGG&CCC"], ["((&.)).)"[:7]])
+    with pytest.raises(DataError, match="7 bases"):
+        rna.encode(["GGG&CCC"], ["((())"])
+    with pytest.raises(DataError, match=r"base 6 \(from 0\): found '\)' without"):
+        rna.encode(["GGG&CCC"], ["((.&)))"])
+    assert rna.offences("GGG&CCC", "(((&)))") == []
+    found = rna.offences("GGAA&ACCC", "((..&()))")
+    assert [(o.i, o.j) for o in found] == [(5, 6)]  # of the text
+    assert "cannot pair" in found[0].reason
+
+
+def test_windows_are_of_one_strand():
+    rna = RNA()
+    with pytest.raises(DataError, match="two strands"):
+        rna.unpaired_windows(np.zeros(708), rna.encode(["GG&CC"]), 0, 2)
+    with pytest.raises(CapabilityError, match="circle"):
+        RNA(circular=True).unpaired_windows(np.zeros(708), RNA(circular=True).encode(["GGCC"]), 0, 2)
+    with pytest.raises(DataError, match="two, 'A&B'"):
+        rna.dimer_probabilities(np.zeros(708), rna.encode(["GGCC"]))
