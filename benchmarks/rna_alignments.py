@@ -5,9 +5,9 @@
 
 The file is of the repository ViennaRNA/ViennaRNA (tests/data): seed alignments of Rfam. Those of at most 300
 columns and two sequences or more are folded, at most 20 sequences of each, chosen at random. What is done
-with an alignment was chosen on those whose place in the file, from 0, leaves 0 or 1 when divided by 4; the
-others are reported. Many of the families have a consensus that was predicted, not published. ViennaRNA's
-gamma is its best on the former.
+with an alignment, the bonus of covariation and the threshold, was chosen on those whose place in the file,
+from 0, leaves 0 or 1 when divided by 4; the others are reported. Many of the families have a consensus that
+was predicted, not published. ViennaRNA's gamma is its best on the former.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python training/rna_strands.py            seconds
 
 Needs ``pip install ViennaRNA``. Random stems of 4 to 10 pairs, as hairpins and as two strands. By
-nearest-neighbour energies (Turner 2004, 37 C, 1 M) and by the pretrained model's scores hairpins line up, at a
-slope that tells how many units of a score make one of kT. The initiation puts two strands on the same line.
+nearest-neighbour energies (Turner 2004, 37 C, 1 M) and by the pretrained model's scores hairpins line up, at
+a slope that tells how many units of a score make one of kT. The initiation puts two strands on the same line.
 """
 
 from __future__ import annotations

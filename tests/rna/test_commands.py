@@ -499,10 +499,10 @@ def test_reactivities(files, tmp_path, refused):
 
 def test_alignments(files, tmp_path, refused):
     text = "# STOCKHOLM 1.0\n#=GF ID fam\na GGGAA-AACCC\nb GGCAAAAAGCC\n//\n"
-    out = succeed("fold", "--alignment", "--gamma", 2, *QUIET, stdin=text)
+    out = succeed("fold", "--alignment", "--threshold", 0.2, *QUIET, stdin=text)
     (found,) = structune.rna.read_alignments(io.StringIO(out))
     assert (found.name, found.rows) == ("fam", ("GGGAA-AACCC", "GGCAAAAAGCC"))
-    assert found.structure == RNAFolder.pretrained().predict_alignment(found.rows, 2)
+    assert found.structure == RNAFolder.pretrained().predict_alignment(found.rows, 0.2)
     (tmp_path / "a.sto").write_text(text + text)
     succeed(
         "fold",
@@ -518,10 +518,10 @@ def test_alignments(files, tmp_path, refused):
     assert "expected another file than the one" in refused(
         tmp_path / "a.sto", "--alignment", "-o", tmp_path / "a.sto"
     )
-    assert "gamma=inf" in refused("--alignment", "--gamma", "inf", stdin=text)
+    assert "found --gamma and --alignment" in refused("--alignment", "--gamma", 2, stdin=text)
     assert "found --nbest and --alignment" in refused("--alignment", "--nbest", 2, stdin=text)
     assert "found --constraints and --alignment" in refused("--alignment", "--constraints", stdin=text)
-    assert "expected --method mea" in refused("--alignment", "--method", "viterbi", stdin=text)
+    assert "found --method and --alignment" in refused("--alignment", "--method", "viterbi", stdin=text)
 
 
 def test_table_of_bases(files, fold):

@@ -8,16 +8,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import GAPS
-from structune.rna.structure.decoding import mea_structure
+from structune.rna.structure.decoding import centroid_structure
+from structune.rna.structure.features import CANONICAL, LETTERS
 from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
 from structune.running.memory import require_memory
-from structune.structure import FloatArray, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from structune.rna.predictions import RNAPredictions
+
+_BONUS = 1.5  # of log odds, for a pair of columns of full covariation
+_LEAST = 1e-3  # probability: below, columns are not looked at
+_AT_ONCE = 1 << 24  # letters
+_GAP = len(LETTERS)
+_CODES = np.full(256, _GAP, np.int64)
+_CODES[[ord(letter) for letter in LETTERS + LETTERS.lower() + "Tt"]] = [0, 1, 2, 3, 0, 1, 2, 3, 3, 3]
+_KINDS = np.full((_GAP + 1, _GAP + 1), len(CANONICAL))  # of two letters: which pair, or none
+_KINDS[_GAP, :] = _KINDS[:, _GAP] = len(CANONICAL) + 1  # a gap, or a base that is not known
+for _kind, _pair in enumerate(CANONICAL):
+    _KINDS[LETTERS.index(_pair[0]), LETTERS.index(_pair[1])] = _kind
+_APART = np.array([[sum(x != y for x, y in zip(p, q, strict=True)) for p in CANONICAL] for q in CANONICAL])
 
 
 class Consensus(NamedTuple):
@@ -28,31 +42,38 @@ class Consensus(NamedTuple):
     structure : str
         In dot-bracket notation, a character a column.
     pairs : ndarray, shape (n_columns, n_columns)
-        The mean over sequences of the probability that the bases of two columns pair, symmetric; 0 where
-        there is a gap.
+        How probably columns pair, symmetric: the mean over sequences of the probability that their bases do,
+        0 where there is a gap, with log odds that covariation raises.
     """
 
     structure: str
     pairs: FloatArray
 
 
-def consensus(folder: RNAPredictions, rows: Sequence[str], gamma: float) -> Consensus:
-    """The structure of maximum expected accuracy, with the mean of the probabilities of all sequences.
+def consensus(
+    folder: RNAPredictions, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD
+) -> Consensus:
+    """The nested pairs of columns of the greatest sum of probability - threshold.
 
-    A bonus for covariation was tried, and added nothing (docs/design.md).
+    Notes
+    -----
+    Covariation is that of RNAalifold (Hofacker, Fekete & Stadler 2002): the mean over all two sequences that
+    can pair of the number of bases in which their pairs differ, less the share of those that cannot.
     """
     if not rows or len({len(row) for row in rows}) > 1:
         raise DataError(
             f"found rows of {sorted({len(row) for row in rows})} columns, expected rows of one length"
         )
     n = len(rows[0])
-    require_memory(24.0 * n * n, f"an alignment of {n:,} columns")
+    require_memory(32.0 * n * n, f"an alignment of {n:,} columns")
     parts = make_executor(folder.n_jobs).map(lambda k: _of_row(folder, rows[k], k), range(len(rows)))
     mean = np.zeros((n, n))
     for kept, pairs in parts:
         mean[np.ix_(kept, kept)] += pairs / len(rows)
+    _add_covariation(mean, rows)
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
-    return Consensus(dot_bracket(mea_structure(flat, n, max(0, n - 1), gamma)), mean)
+    found = dot_bracket(centroid_structure(flat, n, max(0, n - 1), threshold))
+    return Consensus(found, mean)
 
 
 def _of_row(folder: RNAPredictions, row: str, number: int) -> tuple[IntArray, FloatArray]:
@@ -67,3 +88,25 @@ def _of_row(folder: RNAPredictions, row: str, number: int) -> tuple[IntArray, Fl
         raise DataError(
             f"row {number}: {str(error).removeprefix('sequence 0, ')}, gaps not counted"
         ) from None
+
+
+def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
+    """Raise the log odds of columns whose bases change together, lower those of bases that cannot pair."""
+    if len(rows) == 1:
+        return
+    letters = np.array([_CODES[np.frombuffer(row.encode("latin-1", "replace"), np.uint8)] for row in rows])
+    left, right = np.nonzero(np.triu(pairs, 1) >= _LEAST)
+    step = max(1, _AT_ONCE // len(rows))
+    for k in range(0, left.size, step):
+        i, j = left[k : k + step], right[k : k + step]
+        p = np.minimum(pairs[i, j], 1.0 - 1e-9)
+        odds = p / (1.0 - p) * np.exp(_BONUS * _covariation(letters[:, i], letters[:, j]))
+        pairs[i, j] = pairs[j, i] = odds / (1.0 + odds)
+
+
+def _covariation(left: Array, right: Array) -> FloatArray:
+    """Of pairs of columns, shape (n_rows, n_pairs) each: covariation less contradictions."""
+    kinds, n = _KINDS[left, right], len(CANONICAL)
+    shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
+    together = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n])
+    return np.asarray(together - shares[n])

@@ -2,3 +2,5 @@
 
 # of two strands, before any pair, at 1 M: training/rna_strands.py
 INITIATION = -1.2
+# of the structure of an alignment: benchmarks/rna_alignments.py
+CONSENSUS_THRESHOLD = 0.35

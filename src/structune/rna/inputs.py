@@ -63,6 +63,13 @@ def checked_gammas(gammas: Iterable[float]) -> list[float]:
     return found
 
 
+def checked_threshold(threshold: Any) -> float:
+    """A probability."""
+    if not (isinstance(threshold, Real) and 0.0 <= float(threshold) <= 1.0):
+        raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
+    return float(threshold)
+
+
 def dot_brackets(partners: IntArray, shard: RNAShard) -> list[str]:
     """Structures in dot-bracket notation, from the partners of all bases."""
     return [dot_bracket(partners[a:b], shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]

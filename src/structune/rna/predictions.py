@@ -11,12 +11,14 @@ import numpy as np
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.rna.consensus import consensus
+from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.folder_space import fit_into_space
 from structune.rna.inputs import (
     checked_gammas,
     checked_number,
     checked_outputs,
     checked_strings,
+    checked_threshold,
     dot_bracket_rows,
     dot_brackets,
     symmetric,
@@ -107,21 +109,22 @@ class RNAPredictions(StructuredEstimator):
 
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
-    def predict_alignment(self, rows: Sequence[str], gamma: float | None = None) -> str:
-        """The structure of maximum expected accuracy of aligned sequences, a character a column.
+    def predict_alignment(self, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD) -> str:
+        """One structure of aligned sequences, a character a column.
 
-        Pair probabilities are the means of those of the sequences; bases opposite to gaps pair with none.
+        The nested pairs of columns of the greatest sum of probability - `threshold`. Probabilities are the
+        means of those of the sequences, of which covariation raises the log odds; bases opposite to gaps pair
+        with none. See `structune.rna.consensus`.
 
         Parameters
         ----------
         rows : list of str
             Sequences of one family with ``-`` for gaps, all of one length.
-        gamma : float, optional
-            Instead of that of the constructor.
+        threshold : float
         """
         self._require_probabilities()
-        (chosen,) = checked_gammas([self.gamma if gamma is None else gamma])
-        return consensus(self, checked_strings(rows, "row"), chosen).structure
+        given = checked_strings(rows, "row")
+        return consensus(self, given, checked_threshold(threshold)).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
@@ -137,8 +140,7 @@ class RNAPredictions(StructuredEstimator):
         At 0.5 these are all pairs of a probability above it: the centroid of all structures.
         """
         self._require_probabilities()
-        if not 0.0 <= threshold <= 1.0:
-            raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
+        checked_threshold(threshold)
 
         def fold(part: RNAShard) -> list[str]:
             return dot_brackets(self._structure.best_centroid(self.coef_, part, threshold), part)

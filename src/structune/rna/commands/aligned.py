@@ -10,9 +10,10 @@ from structune.errors import CapabilityError
 from structune.rna.commands.data import open_folder
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.other_options import refuse_others
+from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.formats.aligned import read_alignments, stockholm_text
 
-_ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "gamma", "method", "output"}
+_ALLOWED = {"files", "alignment", "model", "contrafold", "max_span", "threshold", "output"}
 
 
 def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None:
@@ -23,9 +24,10 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None
         raise CapabilityError(
             f"{reading.model}: found a model without probabilities, which --alignment needs"
         )
+    threshold = CONSENSUS_THRESHOLD if wanted.threshold is None else wanted.threshold
     sources: list[Any] = [standard_input() if file == "-" else file for file in reading.inputs]
     with open_text(writing.output) as output:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
-            structure = folder.predict_alignment(alignment.rows, wanted.gamma)
+            structure = folder.predict_alignment(alignment.rows, threshold)
             output.write(stockholm_text(alignment, structure))
             output.flush()

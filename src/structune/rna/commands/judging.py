@@ -19,7 +19,6 @@ _ALLOWED = {
     "circular",
     "initiation",
     "skip_bad",
-    "method",
     "output",
 }
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from structune.cli.options import KindGroups
-from structune.rna.defaults import INITIATION
+from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 
 
 class Decoding(StrEnum):
@@ -165,7 +165,7 @@ class Reading:
         typer.Option(
             "--alignment",
             help="INPUT holds alignments (Stockholm, Clustal, or FASTA with gaps): one structure of each, by "
-            "the mean probabilities of its sequences, written as Stockholm with SS_cons.",
+            "the mean probabilities of its sequences and covariation, written as Stockholm with SS_cons.",
         ),
     ] = False
     evaluate: Annotated[
@@ -272,7 +272,12 @@ class Wanted:
     gamma: Gamma = None
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Of --method centroid; 0.5 by default.", show_default=False),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help=f"Of --method centroid, 0.5 by default, or of --alignment, {CONSENSUS_THRESHOLD:g}.",
+            show_default=False,
+        ),
     ] = None
     pseudoknots: Annotated[
         bool,

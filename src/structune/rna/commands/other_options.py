@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from structune.errors import DataError
-from structune.rna.commands.options import Decoding, Reading, Wanted, Writing
+from structune.rna.commands.options import Reading, Wanted, Writing
 
 
 def refuse_others(option: str, allowed: set[str], reading: Reading, wanted: Wanted, writing: Writing) -> None:
@@ -16,7 +16,5 @@ def refuse_others(option: str, allowed: set[str], reading: Reading, wanted: Want
             if field.name not in allowed and getattr(options, field.name) != field.default:
                 other = field.name.replace("_", "-")
                 raise DataError(f"found --{other} and {option}, expected one of them")
-    if wanted.method is not Decoding.mea:
-        raise DataError(f"found --method {wanted.method} and {option}, expected --method mea")
     if Path(writing.output).is_dir():
         raise DataError(f"{writing.output}: found a folder, expected a file with {option}")
