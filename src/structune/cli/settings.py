@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 import typer
 
 from structune.cli import options as opt
+from structune.errors import DataError
 
 
 def spread(function: Callable[..., None]) -> Callable[..., None]:
@@ -89,6 +90,7 @@ class Tuning:
     """How precisions are chosen."""
 
     method: opt.MethodOption = opt.Method.implicit
+    criterion: opt.CriterionOption = opt.Criterion.loss
     holdout: opt.Holdout = 0.2
     folds: opt.Folds = None
     plot: opt.TuningPlot = None
@@ -97,11 +99,24 @@ class Tuning:
     def parameters(self) -> dict[str, Any]:
         """Of every estimator."""
         return {
-            "tuning": self.method.value,
+            "tuning": self._tuner(),
             "holdout": self.holdout,
             "folds": self.folds,
             "random_state": self.seed,
         }
+
+    def _tuner(self) -> Any:
+        if self.criterion is opt.Criterion.loss:
+            return self.method.value
+        from structune.learning.tuning.problem import make_tuner
+
+        tuner: Any = make_tuner(self.method.value)
+        if not hasattr(tuner, "criterion"):
+            raise DataError(
+                f"found --criterion {self.criterion} and --method {self.method}, expected implicit or grid"
+            )
+        tuner.criterion = self.criterion.value
+        return tuner
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ line with ``structune fold``.
 - ``folder``: the estimator, its ``defaults``; ``predictions``: what it tells; ``inputs``: what it is given;
   ``folder_space``: what of it can be learned from; ``folder_file``: model files
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``formats/``: dot-bracket, CT, BPSEQ, Stockholm, FASTA, alignments, sequences alone, reactivities,
-  parameters of CONTRAfold
+- ``formats/``: files of sequences and structures, alignments, reactivities, parameters, energies
 - ``consensus``: one structure for aligned sequences; ``pseudoknots``: pairs that cross the others
-- ``probing``: reactivities as log odds of bases to be paired
+- ``probing``: reactivities as log odds of bases to be paired; ``energies`` of structures, from files;
+  ``distilling``: a folder from these, or from another teacher
 - ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``: pages;
   ``plots/``: drawings and dot plots
 - ``data``: sets of known structures; ``commands/``: the command line

@@ -4,6 +4,9 @@ from .data import ProbedData as ProbedData
 from .data import RNAData as RNAData
 from .data import load_probed as load_probed
 from .data import load_rna as load_rna
+from .distilling import distill as distill
+from .energies import Energies as Energies
+from .energies import read_energies as read_energies
 from .folder import RNAFolder as RNAFolder
 from .folder_space import OutsideSpaceWarning as OutsideSpaceWarning
 from .formats.aligned import RNAAlignment as RNAAlignment

@@ -1,0 +1,170 @@
+"""Nearest-neighbour energies of RNA structures, from files of parameters: a teacher, see `distill`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from structune.errors import DataError
+from structune.files.text import Source
+from structune.rna.formats.brackets import partners
+from structune.rna.formats.energies import Table, read_tables
+from structune.rna.formats.record import clean_sequence
+from structune.structure import IntArray
+
+_PAIRS = ("CG", "GC", "GU", "UG", "AU", "UA")
+_LETTERS = "?ACGU"
+_LONGEST = 30  # of loops in tables
+_SLOPE = 107.856  # of the logarithm of longer ones, where a file has none
+_GAS, _KELVIN = 1.98717e-3, 310.15  # kcal/mol/K; 37 C
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies of loops at 37 C (Mathews et al. 2004), with mismatches at all open ends of helices.
+
+    As ViennaRNA has them by default (``-d2``): no coaxial stacking. Read by `read_energies`.
+
+    Attributes
+    ----------
+    tables : dict of ndarray
+    hairpins : dict of float
+        Of special hairpins, with the pair that closes them.
+    """
+
+    tables: dict[str, Table]
+    hairpins: dict[str, float]
+
+    def of(self, sequence: str, structure: str) -> float:
+        """The energy of a structure without pseudoknots, in kcal/mol; inf of one that there cannot be.
+
+        Raises
+        ------
+        DataError
+            Another length of the structure, or notation that is none.
+        """
+        bases, partner = clean_sequence(sequence), partners(structure)
+        if len(bases) != partner.size:
+            raise DataError(f"found a structure of length {partner.size} for {len(bases)} bases")
+        return float(sum(_loops(self, bases, partner))) / 100.0
+
+    def score(self, sequence: str, structure: str) -> float:
+        """-energy / RT: the log odds of a structure against that without pairs."""
+        return -self.of(sequence, structure) / (_GAS * _KELVIN)
+
+
+def read_energies(source: Source) -> Energies:
+    """Read a file of energies as ViennaRNA has them (``rna_turner2004.par``), compressed by gzip or not.
+
+    Parameters
+    ----------
+    source : path or file object
+
+    Raises
+    ------
+    DataError
+        A section that is missing, or not of its size, or what is no number. Names file and line.
+    """
+    return Energies(*read_tables(source))
+
+
+def _loops(energies: Energies, bases: str, partner: IntArray) -> list[float]:
+    """Energies of all loops of a structure, in 0.01 kcal/mol."""
+    strand, found = _Strand(energies, bases), []
+    for i, j in [(-1, len(bases)), *((i, int(j)) for i, j in enumerate(partner) if j > i)]:
+        branches, k = list[tuple[int, int]](), i + 1
+        while k < j:
+            if partner[k] > k:
+                branches.append((k, int(partner[k])))
+                k = int(partner[k])
+            elif partner[k] >= 0:
+                raise DataError("found a pseudoknot, expected nested pairs")
+            k += 1
+        if i < 0:
+            found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
+        elif not branches:
+            found.append(strand.hairpin(i, j))
+        elif len(branches) == 1:
+            found.append(strand.two_pairs(i, j, *branches[0]))
+        else:
+            found.append(strand.multi(i, j, branches))
+    return found
+
+
+class _Strand:
+    """A sequence, and the energies of its loops."""
+
+    def __init__(self, energies: Energies, bases: str) -> None:
+        self._t, self._hairpins, self._bases = energies.tables, energies.hairpins, bases
+        self._letters = [max(0, _LETTERS.find(base)) for base in bases]
+        misc = energies.tables["Misc"]
+        self._end, self._slope = float(misc[2]), float(misc[4]) if misc.size > 4 and misc[4] else _SLOPE
+
+    def _pair(self, i: int, j: int) -> int:
+        word = self._bases[i] + self._bases[j]
+        return _PAIRS.index(word) if word in _PAIRS else len(_PAIRS)
+
+    def _of_end(self, pair: int) -> float:
+        """What an end of a helix costs that is neither CG nor GC."""
+        return self._end if pair > 1 else 0.0
+
+    def _sized(self, table: str, n: int) -> float:
+        beyond = math.log(n / _LONGEST) if n > _LONGEST else 0.0
+        return float(self._t[table][min(n, _LONGEST)]) + int(self._slope * beyond)
+
+    def open_end(self, table: str, i: int, j: int) -> float:
+        """Of a branch (i, j) of an open loop: its mismatch or dangle, and its end."""
+        pair, n = self._pair(i, j), len(self._bases)
+        before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
+        energy = self._of_end(pair)
+        if before is not None and after is not None:
+            energy += min(0.0, self._t[table][pair, before, after])
+        elif before is not None:
+            energy += min(0.0, self._t["dangle5"][pair, before])
+        elif after is not None:
+            energy += min(0.0, self._t["dangle3"][pair, after])
+        return energy
+
+    def hairpin(self, i: int, j: int) -> float:
+        pair, n = self._pair(i, j), j - i - 1
+        if (special := self._hairpins.get(self._bases[i : j + 1])) is not None:
+            return special
+        energy = self._sized("hairpin", n)
+        if n <= 3:
+            return energy + self._of_end(pair)
+        return energy + float(self._t["mismatch_hairpin"][pair, self._letters[i + 1], self._letters[j - 1]])
+
+    def multi(self, i: int, j: int, branches: list[tuple[int, int]]) -> float:
+        base, _, closing, _, branch, _ = self._t["ML_params"]
+        unpaired = j - i - 1 - sum(q - p + 1 for p, q in branches)
+        pair, s, t = self._pair(j, i), self._letters, self._t["mismatch_multi"]
+        energy = closing + base * unpaired + branch * (1 + len(branches))
+        energy += self._of_end(pair) + min(0.0, t[pair, s[j - 1], s[i + 1]])
+        return float(energy + sum(self.open_end("mismatch_multi", p, q) for p, q in branches))
+
+    def two_pairs(self, i: int, j: int, p: int, q: int) -> float:
+        """Of a stack, a bulge or an internal loop."""
+        one, other, n1, n2 = self._pair(i, j), self._pair(q, p), p - i - 1, j - q - 1
+        few, many = sorted((n1, n2))
+        if many == 0:
+            return float(self._t["stack"][one, other])
+        if few == 0:
+            at_ends = self._t["stack"][one, other] if many == 1 else self._of_end(one) + self._of_end(other)
+            return self._sized("bulge", many) + float(at_ends)
+        s = self._letters
+        outer, inner = (s[i + 1], s[j - 1]), (s[q + 1], s[p - 1])
+        if (few, many) == (1, 1):
+            return float(self._t["int11"][one, other, outer[0], outer[1]])
+        if (few, many) == (1, 2):
+            if n1 == 1:
+                return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
+            return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
+        letters = s[i + 1], s[p - 1], s[q + 1], s[j - 1]
+        if (few, many) == (2, 2) and max(one, other) < len(_PAIRS) and min(letters) > 0:
+            return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])
+        table = "_1n" if few == 1 else "_23" if (few, many) == (2, 3) else ""
+        mismatches = self._t[f"mismatch_internal{table}"]
+        energy = self._sized("internal", n1 + n2) + min(
+            self._t["NINIO"][2], (many - few) * self._t["NINIO"][0]
+        )
+        return float(energy + mismatches[(one, *outer)] + mismatches[(other, *inner)])

@@ -1,0 +1,133 @@
+"""Energies of structures, against ViennaRNA's, and folders that learn them."""
+
+import gzip
+import math
+
+import numpy as np
+import pytest
+
+from real_data import in_data_folder
+from structune import RNAFolder
+from structune.errors import DataError
+from structune.rna import distill, read_energies
+
+# by ViennaRNA 2.8 with Turner 2004, a structure for each kind of loop
+KNOWN = [
+    ("GGGGAAAACCCC", "((((....))))", -5.4),
+    ("GGCAACGCC", "(((...)))", 0.1),  # a special hairpin
+    ("CCAACGGG", "((....))", 2.2),
+    ("GGCCAGUAAAACUGGCC", "((((((.....))))))", -9.6),
+    ("GGCUCAGUGAACCUGGCC", "(((.(((.....))))))", -5.7),
+    ("GGCCAGCGCCACUGGGAGCC", "((((((.....)))...)))", -3.1),
+    ("GGCACAGCCUGCCUGCGCC", "(((.(((.....))).)))", -6.3),
+    ("GGCGCAGGAGUUCUGUCGCC", "(((.(((.....)))..)))", -4.4),
+    ("GGCCGCAGGGUCUCUGAGCC", "(((..(((.....))).)))", -4.4),
+    ("GGCAUCAGUCACACUGUGGCC", "(((..(((.....)))..)))", -5.4),
+    ("GGCGACAGCAUCACUGCGGGCC", "(((..(((.....)))...)))", -4.4),
+    ("GGCCCAGCAGGGCUGUUAGGCC", "(((.(((.....)))....)))", -2.5),
+    ("GGCGACCCAGGCGGACUGCUUGCC", "(((....(((.....)))...)))", -5.0),
+    (
+        "GGCGAGAUUCUUCUCAGUGCUCCCAGAAGUCCUGGUACGGCCAGUAUAAGCC",
+        "(((....................(((.....)))...............)))",
+        -0.84,
+    ),
+    ("AGGCAAGCGAAAGCACCUAAAAGGUGCCA", ".(((..((....)).(((....))).)))", 3.6),
+    ("GGGGAUCGUUCACUGAUUUGUGGUGUCUUAGCAACAGAGUCAACCC", "(((" + "." * 40 + ")))", -1.09),
+]
+
+
+@pytest.fixture(scope="module")
+def turner():
+    with pytest.warns(UserWarning, match="found 1 of stack that are no numbers"):  # -1i40 in the file itself
+        return read_energies(in_data_folder("rna/rna_turner2004.par"))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("sequence", "structure", "energy"), KNOWN)
+def test_energies_are_those_of_vienna_rna(turner, sequence, structure, energy):
+    assert turner.of(sequence, structure) == pytest.approx(energy, abs=1e-6)
+    assert turner.of(sequence.lower().replace("u", "t"), structure) == pytest.approx(energy, abs=1e-6)
+
+
+@pytest.mark.data
+def test_energies_against_the_program(turner):
+    vienna = pytest.importorskip("RNA")
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        sequence = "".join(rng.choice(list("ACGU"), 80))
+        compound = vienna.fold_compound(sequence)
+        for structure in RNAFolder.pretrained().sample([sequence], 5, random_state=0)[0]:
+            assert turner.of(sequence, structure) == pytest.approx(
+                compound.eval_structure(structure), abs=0.006
+            )
+
+
+@pytest.mark.data
+def test_what_has_no_energy(turner):
+    assert turner.of("", "") == turner.of("ACGN", "....") == 0.0
+    assert math.isinf(turner.of("GAC", "(.)"))
+    assert turner.score("GGGGAAAACCCC", "((((....))))") == pytest.approx(5.4 / 0.61632, rel=1e-4)
+    with pytest.raises(DataError, match="length 3 for 4 bases"):
+        turner.of("ACGU", "...")
+    with pytest.raises(DataError, match="pseudoknot"):
+        turner.of("GGGGCCCC", "([..)].."[:8])
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+def test_files_that_are_refused(tmp_path, turner):
+    text = in_data_folder("rna/rna_turner2004.par").read_text().replace("-1i40", "-140")
+    path = tmp_path / "a.par"
+    changes = {
+        "expected '## RNAfold parameter file": lambda text: text[3:],
+        "no section 'int21'": lambda text: text.replace("# int21\n", "# other\n"),
+        r"a\.par:3: found 48 numbers of stack, expected 49": lambda text: text.replace("-240", "", 1),
+        r"'x5' in hairpin, expected a number": lambda text: text.replace(
+            "   INF   INF   INF   540", " INF INF INF x5"
+        ),
+        "found what are no numbers in stack": lambda text: text.replace("-240  -330", "x  -330"),
+        "expected at least 4": lambda text: text.replace("    410     360      50     370", "410 360"),
+    }
+    for message, change in changes.items():
+        path.write_text(change(text))
+        with pytest.raises(DataError, match=message):
+            read_energies(path)
+    path.write_text("")
+    with pytest.raises(DataError, match="found no text"):
+        read_energies(path)
+    (tmp_path / "b.par.gz").write_bytes(gzip.compress(text.encode()))
+    assert read_energies(tmp_path / "b.par.gz").of("GGGGAAAACCCC", "((((....))))") == pytest.approx(-5.4)
+
+
+# --- folders that learn from a teacher --------------------------------------------------------------------
+
+
+def test_a_teacher_within_the_model_is_learned():
+    rng = np.random.default_rng(0)
+    teacher = RNAFolder.pretrained().set_params(n_jobs=1)
+    teacher._import(0.5 * teacher.coef_)
+    sequences = ["".join(rng.choice(list("ACGU"), 60)) for _ in range(40)]
+
+    def score(sequence, structure):
+        return 7.0 - teacher.log_loss([sequence], [structure])[0]
+
+    student = distill(score, sequences[:30], rounds=2)
+    judged = [
+        [
+            (folder.log_loss([x], [y]) - folder.log_loss([x], ["." * 60]))[0]
+            for y in teacher.sample([x], 5, 1)[0]
+        ]
+        for x in sequences[30:]
+        for folder in (teacher, student)
+    ]
+    assert np.corrcoef(judged)[0, 1] > 0.95
+    assert student.status_ == "imported"
+
+
+def test_teachers_that_teach_nothing():
+    with pytest.raises(DataError, match="no structures that the teacher has"):
+        distill(lambda sequence, structure: math.nan, ["GGGGAAAACCCC"])
+    with pytest.raises(DataError, match="sequence 0"):
+        distill(lambda sequence, structure: 0.0, [3])
