@@ -147,6 +147,7 @@ def test_standard_input(files, fold):
     [
         (["--method", "mea"], "predict", {}),
         (["--gamma", "0.5"], "predict", {"gamma": 0.5}),
+        (["--method", "mea", "--gamma", "0.5"], "predict", {"gamma": 0.5}),
         (["--method", "viterbi"], "predict_viterbi", {}),
         (["--method", "centroid"], "predict_centroid", {}),
         (["--method", "centroid", "--threshold", "0.1"], "predict_centroid", {"threshold": 0.1}),

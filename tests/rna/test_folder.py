@@ -20,7 +20,7 @@ from structune.learning import risk
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
-from structune.rna import RNA, Constraints
+from structune.rna import RNA, Constraints, partners
 from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.metrics import partner_entropy
@@ -501,6 +501,20 @@ def test_gammas(model):
     assert pairs == sorted(pairs)
     assert (pairs[0], pairs[-1] > 0) == (0, True)
     assert model.predict(X) == found[3] == copy.deepcopy(model).set_params(gamma=4).predict(X)
+
+
+def test_decodings(model):
+    pairs = {x: model.pair_probabilities(x) for x in X}
+    centroids = copy.deepcopy(model).set_params(decoding="centroid")
+    for gamma in (0.5, 1.0, 4.0):
+        found = centroids.predict(X, gamma)
+        assert found == model.predict_centroid(X, 1 / (1 + gamma))
+        assert centroids.predict_mea(X, [gamma])[0] == model.predict(X, gamma)
+        for x, structure in zip(X, found, strict=True):
+            i, j = np.array([(i, j) for i, j in enumerate(partners(structure)) if j > i]).reshape(-1, 2).T
+            assert np.all(pairs[x][i, j] > 1 / (1 + gamma) - 1e-9)
+    with pytest.raises(DataError, match="decoding='best': expected one of"):
+        copy.deepcopy(model).set_params(decoding="best").predict(X)
 
 
 def test_constraints(model):

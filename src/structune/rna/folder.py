@@ -39,8 +39,11 @@ class RNAFolder(RNAPredictions):
         recall of base pairs as cost; or the ramp loss, which gives up on sequences that are far off
         (Chapelle et al. 2008).
     gamma : float
-        Of predictions: how much a right pair counts beside two right unpaired bases. More predicts more
-        pairs.
+        Of predictions: how much a right pair counts beside two right unpaired bases ("mea") or beside a wrong
+        pair ("centroid"). More predicts more pairs.
+    decoding : {"mea", "centroid"}
+        What `predict` gives: the structure of maximum expected accuracy, in which right unpaired bases count
+        (Do, Woods & Batzoglou 2006), or the gamma-centroid, in which pairs alone do (Hamada et al. 2009).
     min_hairpin : int
         Fewest unpaired bases in a hairpin.
     noncanonical : bool
@@ -94,6 +97,7 @@ class RNAFolder(RNAPredictions):
     _ranges: ClassVar = {"gamma": Range(0)}
 
     gamma: float = 4.0
+    decoding: str = "mea"
     min_hairpin: int = 3
     noncanonical: bool = False
     max_span: int | None = None

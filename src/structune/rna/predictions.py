@@ -32,11 +32,14 @@ from structune.rna.structure.shard import RNAShard
 from structune.running.executors import make_executor
 from structune.structure import FloatArray
 
+DECODINGS = ("mea", "centroid")
+
 
 class RNAPredictions(StructuredEstimator):
     """The predictions of `RNAFolder`."""
 
     gamma: float
+    decoding: str
     max_span: int | None
     circular: bool
     initiation: float
@@ -49,10 +52,11 @@ class RNAPredictions(StructuredEstimator):
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
     ) -> list[str]:
-        """The structure of maximum expected accuracy of each sequence, in dot-bracket notation.
+        """The structure of each sequence that is expected to be most right, in dot-bracket notation.
 
-        Of a model that was not fitted by log loss, whose scores give no probabilities, the structure of the
-        highest score; `gamma` is of no account then.
+        Of maximum expected accuracy or a gamma-centroid, as `decoding` says. Of a model that was not fitted
+        by log loss, whose scores give no probabilities, the structure of the highest score; `gamma` is of no
+        account then.
 
         Parameters
         ----------
@@ -63,21 +67,34 @@ class RNAPredictions(StructuredEstimator):
             For each sequence what is known of its structure: `Constraints`, their notation, or None. They
             shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
         lonely_pairs : bool
-            Whether the structure of maximum expected accuracy may have pairs that are stacked on no other.
+            Whether there may be pairs that are stacked on no other.
         """
         if not self.has_probabilities:
             return self.predict_viterbi(X, constraints)
-        return self.predict_mea(X, [self.gamma if gamma is None else gamma], constraints, lonely_pairs)[0]
+        return self.predict_gammas(X, [self.gamma if gamma is None else gamma], constraints, lonely_pairs)[0]
+
+    def predict_gammas(
+        self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
+    ) -> list[list[str]]:
+        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
+        if self.decoding not in DECODINGS:
+            raise DataError(f"decoding={self.decoding!r}: expected one of {DECODINGS}")
+        return self._predict_accurate(X, gammas, constraints, lonely_pairs, self.decoding)
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
-        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
+        """Structures of maximum expected accuracy for each of `gammas`, whatever `decoding` is."""
+        return self._predict_accurate(X, gammas, constraints, lonely_pairs, "mea")
+
+    def _predict_accurate(
+        self, X: Any, gammas: Iterable[float], constraints: Any, lonely_pairs: bool, decoding: str
+    ) -> list[list[str]]:
         self._require_probabilities()
         shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
-            found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs)
+            found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs, decoding)
             return list(zip(*(dot_brackets(partners, part) for partners in found), strict=True))
 
         rows = self._each(shard, fold)

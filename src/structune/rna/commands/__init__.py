@@ -132,7 +132,7 @@ def evaluate(
     that are right) and F1 of the pairs of all sequences together (pooled), and the mean of those of the
     sequences. With slip 1 a pair counts as right, too, if one of its bases is off by one.
 
-    Structures of maximum expected accuracy are compared. Known pairs of pseudoknots count as missed: none
+    Structures are compared as fold gives them. Known pairs of pseudoknots count as missed: none
     are ever predicted.
 
     \b

@@ -112,7 +112,13 @@ class Recipe:
             return _single(folder.predict_centroid(sequences, threshold, constraints))
         if wanted.pseudoknots:
             return _single(folder.predict_knotted(sequences, wanted.gamma, constraints=constraints))
-        return _single(folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs))
+        gamma, lonely = wanted.gamma, not wanted.no_lonely_pairs
+        if wanted.method == "mea" and folder.has_probabilities:
+            (found,) = folder.predict_mea(
+                sequences, [folder.gamma if gamma is None else gamma], constraints, lonely
+            )
+            return _single(found)
+        return _single(folder.predict(sequences, gamma, constraints, lonely))
 
     def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
         """Drawn by the number of the example, whatever the batch that it is in."""

@@ -194,7 +194,7 @@ def _predict(
         sequences = [example.record.sequence for example in batch]
         if gammas == [None]:
             return [(structure,) for structure in folder.predict_viterbi(sequences)]
-        return list(zip(*folder.predict_mea(sequences, gammas), strict=True))
+        return list(zip(*folder.predict_gammas(sequences, gammas), strict=True))
 
     rows = []
     with closing(in_order(examples, work, n_jobs)) as results, Progress(not quiet, len(examples)) as progress:

@@ -27,6 +27,8 @@ from structune.rna.commands.output import as_text, open_output
 # bases from which on it is told what they cost, of a circle, and the time of so many
 _LONG, _LONG_CIRCLE, _MINUTES = 5000, 1100, 0.5
 
+_GAMMA = "it with --method mea, or no --method, only"
+
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
 
@@ -132,15 +134,16 @@ def _check(wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
     if wanted.samples is not None and wanted.is_ranked:
         raise DataError("found --samples and --nbest or --within, expected at most one of them")
-    method = "" if wanted.has_many else wanted.method
-    if wanted.gamma is not None and method != "mea":
-        raise DataError("found --gamma, expected it with --method mea only")
+    method = "many" if wanted.has_many else wanted.method
+    has_gamma = method in (None, "mea")
+    if wanted.gamma is not None and not has_gamma:
+        raise DataError(f"found --gamma, expected {_GAMMA}")
     for option, is_given in (
         ("--no-lonely-pairs", wanted.no_lonely_pairs),
         ("--pseudoknots", wanted.pseudoknots),
     ):
-        if is_given and method != "mea":
-            raise DataError(f"found {option}, expected it with --method mea only")
+        if is_given and not has_gamma:
+            raise DataError(f"found {option}, expected {_GAMMA}")
     if wanted.no_lonely_pairs and wanted.pseudoknots:
         raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
     if wanted.threshold is not None and method != "centroid":

@@ -121,8 +121,8 @@ Gamma = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Of structures of maximum expected accuracy: more predicts more pairs. By default the model's: "
-        "1 of the pretrained one, 4 of others unless they were given another.",
+        help="More predicts more pairs. By default the model's: 1 of the pretrained one, 4 of others unless "
+        "they were given another.",
         show_default=False,
     ),
 ]
@@ -263,12 +263,14 @@ class Wanted:
     """Which structures."""
 
     method: Annotated[
-        Decoding,
+        Decoding | None,
         typer.Option(
             help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: "
-            "the pairs of a probability above --threshold."
+            "the nested pairs of the greatest sum of probability - --threshold. By default the model's: of "
+            "the pretrained one that sum at a threshold of 1 / (1 + --gamma), of others mea.",
+            show_default=False,
         ),
-    ] = Decoding.mea
+    ] = None
     gamma: Gamma = None
     threshold: Annotated[
         float | None,
@@ -281,11 +283,11 @@ class Wanted:
     ] = None
     pseudoknots: Annotated[
         bool,
-        typer.Option("--pseudoknots", help="Of --method mea: with helices that cross the others, in []."),
+        typer.Option("--pseudoknots", help="With helices that cross the others, in []."),
     ] = False
     no_lonely_pairs: Annotated[
         bool,
-        typer.Option("--no-lonely-pairs", help="Of --method mea: each pair is stacked on another."),
+        typer.Option("--no-lonely-pairs", help="Each pair is stacked on another."),
     ] = False
     samples: Annotated[
         int | None,

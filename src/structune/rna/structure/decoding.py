@@ -175,13 +175,20 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
     return sums
 
 
-def centroid_structure(pairs: FloatArray, n: int, reach: int, threshold: float) -> IntArray:
+def gamma_centroid(pairs: FloatArray, n: int, reach: int, gamma: float, lonely: bool = True) -> IntArray:
+    """Partners that maximise the sum of (gamma + 1) p - 1 over pairs (Hamada et al. 2009)."""
+    return centroid_structure(pairs, n, reach, 1.0 / (gamma + 1.0), lonely)
+
+
+def centroid_structure(
+    pairs: FloatArray, n: int, reach: int, threshold: float, lonely: bool = True
+) -> IntArray:
     """Partners that maximise the sum of p - threshold over pairs.
 
     From a threshold of 1/2 on these are all pairs that are more probable: the centroid (Ding, Chan & Lawrence
-    2005), and below it the gamma-centroid of Hamada et al. (2009), gamma = 1 / threshold - 1.
+    2005).
     """
-    return _best_sum(pairs - threshold, np.zeros(n), reach)
+    return _best_sum(pairs - threshold, np.zeros(n), reach, lonely)
 
 
 def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool = True) -> IntArray:

@@ -15,6 +15,7 @@ from structune.rna.structure.counts import count_pairs
 from structune.rna.structure.decoding import (
     Viterbi,
     centroid_structure,
+    gamma_centroid,
     mea_structure,
     samples,
 )
@@ -104,21 +105,29 @@ class RNA(RNASums):
         return count_pairs(shard, self._structures(shard, None), self._structures(shard, outputs))
 
     def best_mea(
-        self, w: FloatArray, shard: RNAShard, gammas: Sequence[float], lonely: bool = True
+        self,
+        w: FloatArray,
+        shard: RNAShard,
+        gammas: Sequence[float],
+        lonely: bool = True,
+        decoding: str = "mea",
     ) -> list[IntArray]:
-        """Structures of maximum expected accuracy: the partners of all bases, for each gamma.
+        """Structures of maximum expected accuracy, or gamma-centroids: partners of all bases, for each gamma.
 
         Parameters
         ----------
         gammas : sequence of float
-            How much a right pair counts beside two right unpaired bases: more predicts more pairs.
+            How much a right pair counts beside two right unpaired bases, or beside a wrong pair: more
+            predicts more pairs.
         lonely : bool
             Whether there may be pairs that are stacked on no other.
+        decoding : {"mea", "centroid"}
         """
         found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
         for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
             for partners, gamma in zip(found, gammas, strict=True):
-                partners[a:b] = mea_structure(pairs, b - a, self._space.reach(b - a), gamma, lonely)
+                best = mea_structure if decoding == "mea" else gamma_centroid
+                partners[a:b] = best(pairs, b - a, self._space.reach(b - a), gamma, lonely)
         return found
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
