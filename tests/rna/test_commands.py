@@ -237,6 +237,9 @@ def test_json(files, folder, fold):
         table[i - 1, j - 1] = p
     exact = np.triu(folder.pair_probabilities(SEQUENCES[0]))
     assert table == pytest.approx(np.where(exact >= 0.01, exact, 0), abs=1e-6)
+    (said,) = folder.judge(SEQUENCES[:1], [lines[0]["structure"]])
+    told = lines[0]["expected_ppv"], lines[0]["expected_sensitivity"]
+    assert told == pytest.approx((said.expected_ppv, said.expected_sensitivity))
 
 
 def test_json_of_several_structures(fold):

@@ -56,9 +56,9 @@ def distill(
     Examples
     --------
     >>> from structune.rna import distill
-    >>> def stacks(sequence, structure):  # a teacher that counts pairs beside pairs
-    ...     return structure.count("((") - 0.5 * structure.count("(")
-    >>> folder = distill(stacks, ["GGGGAAAACCCC", "GGCAAGCAAAAGCAAGCC"], rounds=1)
+    >>> def teacher(sequence, structure):
+    ...     return 2.0 * structure.count("(") - 4.0 * structure.count("(.")
+    >>> folder = distill(teacher, ["GGGGAAAACCCC", "GGCAAGCAAAAGCAAGCC"], rounds=1)
     >>> folder.predict(["GGGGAAAACCCC"])
     ['((((....))))']
     """

@@ -41,17 +41,16 @@ def judge(folder: RNAPredictions, sequence: str, structure: str) -> Judgement:
     """Of one structure, which may have pseudoknots: then it has no probability, but its pairs have."""
     loss = float(folder.log_loss([sequence], [structure])[0])
     log_odds = -np.inf if np.isinf(loss) else _log_odds(folder, sequence, structure)
-    pairs = folder.pair_probabilities(sequence)
+    expected = expected_accuracy(structure, folder.pair_probabilities(sequence))
+    return Judgement(min(0.0, -loss), log_odds, *expected)
+
+
+def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
+    """PPV, sensitivity and distance that are expected of a structure, by probabilities of pairs."""
     partner = as_partners(structure)
     left = np.flatnonzero(partner > np.arange(partner.size))
     found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
-    return Judgement(
-        min(0.0, -loss),
-        log_odds,
-        _share(found, float(left.size)),
-        _share(found, expected),
-        left.size + expected - 2 * found,
-    )
+    return _share(found, float(left.size)), _share(found, expected), left.size + expected - 2 * found
 
 
 def _log_odds(folder: RNAPredictions, sequence: str, structure: str) -> float:

@@ -329,7 +329,8 @@ class Writing:
         Format,
         typer.Option(
             help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
-            "probabilities of pairs and the log-partition function. pairs: a table of the probabilities of "
+            "probabilities of pairs, what of the structure is expected to be right, and the log-partition "
+            "function. pairs: a table of the probabilities of "
             "pairs, separated by tabs. bases: one of the probability of each base to be unpaired, and of the "
             "entropy of its partner, in bits."
         ),

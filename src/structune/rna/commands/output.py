@@ -19,6 +19,7 @@ from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
+from structune.rna.judgement import expected_accuracy
 from structune.rna.metrics import partner_entropy, unpaired
 
 _HEADINGS = {
@@ -52,16 +53,24 @@ def _as_dict(folded: Folded, min_probability: float) -> dict[str, Any]:
     return {
         "name": folded.record.name,
         "sequence": folded.record.sequence,
-        **_structures(folded.choices),
+        **_structures(folded.choices, folded.pairs),
         "pairs": pairs if folded.pairs is not None else None,
         "log_partition": folded.log_partition,
         **({} if folded.dimer is None else {"dimer_probability": folded.dimer}),
     }
 
 
-def _structures(choices: list[Choice]) -> dict[str, Any]:
+def _expected(structure: str, pairs: Any) -> dict[str, float]:
+    """What of a structure is expected to be right, and what of the truth it is expected to have."""
+    if pairs is None:
+        return {}
+    ppv, sensitivity, _ = expected_accuracy(structure, pairs)
+    return {"expected_ppv": ppv, "expected_sensitivity": sensitivity}
+
+
+def _structures(choices: list[Choice], pairs: Any) -> dict[str, Any]:
     if len(choices) == 1 and not choices[0].kind:
-        return {"structure": choices[0].structure}
+        return {"structure": choices[0].structure, **_expected(choices[0].structure, pairs)}
     shown = []
     for choice in choices:
         probability = {} if choice.probability is None else {"probability": choice.probability}
