@@ -22,7 +22,9 @@ import numpy as np
 from common import alternately, contrafold_parameters, peak, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
+LONGEST_CIRCLE = 600  # structune's sums over circles are in the log domain
 LONG = ("23S", "random 10000")
+GENOME, SPAN = 30_000, 300
 
 
 def fold(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
@@ -56,6 +58,44 @@ def fold(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
     return row
 
 
+def others(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
+    """Probabilities of all pairs of two strands of n bases together, and of a circle."""
+    import RNA as vienna  # noqa: N811
+
+    from structune.rna import RNA
+
+    sequence = "".join(np.random.default_rng(n).choice(list("ACGU"), n))
+    strands, ring, settings = f"{sequence[: n // 2]}&{sequence[n // 2 :]}", RNA(circular=True), vienna.md()
+    settings.circ = 1
+    two, circle = rna.encode([strands]), ring.encode([sequence])
+
+    def vienna_pairs(*given: Any) -> None:
+        compound = vienna.fold_compound(*given)
+        compound.pf()
+        compound.bpp()
+
+    calls = {
+        "structune_strands": lambda: rna.pair_probabilities(w, two, 0),
+        "vienna_strands": lambda: vienna_pairs(strands),
+    }
+    if n <= LONGEST_CIRCLE:
+        calls["structune_circle"] = lambda: ring.pair_probabilities(w, circle, 0)
+        calls["vienna_circle"] = lambda: vienna_pairs(sequence, settings)
+    row = {"length": n, **alternately(calls, repeats)}
+    print({k: round(v, 4) for k, v in row.items()}, flush=True)
+    return row
+
+
+def genome() -> dict[str, float]:
+    """Seconds for all pairs of a long sequence with a limited span, and for ViennaRNA's local folding."""
+    import RNA as vienna  # noqa: N811
+
+    sequence = "".join(np.random.default_rng(0).choice(list("ACGU"), GENOME))
+    start = time.perf_counter()
+    vienna.pfl_fold(sequence, SPAN, SPAN, 0.01)
+    return {"length": GENOME, "span": SPAN, "vienna_local": time.perf_counter() - start}
+
+
 def multiply_adds(n: int) -> float:
     """Of the partition function and all pair probabilities: sizes of loops times stretches, and branches.
 
@@ -75,6 +115,9 @@ def long_input(name: str, method: str) -> None:
         whole = [s for s, family in enumerate(data.families) if family == "23s"]
         sequence = max((data.sequences[s] for s in whole), key=len)
     folder = RNAFolder.from_contrafold(contrafold_parameters())
+    if name == "genome":
+        sequence = "".join(np.random.default_rng(0).choice(list("ACGU"), GENOME))
+        folder.set_params(max_span=SPAN)
     fold = {"pairs": folder.pair_probabilities, "best": lambda x: folder.predict_viterbi([x])}[method]
     fold(sequence[:50])  # compiles
     start = time.perf_counter()
@@ -84,16 +127,15 @@ def long_input(name: str, method: str) -> None:
 
 
 def long_inputs() -> list[dict[str, Any]]:
-    rows = []
-    for name in LONG:
-        for method in ("best", "pairs"):
-            command = [sys.executable, __file__, "--long", name, method]
-            words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-            length, seconds, megabytes = int(words[0]), float(words[1]), float(words[2])
-            rows.append(
-                {"what": name, "method": method, "length": length, "seconds": seconds, "peak_mb": megabytes}
-            )
-            print(rows[-1], flush=True)
+    rows, asked = [], [(name, method) for name in LONG for method in ("best", "pairs")]
+    for name, method in [*asked, ("genome", "pairs")]:
+        command = [sys.executable, __file__, "--long", name, method]
+        words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        length, seconds, megabytes = int(words[0]), float(words[1]), float(words[2])
+        rows.append(
+            {"what": name, "method": method, "length": length, "seconds": seconds, "peak_mb": megabytes}
+        )
+        print(rows[-1], flush=True)
     return rows
 
 
@@ -150,10 +192,15 @@ def main() -> None:
     w = rna.weights_from(read_contrafold(contrafold_parameters()))
     shard = rna.encode(["GGGGAAAACCCC"])
     rna.pair_probabilities(w, shard, 0), rna.best(w, shard), rna.linearize(w, shard)(w)  # compiles
-    rows = [fold(n, rna, w, 5 if n < 1000 else 3 if n < 2000 else 1) for n in (QUICK if quick else LENGTHS)]
-    result = {"blas_multiply_adds_per_second": peak(), "folding": rows, "s151": gradient(rna, w)}
+    rows, more = [], []
+    for n in QUICK if quick else LENGTHS:
+        repeats = 5 if n < 1000 else 3 if n < 2000 else 1
+        rows.append(fold(n, rna, w, repeats))
+        more.append(others(n, rna, w, repeats))
+    result = {"blas_multiply_adds_per_second": peak(), "folding": rows, "others": more}
+    result["s151"] = gradient(rna, w)
     if not quick:
-        result["long"] = long_inputs()
+        result["long"], result["genome"] = long_inputs(), genome()
         write("rna_speed", result, "ViennaRNA")
 
 

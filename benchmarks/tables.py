@@ -266,9 +266,28 @@ def rna_speed() -> str:
         f"{row['seconds']:.1f} s, {row['peak_mb'] / 1000:.1f} GB"
         for row in data["long"]
     )
+    local = data["genome"]
+    notes += (
+        f". The genome has spans of at most {local['span']}; ViennaRNA's local folding of the same bases, "
+        f"means over windows of so many, takes {local['vienna_local']:.1f} s"
+    )
     header = ["bases", "all pairs: ViennaRNA, s", "structune, s", "ratio"]
     header += ["best structure: ViennaRNA, s", "structune, s", "ratio"]
-    return f"{table(header, rows)}\n\n{notes}."
+    return f"{table(header, rows)}\n\n{notes}.\n\n{_other_speeds(data['others'])}"
+
+
+def _other_speeds(data: list[dict[str, float]]) -> str:
+    """Of two strands, and of circles."""
+
+    def told(row: dict[str, float], kind: str) -> list[str]:
+        if f"vienna_{kind}" not in row:
+            return ["", "", ""]
+        theirs, ours = row[f"vienna_{kind}"], row[f"structune_{kind}"]
+        return [f"{theirs:.3g}", f"{ours:.3g}", f"{theirs / ours:.2g}"]
+
+    rows = [[str(row["length"]), *told(row, "strands"), *told(row, "circle")] for row in data]
+    header = ["bases", "two strands, all pairs: ViennaRNA, s", "structune, s", "ratio"]
+    return table([*header, "circle: ViennaRNA, s", "structune, s", "ratio"], rows)
 
 
 def _alignments_of_size(best: dict[str, Any], posterior: dict[str, Any]) -> list[str]:

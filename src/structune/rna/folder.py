@@ -52,8 +52,7 @@ class RNAFolder(RNAPredictions):
         How far the bases of a pair may be apart. Time and memory then grow with the length of a sequence, not
         with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
     circular : bool
-        Whether sequences are circles, the last base followed by the first. Sums are in the log domain then,
-        and take ten to sixty times as long.
+        Whether sequences are circles, the last base followed by the first.
     initiation : float
         Of sequences of two strands, "A&B": the score of being together, before any pair, at concentrations of
         1 M. At others, half the log of theirs is to be added (-7 at 1 uM), for scores of the pretrained model

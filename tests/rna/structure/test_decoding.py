@@ -191,8 +191,7 @@ def test_samples_follow_their_probabilities(sequence, min_hairpin, circular, log
     )
     w, shard = rng.normal(size=rna.n_weights) * 0.5, rna.encode(["", sequence, "GGAAAACC"])
     w[rna.weight_names().index("hairpin_length_at_least_30")] = 200.0 * log_domain  # far from these
-    in_logs = log_domain or circular
-    assert isinstance(inference_of(rna, w, shard), LogInference if in_logs else ScaledInference)
+    assert isinstance(inference_of(rna, w, shard), LogInference if log_domain else ScaledInference)
     outputs = structures(sequence, min_hairpin, circular=circular)
     scores = np.array([feature_vector(rna, sequence, y) for y in outputs]) @ w
     drawn = rna.sample(w, shard, 4000, rng)

@@ -24,8 +24,7 @@ from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
 
-# bases from which on it is told what they cost, of a circle, and the time of so many
-_LONG, _LONG_CIRCLE, _MINUTES = 5000, 1100, 0.5
+_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
 _GAMMA = "it with --method mea, or no --method, only"
 
@@ -101,17 +100,17 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
 
 def _announced(examples: Iterable[Example], circular: bool) -> Iterator[Example]:
     """The same; tells what long ones cost."""
-    long, tables, advice = (_LONG_CIRCLE, 9, "") if circular else (_LONG, 5, " (seconds with --max-span 300)")
+    tables, advice = (13, "") if circular else (5, " (seconds with --max-span 300)")
     for example in examples:
-        if (n := len(example.record.sequence)) >= long:
-            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {_time(n, long)}"
+        if (n := len(example.record.sequence)) >= _LONG:
+            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {_time(n)}"
             say(f"{example.record.name}: {n:,} bases take about {cost}{advice}")
         yield example
 
 
-def _time(n: int, long: int) -> str:
+def _time(n: int) -> str:
     """About how long it takes to fold n bases."""
-    minutes = _MINUTES * (n / long) ** 3
+    minutes = _MINUTES * (n / _LONG) ** 3
     return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 

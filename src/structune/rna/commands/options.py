@@ -200,7 +200,7 @@ class Reading:
         bool,
         typer.Option(
             "--circular",
-            help="Sequences are circles: the last base is followed by the first. 400 bases take seconds.",
+            help="Sequences are circles: the last base is followed by the first.",
         ),
     ] = False
     initiation: Annotated[

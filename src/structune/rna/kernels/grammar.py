@@ -476,6 +476,13 @@ def log_inside(model, chart, best, work):
 
 
 @kernel
+def close_circle(model, chart, best, work):
+    """Fill what a chart of pairs and stretches has of a circle, ``rest`` and ``first``."""
+    model, chart, work = _bare(model, chart, work)
+    _close(model, chart, best, work)
+
+
+@kernel
 def _close(model, chart, best, work):
     """What is outside of each pair of a circle that may be its first, and the sum of all."""
     n = model.n
@@ -505,10 +512,14 @@ def _add_share(model, shares, item, part):
 
 @kernel
 def _spread(model, chart, shares, kind, i, j, work, counts):
-    """Share what an item is expected to occur among its choices, and count their cells."""
+    """Share what an item is expected to occur among its choices, and count their cells.
+
+    Returns how many bases are expected to be unpaired in the last loop of a circle.
+    """
     share, value = value_of(model, shares, kind, i, j), value_of(model, chart, kind, i, j)
+    outer = share * 0.0
     if share == 0.0:
-        return
+        return outer
     items, used = work.items, work.cells
     for k in range(_choices(model, chart, kind, i, j, work)):
         part = share * np.exp(work.values[k] - value)
@@ -520,6 +531,21 @@ def _spread(model, chart, shares, kind, i, j, work, counts):
             counts[used[c]] = counts[used[c]] + part
         free, cell = _unpaired(model, kind, i, j, first, second)
         counts[cell] = counts[cell] + part * free
+        outer += part * _outer_bases(model, kind, i, j, first)
+    return outer
+
+
+@kernel
+def _outer_bases(model, kind, i, j, first):
+    """Bases of the last loop of a circle that a choice leaves unpaired, but for those in a stretch."""
+    if kind == CIRCLE:
+        return model.n if first[0] == NONE else 0
+    if kind != REST:
+        return 0
+    if first[0] == MULTI_2:
+        return i
+    inner = first[2] - first[1] + 1 if first[0] == PAIR else 0
+    return model.n - (j - i + 1) - inner
 
 
 @kernel
@@ -552,10 +578,21 @@ def log_outside(model, chart, shares, work, counts):
 
 
 @kernel
+def open_circle(model, chart, shares, work, counts):
+    """How often the pairs and stretches are expected that the last loop of a circle has, as `log_outside`.
+
+    Returns how many bases are expected to be unpaired in that loop, but for those in stretches.
+    """
+    model, chart, work = _bare(model, chart, work)
+    return _open(model, chart, _bare_chart(shares), work, cells(counts))
+
+
+@kernel
 def _open(model, chart, shares, work, counts):
     """Share out what is outside of the first pair of a circle."""
-    n = model.n
+    n, outer = model.n, shares.first[0] * 0.0
     for i in range(n + 1):
-        _spread(model, chart, shares, CIRCLE, i, n - 1, work, counts)
+        outer += _spread(model, chart, shares, CIRCLE, i, n - 1, work, counts)
         for j in range(i + 1, n):
-            _spread(model, chart, shares, REST, i, j, work, counts)
+            outer += _spread(model, chart, shares, REST, i, j, work, counts)
+    return outer

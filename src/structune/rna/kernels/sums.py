@@ -20,7 +20,7 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
-from structune.rna.kernels.loops import GAP, LOOP
+from structune.rna.kernels.loops import ABSENT, GAP, LOOP
 
 N_LETTERS = 6
 RING = 32
@@ -38,6 +38,14 @@ def row(i, n, reach):
 @part_of_bare_kernel
 def quad(a, b, c, d):
     return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
+
+
+@part_of_bare_kernel
+def context(word, before, behind, circular):
+    """Cell of a stack; on a circle nothing says which side is outside, and what is there does not count."""
+    if circular:
+        return (word * N_LETTERS + ABSENT) * N_LETTERS + ABSENT
+    return (word * N_LETTERS + before) * N_LETTERS + behind
 
 
 @part_of_bare_kernel
@@ -80,10 +88,10 @@ def _interior(i, n, end, loop, ring, lanes, out):
 
 @bare_kernel
 def inside(
-    letters, tables, scalars, factors, min_hairpin, reach, nick, lanes, pairs, multi, multi_2, exterior,
-    raised, left, right, ring, scratch, partners, extent,
+    letters, tables, scalars, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
+    exterior, raised, left, right, ring, scratch, partners, extent,
 ):  # fmt: skip
-    """Fill P, M, M2, E, L and R; E[0] is the partition function.
+    """Fill P, M, M2, E, L and R; E[0] is the partition function, but of a circle, for which E is of no use.
 
     Parameters
     ----------
@@ -138,13 +146,15 @@ def inside(
             two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
             closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
+            if circular:
+                distance = span[min(j - i, n - j + i)]
             if i < nick <= j:
                 closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
                 distance = zero + 1.0
             inner = two * mismatch[word] + closed
             if j > i + 1:
                 inner += closing * multi_dangle[word] * m2[below + j - 1]
-                inner += stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next] * p[below + j - 1]
+                inner += stack[context(word, x_before, y_next, circular)] * p[below + j - 1]
             value = own * distance * inner
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
@@ -277,8 +287,9 @@ def _multi_adjoint(
 
 @bare_kernel
 def outside(
-    letters, tables, scalars, factors, weight, reach, nick, lanes, pairs, multi, multi_2, exterior, raised,
-    left, right, shares, d_multi, d_strands, ring, scratch, partners, counts, loop_counts, scalar_counts,
+    letters, tables, scalars, factors, weight, reach, nick, circular, lanes, pairs, multi, multi_2, exterior,
+    raised, left, right, shares, d_multi, d_strands, outer_pairs, outer_multi_2, ring, scratch, partners,
+    counts, loop_counts, scalar_counts,
 ):  # fmt: skip
     """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
 
@@ -288,6 +299,8 @@ def outside(
     Parameters
     ----------
     shares : zeros (n + 1,)
+    outer_pairs, outer_multi_2 : as P, and (n,)
+        Of a circle the adjoints of P, and of M2 in its last column, by the loop that no pair encloses.
     d_multi, d_strands, ring, scratch : zeros
         As M, (2, n + 1), or (2, 0) for one strand, (32, LEFT + n + RIGHT), (8, n + RIGHT).
     counts : as `tables`
@@ -318,7 +331,8 @@ def outside(
     stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
     lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
     d_left, d_right = cells(d_strands[0]), cells(d_strands[1])
-    share[0] = weight
+    seed, seed_2 = cells(outer_pairs), cells(outer_multi_2)
+    share[0] = zero if circular else zero + weight
     for i in range(n):
         if i == nick:
             scalar_counts[4] += _prefixes_adjoint(
@@ -337,6 +351,8 @@ def outside(
                 b[j] = p[here + j] * multi_dangle[word] * branch
                 partners[found] = j
                 found += 1
+        if circular:
+            d_m2[n - 1] = d_m2[n - 1] + seed_2[i]
         _interior_adjoint(i, n, end, loop, d_i, g, lanes, d_g, n_loop)
         _multi_adjoint(
             i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
@@ -387,17 +403,20 @@ def outside(
             d_value += push
             scalar_counts[3] += value * push
             n_external_dangle[word] = n_external_dangle[word] + value * push
+            if circular:
+                d_value += seed[here + j]
             # what the pair closes: a stack, a multi-branch loop, a hairpin or a loop
             k, expected = x * N_LETTERS + y, value * d_value
             crossing = i < nick <= j
             n_pair[k] = n_pair[k] + expected
-            n_span[j - i] = n_span[j - i] + (zero if crossing else expected)
-            step = d_value * base_pair[k] * (zero + 1.0 if crossing else span[j - i])
+            length = min(j - i, n - j + i) if circular else j - i
+            n_span[length] = n_span[length] + (zero if crossing else expected)
+            step = d_value * base_pair[k] * (zero + 1.0 if crossing else span[length])
             if weighted:
                 step *= factor[here + j]
             word, rest = quad(x, y, x_next, y_before), expected
             if j > i + 1:
-                k = (word * N_LETTERS + x_before) * N_LETTERS + y_next
+                k = context(word, x_before, y_next, circular)
                 d_stack_next[j - 1] = step * stack[k]
                 part = d_stack_next[j - 1] * p[below + j - 1]
                 n_stack[k] = n_stack[k] + part

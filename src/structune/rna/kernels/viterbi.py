@@ -8,7 +8,7 @@ import numpy as np
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
 from structune.rna.kernels.loops import GAP, LOOP
-from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, quad, row, special_hairpin
+from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, context, quad, row, special_hairpin
 
 
 @kernel
@@ -67,8 +67,8 @@ def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights):
 
 @kernel
 def viterbi(
-    letters, tables, scalars, factors, min_hairpin, reach, nick, lanes, pairs, multi, multi_2, exterior, left,
-    right, ring, scratch, partners,
+    letters, tables, scalars, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
+    exterior, left, right, ring, scratch, partners,
 ):  # fmt: skip
     """Fill P, M, M2, E, L and R as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
 
@@ -115,13 +115,14 @@ def viterbi(
             inner += mismatch[word]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, 0.0)
             closed, distance = hairpin[j - i - 1] + special + hairpin_mismatch[word], span[j - i]
+            if circular:
+                distance = span[min(j - i, n - j + i)]
             if i < nick <= j:
                 closed, distance = strands + external_dangle[word] + lefts[i + 1] + rights[j], 0.0
             inner = max(inner, closed)
             if j > i + 1:
                 inner = max(inner, closing + multi_dangle[word] + m2[below + j - 1])
-                stacked = stack[(word * N_LETTERS + x_before) * N_LETTERS + y_next]
-                inner = max(inner, stacked + p[below + j - 1])
+                inner = max(inner, stack[context(word, x_before, y_next, circular)] + p[below + j - 1])
             value = own + distance + inner
             word = quad(y, x, y_next, x_before)
             p[here + j] = value

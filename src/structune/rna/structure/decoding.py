@@ -17,7 +17,6 @@ from structune.rna.structure.inference import (
     ScaledInference,
     grammar_choices,
     grammar_model,
-    new_chart,
     rows,
 )
 from structune.rna.structure.potentials import Scores, with_ends
@@ -42,11 +41,9 @@ class Viterbi:
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
         self.n, self._reach = letters.size, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
+        self._chart = self._filled(scores, letters, space, extra)
         if space.circular:
-            self._chart = new_chart(self._model, -np.inf)
-            grammar.log_inside(self._model, self._chart, True, grammar_choices(self.n, float))
-        else:
-            self._chart = self._filled(scores, letters, space, extra)
+            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
         self.score = float(self._chart.first[0])
 
     def _filled(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> grammar.Chart:
@@ -57,11 +54,12 @@ class Viterbi:
         left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
         viterbi(
-            with_ends(letters), tables, scalars, extra, space.min_hairpin, self._reach, nick,
-            all_lanes(float), pairs, multi, multi_2, suffixes, left, right, ring, rows,
-            np.empty(n, np.int64),
+            with_ends(letters, space.circular)[: n + 2], tables, scalars, extra, space.min_hairpin,
+            self._reach, nick, space.circular, all_lanes(float), pairs, multi, multi_2, suffixes, left, right,
+            ring, rows, np.empty(n, np.int64),
         )  # fmt: skip
-        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, np.empty(0))
+        rest = np.full(pairs.size if space.circular else 0, -np.inf)
+        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""

@@ -21,7 +21,7 @@ from structune.rna.structure.potentials import (
     spans,
     with_ends,
 )
-from structune.rna.structure.space import Space, n_cells
+from structune.rna.structure.space import Space, n_cells, row_of
 from structune.rna.structure.strands import is_base, nick_of
 from structune.structure import Array
 
@@ -102,7 +102,7 @@ class ScaledInference:
     ) -> None:
         self.n, self._space, self.dtype = letters.size, space, potentials.dtype
         self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), is_base(letters)
-        self.letters, self.lanes = with_ends(letters), all_lanes(self.dtype)
+        self.letters, self.lanes = with_ends(letters, space.circular)[: self.n + 2], all_lanes(self.dtype)
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
         room = n_cells(self.n, self.reach) + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
@@ -111,6 +111,10 @@ class ScaledInference:
         self._partners = np.empty(self.n, np.int64)
         self._scale(potentials, letters)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
+        if space.circular:
+            self._model = grammar_model(potentials, letters, space, scores)
+            self._circle = self.chart()
+            self.log_partition = self._circle.first[0]
 
     def _n_of_strands(self) -> int:
         return 0 if self._nick == self.n else self.n + 1
@@ -122,7 +126,8 @@ class ScaledInference:
             raise failed
         self.log_scale = 0.0
         if self.n > _LONG:
-            beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], self._space)
+            ends = self._space._replace(circular=False)
+            beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], ends)
             self.log_scale = float(beginning.log_partition.real) / beginning.n
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
@@ -145,8 +150,9 @@ class ScaledInference:
         extent = np.empty(2)
         kernels.inside(
             self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
-            self._nick, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised,
-            self._left, self._right, self._ring(), self._rows(2), self._partners, extent,
+            self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
+            self._suffixes, self._raised, self._left, self._right, self._ring(), self._rows(2),
+            self._partners, extent,
         )  # fmt: skip
         with np.errstate(divide="ignore"):
             least, most = np.clip(np.log(extent), -2 * _SPAN, 2 * _SPAN)
@@ -184,16 +190,33 @@ class ScaledInference:
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_of_strands()), self.dtype)
+        outer = self._outer(counts, weight)
         kernels.outside(
             self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
-            self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, self._left,
-            self._right, shares, d_multi, d_strands, self._ring(), self._rows(8), self._partners,
-            counts.tables, loops, counts.scalars,
+            self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
+            self._raised, self._left, self._right, shares, d_multi, d_strands, *outer, self._ring(),
+            self._rows(8), self._partners, counts.tables, loops, counts.scalars,
         )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
+
+    def _outer(self, counts: Counts, weight: float) -> tuple[Array, Array]:
+        """Count the last loop of a circle; gives the adjoints of P, and of the last column of M2, by it."""
+        nothing = np.zeros(0, self.dtype)
+        if not self._space.circular:
+            return nothing, nothing
+        shares = new_chart(self._model, 0.0)
+        shares.first[0] = weight
+        work = grammar_choices(self.n, self.dtype)
+        counts.bases -= grammar.open_circle(self._model, self._circle, shares, work, counts.cells)
+        last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
+        pairs, multi_2 = self.pairs[: shares.pairs.size], self._multi_2[last]
+        return (
+            np.divide(shares.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0),
+            np.divide(shares.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0),
+        )
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
@@ -208,11 +231,15 @@ class ScaledInference:
         for table in (pairs, multi, multi_2):
             for i, row in enumerate(rows(table, self.n, self.reach)):
                 row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
-        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, np.empty(0))
+        rest = np.full(pairs.size if self._space.circular else 0, -np.inf, self.dtype)
+        chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+        if self._space.circular:
+            grammar.close_circle(self._model, chart, False, grammar_choices(self.n, self.dtype))
+        return chart
 
 
 class LogInference:
-    """The same in the log domain, for any weights, and for circles; ten to sixty times slower."""
+    """The same in the log domain, for any weights; ten to sixty times slower."""
 
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
@@ -237,8 +264,8 @@ class LogInference:
 def infer(
     potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
-    """In the linear domain if the numbers allow it, and there are two ends."""
-    if not space.circular and np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
+    """In the linear domain if the numbers allow it."""
+    if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, space, scores)
         except RangeError:

@@ -259,6 +259,7 @@ class RNASums(Structure):
         n = int(shard.offsets[s + 1] - shard.offsets[s])
         size = 8.0 * n_cells(n, self._space.reach(n))
         n_tables += 3 * bool(shard.base_offsets[s + 1] > shard.base_offsets[s])  # of scores beside
+        n_tables += 8 * self.circular  # logs, and what is expected of them
         require_memory(n_tables * size, f"sequence {shard.numbers[s]}: {n:,} bases")
 
     def _inside_outside(
