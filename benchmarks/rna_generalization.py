@@ -1,37 +1,39 @@
-"""What helps a model of RNA on families that it has never seen: the parts of training/rna.py one by one.
+"""What helps a model of RNA on families that it has never seen: whole families held out, four folds.
 
-    python benchmarks/rna_generalization.py EternaFoldParams.v1            about 45 minutes
-    python benchmarks/rna_generalization.py EternaFoldParams.v1 --quick    few sequences
+    python benchmarks/rna_generalization.py EternaFoldParams.v1            about three hours
+    python benchmarks/rna_generalization.py EternaFoldParams.v1 --quick    short sequences, two folds
 
-The file is of the repository eternagame/EternaFold (parameters). Needs ``pip install ViennaRNA`` and the
-data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). The models are those that
-training/rna.py makes on its way, and some with precisions that were tuned to the end.
-
-Tested on sequences of up to 400 bases that share less than a tenth of their words of 12 bases with training
-set A: those of Rfam whose family has a published structure, those with a predicted one, and chains of solved
-structures (RNA3DB), the latter by models that did not learn from them. Intervals are over families. gamma of
-each model, and of the parameters of CONTRAfold and EternaFold in the same decoder, is that of the best mean
-of F1 on both sets of Rfam, as of the pretrained model, whose shares were chosen on the same sequences: the
-intervals do not know of these choices. 3 of the 101 sequences of Rfam with a published structure share more
-than a tenth of their words with chains of RNA3DB, 2 of the 974 others.
+The file is of the repository eternagame/EternaFold (parameters). Needs the data folder (STRUCTUNE_DATA, or
+``../shared/data`` beside the checkout). Families are those of benchmarks/rna_families.py, 416 of them. Each
+fold learns from at most 20 sequences of each family of the other folds, and is tested on at most 5 of each of
+its own. The parameters of CONTRAfold and EternaFold have been learned from many of these families. Predictions
+are gamma-centroids, but in one row, at the gamma of each row's best F1 on all folds. Intervals are over
+families.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import rna_families
 from common import contrafold_parameters, write
 from structune import RNAFolder
 from structune.learning import ImplicitTuner, average_models
-from structune.rna import ReactivityModel, RNAData, base_pair_bootstrap, base_pair_scores, load_rna
+from structune.rna import ReactivityModel, RNAData, base_pair_bootstrap, base_pair_scores
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 import rna as recipe
 
-FIRST, SOLVED = "structures", "RNA3DB"
+FOLDS, LEARNED, TESTED, SEED = 4, 20, 5, 1
+GAMMAS = (0.8, 1.0, 1.2, 1.5, 1.9, 2.3, 3.0, 4.0)
+FIRST = "structures"
+Models = dict[str, RNAFolder]
 
 
 def main() -> None:
@@ -42,69 +44,91 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     quick = arguments.quick
-    data = load_rna("tornado_train_a")
-    families = [recipe.family_of(name) for name in data.families]
-    rfam = recipe.new_families(data)
-    tested = {f"Rfam, {name}": known for name, known in rfam.items()}
-    tested[SOLVED] = recipe.unlike(load_rna("rna3db"), data)
-    models = fitted(data, families, quick)
-    models["CONTRAfold's parameters"] = RNAFolder.from_contrafold(contrafold_parameters())
-    models["EternaFold's parameters"] = RNAFolder.from_contrafold(arguments.eternafold)
-    rows: dict[str, Any] = {}
-    for name, model in models.items():
-        model.gamma = recipe.chosen_gamma(model, rfam)
-        rows[name] = {"gamma": model.gamma}
-    for which, known in tested.items():
-        for name, scores in compared(models, which, known).items():
-            rows[name][which] = scores
-    if not quick:
-        write("rna_generalization", {"models": rows, "sequences": sizes(tested)}, "ViennaRNA")
-
-
-def sizes(tested: dict[str, RNAData]) -> dict[str, dict[str, int]]:
-    return {k: {"sequences": len(v), "families": len(set(v.families))} for k, v in tested.items()}
-
-
-def fitted(data: RNAData, families: list[str], quick: bool) -> dict[str, RNAFolder]:
-    """Models of the same structures and of more."""
-    few, many = ((2, 100), (4, 100)) if quick else ((recipe.FEW, recipe.LONGEST), (recipe.MOST,))
-    part, _ = recipe.few(data, families, *few)
-    precisions, table = recipe.PRECISIONS, ReactivityModel.pretrained()
-    designs = recipe.chosen_designs(60 if quick else recipe.DESIGNS)
-    third, every = (recipe.evidence(designs, table, range(0, len(designs), step)) for step in (3, 1))
-    models = {FIRST: recipe.fit(precisions, part)}
-    for name, tuner in (("log loss", None), ("F1", ImplicitTuner(refit=False, criterion="f1"))):
-        tuned = recipe.tune(*(recipe.few(data, families, *few) if quick else (data, families)), tuner=tuner)
-        models[f"precisions by {name}"] = recipe.fit(recipe.rounded(tuned), part)
-    more = {
-        "and solved chains": recipe.solved_structures(),
-        "and 1000 designs": third,
-        "and 1000 designs of less weight": recipe.weighted(third, recipe.LESS),
-        "and 3000 designs": every,
+    known, n_folds = rna_families.by_families(quick), 2 if quick else FOLDS
+    fold_of = rna_families.dealt(known, n_folds, SEED)
+    fixed = {
+        "CONTRAfold's parameters": RNAFolder.from_contrafold(contrafold_parameters()),
+        "EternaFold's parameters": RNAFolder.from_contrafold(arguments.eternafold),
+        "energies": recipe.of_energies(60 if quick else recipe.TAUGHT),
     }
-    with_more = {name: recipe.fit(precisions, part, examples) for name, examples in more.items()}
-    models |= with_more
-    models["mean of these four"] = average_models(list(with_more.values()))
-    models["more structures"] = recipe.fit(precisions, recipe.few(data, families, *many)[0])
-    models["energies"] = recipe.fitted_energies(data, 60 if quick else recipe.DRAWN)
-    parts = [models[name] for name in ("more structures", "mean of these four", "energies")]
-    models["mean of the last three"] = average_models(parts, recipe.SHARES)
+    tested, predicted = list[rna_families.Known](), dict[str, list[list[str]]]()
+    for fold in range(n_folds):
+        others = [one for one in known if fold_of[one.family] != fold]
+        own = [one for one in known if fold_of[one.family] == fold]
+        tested += (test := rna_families.some_of_each(own, TESTED, SEED))
+        part = rna_families.some_of_each(others, 4 if quick else LEARNED, SEED)
+        for name, predict in rows(fitted(part, fixed, quick)).items():
+            found = predict([one.sequence for one in test])
+            before = predicted.setdefault(name, [[] for _ in GAMMAS])
+            for all_of_it, more in zip(before, found, strict=True):
+                all_of_it += more
+            recipe.say(f"fold {fold}, {name}")
+    result = {name: judged(tested, found, predicted[FIRST]) for name, found in predicted.items()}
+    for name, row in result.items():
+        recipe.say(f"{name}: {row}")
+    if not quick:
+        sizes = {"sequences": len(tested), "families": len({one.family for one in tested})}
+        write("rna_generalization", {"models": result, **sizes})
+
+
+def rows(models: Models) -> dict[str, Callable[[list[str]], list[list[str]]]]:
+    """What predicts structures for each gamma."""
+    found: dict[str, Any] = {}
+    for name, model in models.items():
+        model.set_params(decoding="centroid", n_jobs=-1)
+        found[name] = lambda sequences, model=model: model.predict_gammas(sequences, GAMMAS)
+        if name == "structures .8, energies .2":
+            found[f"{name}; by maximum expected accuracy"] = lambda sequences, model=model: model.predict_mea(
+                sequences, GAMMAS
+            )
+    return found
+
+
+def fitted(part: list[rna_families.Known], fixed: Models, quick: bool) -> Models:
+    """Models of the same structures and of more."""
+    data = RNAData(
+        [str(k) for k in range(len(part))],
+        [one.family for one in part],
+        [one.sequence for one in part],
+        [one.structure for one in part],
+    )
+    precisions = recipe.PRECISIONS
+    designs = recipe.chosen_designs(60 if quick else 1000)
+    evidence = recipe.evidence(designs, ReactivityModel.pretrained())
+    models = {FIRST: recipe.fit(precisions, data)}
+    plain = {name: value for name, value in precisions.items() if name in recipe.CONTRAFOLD_GROUPS}
+    models["CONTRAfold's features"] = recipe.fit(plain, data, features="contrafold")
+    models["precisions a third"] = recipe.fit({k: v / 3 for k, v in precisions.items()}, data)
+    for name, tuner in (("log loss", None), ("F1", ImplicitTuner(refit=False, criterion="f1"))):
+        tuned = recipe.tune(data, data.families, tuner)
+        models[f"precisions by {name}"] = recipe.fit(recipe.rounded(tuned), data)
+    models["and 1000 designs"] = recipe.fit(precisions, data, evidence)
+    models |= fixed
+    structures, designed, energies = (models[k] for k in (FIRST, "and 1000 designs", "energies"))
+    for share in (0.1, 0.2, 0.3):
+        mean = average_models([structures, energies], [1.0 - share, share])
+        models[f"structures .{10 - 10 * share:.0f}, energies .{10 * share:.0f}"] = mean
+    models["structures .5, and 1000 designs .3, energies .2"] = average_models(
+        [structures, designed, energies], [0.5, 0.3, 0.2]
+    )
     return models
 
 
-def compared(models: dict[str, RNAFolder], which: str, known: RNAData) -> dict[str, Any]:
-    """Pooled F1 of each model, its mean over sequences, and how much more than the first it has."""
-    found: dict[str, Any] = {}
-    first = models[FIRST].predict(known.sequences)
-    for name, model in models.items():
-        if which == SOLVED and any(word in name for word in ("solved", "mean of")):
-            continue
-        predicted = model.predict(known.sequences)
-        scores = base_pair_scores(known.structures, predicted)
-        gain = base_pair_bootstrap(known.structures, first, predicted, groups=known.families)
-        found[name] = {"f1": scores.pooled.f1, "mean_f1": float(scores.f1.mean()), "gain": vars(gain)}
-        recipe.say(f"{which}, {name}: {found[name]['f1']:.3f} {gain}")
-    return found
+def judged(
+    tested: list[rna_families.Known], found: list[list[str]], first: list[list[str]]
+) -> dict[str, Any]:
+    """Pooled F1 at its best gamma, the mean over families, and how much more than the first row it has."""
+    true, families = [one.structure for one in tested], [one.family for one in tested]
+    scores = [base_pair_scores(true, structures) for structures in found]
+    best = int(np.argmax([one.pooled.f1 for one in scores]))
+    before = max(first, key=lambda structures: base_pair_scores(true, structures).pooled.f1)
+    gain = base_pair_bootstrap(true, before, found[best], groups=families)
+    return {
+        "gamma": GAMMAS[best],
+        "f1": scores[best].pooled.f1,
+        "mean_f1": float(scores[best].f1.mean()),
+        "gain": vars(gain),
+    }
 
 
 if __name__ == "__main__":

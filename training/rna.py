@@ -1,22 +1,22 @@
 """Trains the model of `RNAFolder.pretrained()`.
 
-    python training/rna.py            about half an hour on two cores
+    python training/rna.py            about twenty minutes on two cores
     python training/rna.py --quick    on a few short sequences, to a file in the current folder
 
-Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
-checkout). Learns from training set A of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB),
-reactivities of designed RNAs (Cloud Labs of Eterna), and nearest-neighbour energies (Turner 2004).
+Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set A
+of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), reactivities of designed RNAs (Cloud Labs
+of Eterna), and nearest-neighbour energies (Turner 2004).
 
-1. Three kinds of weights. Of structures, fitted to at most 150 sequences of each family of set A; of
-   evidence, the mean of four fits to at most 40 of each of up to 400 bases, and solved structures, 1000
-   designs (of weight 1, and of 0.3), or 3000; of energies, fitted to structures that ViennaRNA draws, one of
-   each sequence. By its reactivities a design is evidence of its structure, see training/rna_reactivities.py.
-2. Their mean, with shares that were chosen on sequences of Rfam and RNA3DB that are unlike set A.
-3. gamma, by the F1 on those of Rfam.
+1. Three kinds of weights. Of structures, fitted to at most 150 sequences of each family of set A, and to
+   chains; of designs, fitted to at most 40 of each of up to 400 bases, chains, and 1000 designs, of whose
+   structures their reactivities are evidence (training/rna_reactivities.py); of energies, distilled with
+   pieces of set A.
+2. Their mean, with shares that were chosen by folds of families (benchmarks/rna_generalization.py).
+3. gamma, by the F1 on sequences of Rfam that are unlike set A.
 
 The precisions, one for each kind of feature, are those of an implicit search by the held-out log loss of
-families of set A that ended after few steps. One that goes on (`tune`) finds lower losses, and precisions
-by which F1 on families unlike set A is lower (benchmarks/rna_generalization.py).
+families of set A that ended after few steps. Neither others nor those of one that goes on (`tune`) change
+what comes of families that are held out.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from structune import RNAFolder
+from structune.files.data_sets import DataFile, find
 from structune.learning import ImplicitTuner, average_models
 from structune.rna import (
     Constraints,
@@ -38,17 +39,21 @@ from structune.rna import (
     ReactivityModel,
     RNAData,
     base_pair_scores,
+    distill,
     load_probed,
     load_rna,
+    read_energies,
 )
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
-GAMMAS = (0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)
+GAMMAS = (0.8, 1.0, 1.2, 1.5, 1.9, 2.3, 3.0)
 MOST, FEW, SHORT, LONGEST, HOLDOUT = 150, 40, 300, 400, 0.25
-DESIGNS, LESS = 3000, 0.3  # the smaller weight of a design beside a known structure
-MOST_SOLVED = 20  # chains of one component, in weight
-DRAWN, EASED = 4000, 0.3  # sequences; of the precisions, for samples have no noise
-SHARES = 0.8, 0.1, 0.1  # of structures, of evidence, of energies
+DESIGNS, MOST_SOLVED = 1000, 20  # the latter in weight, of chains of one component
+TAUGHT = 1500  # pieces of sequences that energies are distilled with
+SHARES = 0.6, 0.2, 0.2  # of structures, of designs, of energies
+TURNER = DataFile(
+    "rna/rna_turner2004.par", "bf281011ddf7b5b255b04f7284a62afc5c6e81033350e40d7e80fca73e97c5b9"
+)
 PRECISIONS = {
     "base pairings": 1.1,
     "terminal mismatches": 5.8,
@@ -77,6 +82,7 @@ PRECISIONS = {
     "stack contexts": 150.0,
     "pair spans": 1.1,
 }
+CONTRAFOLD_GROUPS = list(PRECISIONS)[:15]
 WORD, MOST_KNOWN = 12, 0.1  # bases; the share of the words of a new sequence that may be in the training set
 _FAMILIES = {  # the set gives one family several names
     "16S": "16S rRNA",
@@ -112,23 +118,28 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    data, designs = load_rna("tornado_train_a"), chosen_designs(100 if quick else DESIGNS)
+    data = load_rna("tornado_train_a")
     families = [family_of(name) for name in data.families]
     if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    whole = fit(PRECISIONS, few(data, families, MOST)[0])
-    part, table = few(data, families, FEW, LONGEST)[0], ReactivityModel.pretrained()
-    third, every = (evidence(designs, table, range(0, len(designs), step)) for step in (3, 1))
-    more = solved_structures(), third, weighted(third, LESS), every
-    of_evidence = average_models([fit(PRECISIONS, part, examples) for examples in more])
-    energies = fitted_energies(data, 200 if quick else DRAWN)
-    folder = average_models([whole, of_evidence, energies], SHARES)
+    folder = average_models(parts(data, families, quick), SHARES)
+    folder.decoding = "centroid"
     folder.gamma = chosen_gamma(folder, new_families(data))
     path = Path("rna.structune") if quick else MODEL
     told = "tornado_train_a, rna3db, eterna_1m7, Turner 2004"
     folder.save(path, extra={"trained_on": told})
     say(f"wrote {path}, {path.stat().st_size} bytes")
+
+
+def parts(data: RNAData, families: list[str], quick: bool = False) -> list[RNAFolder]:
+    """Weights of structures, of designs, and of energies."""
+    designs = chosen_designs(30 if quick else DESIGNS)
+    probed = evidence(designs, ReactivityModel.pretrained())
+    known = solved_structures()
+    whole = fit(PRECISIONS, few(data, families, MOST)[0], known)
+    designed = fit(PRECISIONS, few(data, families, FEW, LONGEST)[0], known, probed)
+    return [whole, designed, of_energies(60 if quick else TAUGHT)]
 
 
 def say(text: str) -> None:
@@ -198,39 +209,31 @@ def solved_structures() -> Examples:
     return data.sequences, list[str | Constraints](data.structures), weights
 
 
-def evidence(designs: ProbedData, table: ReactivityModel, some: range) -> Examples:
-    """What the reactivities of some designs say of their structures."""
-    X = [designs.sequences[s] for s in some]
-    y = [Constraints(paired=table.paired(designs.sequences[s], designs.reactivities[s])) for s in some]
-    return X, list[str | Constraints](y), [1.0] * len(some)
+def evidence(designs: ProbedData, table: ReactivityModel) -> Examples:
+    """What the reactivities of designs say of their structures."""
+    probed = zip(designs.sequences, designs.reactivities, strict=True)
+    y = list[str | Constraints](Constraints(paired=table.paired(*each)) for each in probed)
+    return designs.sequences, y, [1.0] * len(y)
 
 
-def weighted(examples: Examples, weight: float) -> Examples:
-    sequences, known, weights = examples
-    return sequences, known, [weight * own for own in weights]
-
-
-def fit(precisions: dict[str, float], part: RNAData, *more: Examples) -> RNAFolder:
+def fit(
+    precisions: dict[str, float], part: RNAData, *more: Examples, features: str = "extended"
+) -> RNAFolder:
     """Weights from structures, and from more examples."""
     X, y, weights = list(part.sequences), list[str | Constraints](part.structures), [1.0] * len(part)
     for sequences, known, shares in more:
         X, y, weights = X + sequences, y + known, weights + shares
-    folder = RNAFolder(features="extended", outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
+    folder = RNAFolder(features=features, outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
     folder.fit(X, y, sample_weight=weights)
     say(f"fitted to {len(X)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
     return folder
 
 
-def fitted_energies(data: RNAData, n: int) -> RNAFolder:
-    """Weights that tell of structures what nearest-neighbour energies do: distilled from their samples."""
-    designs = chosen_designs(n // 3).sequences
-    sequences = [*pieces(data, n - len(designs)), *designs]
-    folder = RNAFolder(
-        features="extended", outside="trim", tolerance=1e-3, n_jobs=-1,
-        penalty={name: EASED * value for name, value in PRECISIONS.items()},
-    )  # fmt: skip
-    folder.fit(sequences, [drawn(sequence, seed) for seed, sequence in enumerate(sequences)])
-    say(f"fitted to structures of {n} sequences by energies: {folder.status_}, {folder.passes_:.0f} passes")
+def of_energies(n: int) -> RNAFolder:
+    """Weights that tell of structures what nearest-neighbour energies do."""
+    energies = read_energies(find(TURNER))
+    folder = distill(energies.score, pieces(load_rna("tornado_train_a"), n))
+    say(f"distilled energies with {n} sequences")
     return folder
 
 
@@ -247,24 +250,11 @@ def pieces(data: RNAData, n: int) -> list[str]:
     return found
 
 
-def drawn(sequence: str, seed: int) -> str:
-    """A structure, as probable as its energy makes it."""
-    import RNA
-
-    RNA.init_rand(seed)
-    model = RNA.md()
-    model.uniq_ML = 1
-    compound = RNA.fold_compound(sequence, model)
-    compound.exp_params_rescale(compound.mfe()[1])
-    compound.pf()
-    return str(compound.pbacktrack())
-
-
 def chosen_gamma(folder: RNAFolder, new: dict[str, RNAData]) -> float:
     """That of the best mean of the F1 of each set."""
     scores = np.zeros(len(GAMMAS))
     for name, data in new.items():
-        predicted = folder.predict_mea(data.sequences, GAMMAS)
+        predicted = folder.predict_gammas(data.sequences, GAMMAS)
         found = [base_pair_scores(data.structures, structures).pooled.f1 for structures in predicted]
         say(f"F1 of {len(data)} sequences of Rfam, {name}: {dict(zip(GAMMAS, found, strict=True))}")
         scores += np.array(found) / len(new)
