@@ -78,12 +78,23 @@ def _name(data: str, family: str) -> str | None:
     if data == "rna3db":
         return None
     if data == "archiveii":
-        return _ARCHIVE.get(family, family)
+        return archive_name(family)
     name = recipe.family_of(family)
     if recipe.is_mixed(name):
         return None
     accession = name.removeprefix("S151Rfam:").split(":")[0]
     return _ACCESSIONS.get(accession, accession)
+
+
+def archive_name(family: str) -> str:
+    """What other sets call a family of ArchiveII."""
+    return _ARCHIVE.get(family, family)
+
+
+def shares(sequence: str, known: set[str]) -> float:
+    """The share of a sequence's words that are known."""
+    own = recipe.words(sequence)
+    return len(own & known) / max(1, len(own))
 
 
 def _assigned(names: dict[str, str | None]) -> dict[str, str]:

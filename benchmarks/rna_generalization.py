@@ -6,9 +6,9 @@
 The file is of the repository eternagame/EternaFold (parameters). Needs the data folder (STRUCTUNE_DATA, or
 ``../shared/data`` beside the checkout). Families are those of benchmarks/rna_families.py, 416 of them. Each
 fold learns from at most 20 sequences of each family of the other folds, and is tested on at most 5 of each of
-its own. The parameters of CONTRAfold and EternaFold have been learned from many of these families. Predictions
-are gamma-centroids, but in one row, at the gamma of each row's best F1 on all folds. Intervals are over
-families.
+its own. The parameters of CONTRAfold and EternaFold have been learned from many of these families.
+Predictions are gamma-centroids, but in one row, at the gamma of each row's best F1 on all folds. Intervals
+are over families.
 """
 
 from __future__ import annotations

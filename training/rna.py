@@ -123,7 +123,8 @@ def main() -> None:
     if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    folder = average_models(parts(data, families, quick), SHARES)
+    energies = of_energies(60 if quick else TAUGHT)
+    folder = average_models(parts(data, families, load_rna("rna3db"), energies, quick), SHARES)
     folder.decoding = "centroid"
     folder.gamma = chosen_gamma(folder, new_families(data))
     path = Path("rna.structune") if quick else MODEL
@@ -132,14 +133,16 @@ def main() -> None:
     say(f"wrote {path}, {path.stat().st_size} bytes")
 
 
-def parts(data: RNAData, families: list[str], quick: bool = False) -> list[RNAFolder]:
+def parts(
+    data: RNAData, families: list[str], chains: RNAData, energies: RNAFolder, quick: bool = False
+) -> list[RNAFolder]:
     """Weights of structures, of designs, and of energies."""
     designs = chosen_designs(30 if quick else DESIGNS)
     probed = evidence(designs, ReactivityModel.pretrained())
-    known = solved_structures()
+    known = solved_structures(chains)
     whole = fit(PRECISIONS, few(data, families, MOST)[0], known)
     designed = fit(PRECISIONS, few(data, families, FEW, LONGEST)[0], known, probed)
-    return [whole, designed, of_energies(60 if quick else TAUGHT)]
+    return [whole, designed, energies]
 
 
 def say(text: str) -> None:
@@ -201,9 +204,8 @@ def chosen_designs(n: int) -> ProbedData:
 Examples = tuple[list[str], list[str | Constraints], list[float]]  # sequences, what is known of them, weights
 
 
-def solved_structures() -> Examples:
+def solved_structures(data: RNAData) -> Examples:
     """Chains of known structure; those of one component weigh no more than some of them."""
-    data = load_rna("rna3db")
     n_alike = Counter(data.families)
     weights = [min(1.0, MOST_SOLVED / n_alike[family]) for family in data.families]
     return data.sequences, list[str | Constraints](data.structures), weights
