@@ -1,49 +1,72 @@
-"""How well structures are predicted: the pretrained model, CONTRAfold's parameters, and ViennaRNA.
+"""How well structures are predicted: the pretrained model, other parameters in the same decoder, ViennaRNA.
 
-    python benchmarks/rna_accuracy.py            about half an hour, most of it ViennaRNA
-    python benchmarks/rna_accuracy.py --quick    sequences of up to 100 bases
+    python benchmarks/rna_accuracy.py [EternaFoldParams.v1]      about half an hour, most of it ViennaRNA
+    python benchmarks/rna_accuracy.py --quick                    sequences of up to 100 bases
 
-Needs ``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the
-checkout).
+The file is of the repository eternagame/EternaFold (parameters); without it its column is left out. Needs
+``pip install ViennaRNA`` and the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout).
 
 Test sets: test set A of Rivas, Lang & Eddy (2012), and the sequences of ArchiveII, without those that are in
 their training set A or among the chains of RNA3DB, from which the pretrained model learned. Many of them have
-relatives there. References are full: pairs of pseudoknots count, though structures without pseudoknots cannot
-have all of them. Sequences of test set A that have some are also folded with a second layer of pairs, whose
-gamma was chosen on ArchiveII.
+relatives there. And sequences of Rfam of up to 400 bases that share less than a tenth of their words of 12
+bases with set A: of families with a published structure, and of others with a predicted one; the pretrained
+model's gamma was chosen on them. References are full: pairs of pseudoknots count, though structures without
+pseudoknots cannot have all of them. Sequences of test set A that have some are also folded with a second
+layer of pairs, whose gamma was chosen on ArchiveII.
 
-gamma of each method is that of the best pooled F1 on a sample of the training set, for the pretrained model
-the one in its file.
+The parameters of CONTRAfold and EternaFold are used by the same decoder, gamma-centroids. gamma of each peer
+is that of its best pooled F1 on a sample of the training set, and on Rfam its best there; of the pretrained
+model that in its file. Intervals are over sequences, on Rfam over families.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, contrafold_parameters, write
+from common import contrafold_parameters, write
 from structune import RNAFolder
 from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, drop_pseudoknots, load_rna
 
-GAMMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+import rna as recipe
+
+GAMMAS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 QUICK = 100
 
 
 def main() -> None:
-    quick = asked_to_be_quick(__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("eternafold", nargs="?")
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
     sets = {"TestSetA": unseen(load_rna("tornado_test_a")), "ArchiveII": unseen(load_rna("archiveii"))}
-    if quick:
+    new = recipe.new_families(load_rna("tornado_train_a"))
+    sets |= {f"Rfam, {name}": data for name, data in new.items()}
+    if arguments.quick:
         sets = {name: data.take(short(data, QUICK)) for name, data in sets.items()}
-    contrafold = RNAFolder.from_contrafold(contrafold_parameters())
+    folders = {"pretrained": RNAFolder.pretrained()}
+    for name, path in (("contrafold", contrafold_parameters()), ("eternafold", arguments.eternafold)):
+        if path is not None:
+            folders[name] = RNAFolder.from_contrafold(path, decoding="centroid")
     with ProcessPoolExecutor() as pool:
-        gammas = choose_gammas(contrafold, pool)
-        results = {name: compare(name, data, contrafold, gammas, pool) for name, data in sets.items()}
+        gammas = {"training set A": best_gammas(folders, training_sample(), pool)}
+        results = {}
+        for name, data in sets.items():
+            if name.startswith("Rfam"):
+                gammas[name] = best_gammas(folders, data, pool)
+            chosen = gammas.get(name, gammas["training set A"])
+            results[name] = compare(name, data, folders, chosen, pool)
     knots = second_layer(sets["TestSetA"])
-    if not quick:
+    if not arguments.quick:
         write("rna_accuracy", {"gammas": gammas, "sets": results, "pseudoknots": knots}, "ViennaRNA")
 
 
@@ -81,37 +104,51 @@ def vienna_mea(task: tuple[str, tuple[float, ...]]) -> list[str]:
     return [str(compound.MEA(gamma)[0]) for gamma in task[1]]
 
 
-def choose_gammas(contrafold: RNAFolder, pool: ProcessPoolExecutor) -> dict[str, float]:
-    """Of the peers, on 400 training sequences of up to 300 bases."""
+def training_sample() -> RNAData:
+    """400 training sequences of up to 300 bases."""
     data = load_rna("tornado_train_a")
-    part = data.take(np.random.default_rng(0).permutation(short(data, 300))[:400].tolist())
-    vienna = zip(*pool.map(vienna_mea, [(sequence, GAMMAS) for sequence in part.sequences]), strict=True)
-    found = {"pretrained": RNAFolder.pretrained().gamma}
-    for name, predictions in (
-        ("contrafold", contrafold.predict_mea(part.sequences, GAMMAS)),
-        ("vienna_mea", [list(structures) for structures in vienna]),
-    ):
-        scores = [base_pair_scores(part.structures, structures).pooled.f1 for structures in predictions]
+    return data.take(np.random.default_rng(0).permutation(short(data, 300))[:400].tolist())
+
+
+def best_gammas(folders: dict[str, RNAFolder], data: RNAData, pool: ProcessPoolExecutor) -> dict[str, float]:
+    """Of the peers those of the best pooled F1; of the pretrained model its own."""
+    found = {"pretrained": folders["pretrained"].gamma}
+    tried = {
+        name: folder.predict_gammas(data.sequences, GAMMAS)
+        for name, folder in folders.items()
+        if name not in found
+    }
+    vienna = pool.map(vienna_mea, [(sequence, GAMMAS) for sequence in data.sequences])
+    tried["vienna_mea"] = [list(structures) for structures in zip(*vienna, strict=True)]
+    for name, predictions in tried.items():
+        scores = [base_pair_scores(data.structures, structures).pooled.f1 for structures in predictions]
         found[name] = GAMMAS[int(np.argmax(scores))]
         say(f"{name}: " + ", ".join(f"{g:g} {f1:.3f}" for g, f1 in zip(GAMMAS, scores, strict=True)))
     return found
 
 
 def compare(
-    name: str, data: RNAData, contrafold: RNAFolder, gammas: dict[str, float], pool: ProcessPoolExecutor
+    name: str,
+    data: RNAData,
+    folders: dict[str, RNAFolder],
+    gammas: dict[str, float],
+    pool: ProcessPoolExecutor,
 ) -> dict[str, Any]:
     say(f"{name}: {len(data)} sequences, {sum(map(len, data.sequences))} bases")
     predictions = {}
-    for method, folder in (("pretrained", RNAFolder.pretrained()), ("contrafold", contrafold)):
+    for method, folder in folders.items():
         predictions[method] = folder.predict(data.sequences, gammas[method])
         say(f"{name}: {method}")
     predictions["vienna_mfe"] = list(pool.map(vienna_mfe, data.sequences))
     tasks = [(sequence, (gammas["vienna_mea"],)) for sequence in data.sequences]
     predictions["vienna_mea"] = [structures[0] for structures in pool.map(vienna_mea, tasks)]
-    families = sorted(set(data.families), key=lambda f: -data.families.count(f))
-    parts = {"all": list(range(len(data))), "up to 400 bases": short(data, 400)}
-    parts |= {f: [s for s, other in enumerate(data.families) if other == f] for f in families}
-    return {part: scores(data, predictions, chosen) for part, chosen in parts.items() if chosen}
+    groups = name.startswith("Rfam")
+    parts = {"all": list(range(len(data)))}
+    if not groups:
+        families = sorted(set(data.families), key=lambda f: -data.families.count(f))
+        parts["up to 400 bases"] = short(data, 400)
+        parts |= {f: [s for s, other in enumerate(data.families) if other == f] for f in families}
+    return {part: scores(data, predictions, chosen, groups) for part, chosen in parts.items() if chosen}
 
 
 def second_layer(data: RNAData) -> dict[str, Any]:
@@ -128,9 +165,12 @@ def second_layer(data: RNAData) -> dict[str, Any]:
     return {"sequences": len(data), **rows, "gain": vars(gain)}
 
 
-def scores(data: RNAData, predictions: dict[str, list[str]], chosen: list[int]) -> dict[str, Any]:
+def scores(
+    data: RNAData, predictions: dict[str, list[str]], chosen: list[int], by_family: bool
+) -> dict[str, Any]:
     true = [data.structures[s] for s in chosen]
     part = {method: [structures[s] for s in chosen] for method, structures in predictions.items()}
+    groups = [data.families[s] for s in chosen] if by_family else None
     row: dict[str, Any] = {"sequences": len(chosen)}
     for method, structures in part.items():
         counted = base_pair_scores(true, structures)
@@ -140,8 +180,8 @@ def scores(data: RNAData, predictions: dict[str, list[str]], chosen: list[int]) 
             "f1_slip_1": slipped.pooled.f1,
             "mean_f1": float(counted.f1.mean()),
         }
-    for peer in ("contrafold", "vienna_mea"):
-        gain = base_pair_bootstrap(true, part[peer], part["pretrained"])
+    for peer in part.keys() - {"pretrained", "vienna_mfe"}:
+        gain = base_pair_bootstrap(true, part[peer], part["pretrained"], groups=groups)
         row[f"pretrained minus {peer}"] = vars(gain)
         say(f"{len(chosen)} sequences, pooled F1 over {peer}: {gain}")
     return row

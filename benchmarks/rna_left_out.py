@@ -5,7 +5,7 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). The models are trained as
 that of training/rna.py, but without the sequences of set A and the chains that have the family's name, or
-share an eighth of their words of 12 bases with its sequences. Beside them, CONTRAfold's parameters in the same
+share an eighth of their words of 12 bases with its sequences. Beside them, CONTRAfold's parameters in that
 decoder, learned from 151 sequences of Rfam, some of which are of these families. gamma is that of the
 pretrained model and, of the peer, its best on all of them. References are full: pairs of pseudoknots count.
 """

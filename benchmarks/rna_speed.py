@@ -22,7 +22,6 @@ import numpy as np
 from common import alternately, contrafold_parameters, peak, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
-LONGEST_CIRCLE = 600  # structune's sums over circles are in the log domain
 LONG = ("23S", "random 10000")
 GENOME, SPAN = 30_000, 300
 
@@ -77,10 +76,9 @@ def others(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
     calls = {
         "structune_strands": lambda: rna.pair_probabilities(w, two, 0),
         "vienna_strands": lambda: vienna_pairs(strands),
+        "structune_circle": lambda: ring.pair_probabilities(w, circle, 0),
+        "vienna_circle": lambda: vienna_pairs(sequence, settings),
     }
-    if n <= LONGEST_CIRCLE:
-        calls["structune_circle"] = lambda: ring.pair_probabilities(w, circle, 0)
-        calls["vienna_circle"] = lambda: vienna_pairs(sequence, settings)
     row = {"length": n, **alternately(calls, repeats)}
     print({k: round(v, 4) for k, v in row.items()}, flush=True)
     return row

@@ -280,8 +280,6 @@ def _other_speeds(data: list[dict[str, float]]) -> str:
     """Of two strands, and of circles."""
 
     def told(row: dict[str, float], kind: str) -> list[str]:
-        if f"vienna_{kind}" not in row:
-            return ["", "", ""]
         theirs, ours = row[f"vienna_{kind}"], row[f"structune_{kind}"]
         return [f"{theirs:.3g}", f"{ours:.3g}", f"{theirs / ours:.2g}"]
 
@@ -399,20 +397,17 @@ def alignment_center() -> str:
 
 def rna_accuracy() -> str:
     data, rows = result("rna_accuracy"), []
-    methods = ("pretrained", "contrafold", "vienna_mea", "vienna_mfe")
+    methods = ("pretrained", "contrafold", "eternafold", "vienna_mea", "vienna_mfe")
     for name, parts in data["sets"].items():
         for part, row in parts.items():
             if row["sequences"] >= 20:
-                f1 = [f"{row[method]['f1']:.3f}" for method in methods]
-                gains = [interval(row[f"pretrained minus {peer}"]) for peer in ("contrafold", "vienna_mea")]
+                f1 = [f"{row[method]['f1']:.3f}" if method in row else "" for method in methods]
+                differences = [row.get(f"pretrained minus {peer}") for peer in methods[1:4]]
+                gains = [interval(each) if each else "" for each in differences]
                 rows.append([f"{name}, {part}", str(row["sequences"]), *f1, *gains])
-    header = ["pooled F1 of base pairs", "sequences", "structune", "CONTRAfold's parameters"]
-    header += [
-        "ViennaRNA MEA",
-        "ViennaRNA MFE",
-        "structune - CONTRAfold, points",
-        "structune - ViennaRNA MEA, points",
-    ]
+    header = ["pooled F1 of base pairs", "sequences", "structune", "CONTRAfold", "EternaFold"]
+    header += ["ViennaRNA MEA", "ViennaRNA MFE"]
+    header += [f"structune - {peer}, points" for peer in ("CONTRAfold", "EternaFold", "ViennaRNA MEA")]
     knots = data["pseudoknots"]
     told = [
         f"{knots[k]['f1']:.3f} (sensitivity {knots[k]['sensitivity']:.3f}, PPV {knots[k]['ppv']:.3f})"
@@ -426,22 +421,21 @@ def rna_accuracy() -> str:
 
 
 def rna_generalization() -> str:
-    data = result("rna_generalization")
-    rows = []
+    data, rows = result("rna_generalization"), []
     for name, row in data["models"].items():
-        cells = [_with_gain(row.get(k), rows) for k in data["sequences"]]
-        rows.append([name, f"{row['gamma']:g}", *cells])
-    header = ["pooled F1, and points above the first", "gamma"]
-    sizes = data["sequences"].items()
-    header += [f"{k}: {n['sequences']} sequences, {n['families']} families" for k, n in sizes]
-    return table(header, rows)
+        gain = interval(row["gain"]) if rows else ""
+        rows.append([name, f"{row['gamma']:g}", f"{row['f1']:.3f}", gain, f"{row['mean_f1']:.3f}"])
+    header = [f"{data['sequences']} sequences, {data['families']} families", "gamma", "pooled F1"]
+    return table([*header, "points above the first", "mean F1"], rows)
 
 
-def _with_gain(scores: dict[str, Any] | None, rows_before: list[Any]) -> str:
-    if scores is None:
-        return ""
-    gain = f", {interval(scores['gain'])}" if rows_before else ""
-    return f"{scores['f1']:.3f}{gain}"
+def rna_left_out() -> str:
+    data, rows = result("rna_left_out"), []
+    for family, row in data["families"].items():
+        f1 = [f"{row[name][key]:.3f}" for key in ("mean_f1", "f1") for name in ("structune", "contrafold")]
+        rows.append([family, str(row["sequences"]), *f1, interval(row["gain"])])
+    header = ["left out", "sequences", "mean F1", "CONTRAfold's parameters", "pooled F1"]
+    return table([*header, "CONTRAfold's parameters", "structune minus, points"], rows)
 
 
 def rna_alignments() -> str:

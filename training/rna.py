@@ -231,10 +231,9 @@ def fit(
     return folder
 
 
-def of_energies(n: int) -> RNAFolder:
+def of_energies(start: RNAFolder, data: RNAData, n: int) -> RNAFolder:
     """Weights that tell of structures what nearest-neighbour energies do."""
-    energies = read_energies(find(TURNER))
-    folder = distill(energies.score, pieces(load_rna("tornado_train_a"), n))
+    folder = distill(read_energies(find(TURNER)).score, pieces(data, n), start)
     say(f"distilled energies with {n} sequences")
     return folder
 

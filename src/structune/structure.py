@@ -140,6 +140,10 @@ class Structure(ABC):
         """w . F(x, y) of every example, shape (n_examples,)."""
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
+    def constants(self, shard: Any) -> FloatArray | float:
+        """What the scores of the shard's own outputs have beside ``w . F(x, y)``, whatever the weights."""
+        return 0.0
+
     def check_shard(self, shard: Any) -> None:
         """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
 

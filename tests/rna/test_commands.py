@@ -646,11 +646,30 @@ def test_two_strands(files, fold, refused, tmp_path):
     assert "found two strands" in refused("--format", "ct", stdin=pair + "\n")
     assert "max_span" in refused("--max-span", "9", stdin=pair + "\n")
     assert "expected it once" in refused(stdin="GGG&AAA&CCC\n")
+    assert "--initiation nan" in refused("--initiation", "nan", stdin=pair + "\n")
 
 
-def test_circles(files, fold, tmp_path):
+def test_a_method_is_that_of_all_layers(tmp_path):
+    """Of a model whose own is another."""
+    centroids = RNAFolder.pretrained().set_params(n_jobs=1, decoding="centroid")
+    centroids.save(tmp_path / "m")
+    own = structune.load(tmp_path / "m").set_params(decoding="mea", n_jobs=1)
+    sequence = "AGGAUGCAAUAGUUCACUGAGCACUUAGUCCAAUAAAAUC"
+    for options, expected in (
+        ([], centroids.predict([sequence])),
+        (["--method", "mea"], own.predict([sequence])),
+        (["--method", "mea", "--pseudoknots"], own.predict_knotted([sequence])),
+    ):
+        out = succeed("fold", "-m", tmp_path / "m", *options, *QUIET, stdin=sequence + "\n")
+        assert [out.splitlines()[2]] == expected
+
+
+def test_circles(files, fold, refused, tmp_path):
     model, path = structune.load(files / "m.structune").set_params(circular=True), tmp_path / "a.svg"
     sequence = "CCCAAAGGGAAAGGGAAACCC"
+    for option in (["--max-span", 9], ["--duplex"], ["--no-lonely-pairs"], ["--pseudoknots"]):
+        told = refused("--circular", *option, stdin=sequence + "\n")
+        assert f"found --circular and {option[0]}" in told
     text = fold("--circular", "--plot", str(path), stdin=sequence + "\n")
     assert text.splitlines()[2] == model.predict([sequence])[0]
     assert path.exists()
@@ -811,7 +830,7 @@ def test_tune(files, tmp_path, method):
 def test_tuning_by_a_score(files, tmp_path):
     path, args = tmp_path / "m.structune", ["--groups", "single", "--folds", 2, "--criterion", "f1", *QUIET]
     out = succeed("tune", "rna", files / "train.dbn", "--model", path, *args)
-    assert "held-out loss" in out
+    assert "lost f1 of what is held out" in out
     assert structune.load(path).penalty_.shape == (1,)
     told = fail("tune", "rna", files / "train.dbn", "--model", path, *args, "--method", "majorize")
     assert "found --criterion f1 and --method majorize" in told

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import re
 
 import numpy as np
 import pytest
@@ -69,6 +70,10 @@ def test_what_has_no_energy(turner):
     assert turner.score("GGGGAAAACCCC", "((((....))))") == pytest.approx(5.4 / 0.61632, rel=1e-4)
     with pytest.raises(DataError, match="length 3 for 4 bases"):
         turner.of("ACGU", "...")
+    with pytest.raises(DataError, match="found '&'"):
+        turner.of("GGG&CCC", "(((&)))")
+    with pytest.raises(DataError, match="in a structure"):
+        turner.of("GGGCCC", "(((&)))")
     with pytest.raises(DataError, match="pseudoknot"):
         turner.of("GGGGCCCC", "([..)].."[:8])
 
@@ -97,6 +102,8 @@ def test_files_that_are_refused(tmp_path, turner):
     path.write_text("")
     with pytest.raises(DataError, match="found no text"):
         read_energies(path)
+    path.write_text(re.sub(r"(?<= )-50(?= )", "DEF", text))  # as ViennaRNA writes
+    assert read_energies(path).of("GGCCAGUAAAACUGGCC", "((((((.....))))))") == pytest.approx(-9.6)
     (tmp_path / "b.par.gz").write_bytes(gzip.compress(text.encode()))
     assert read_energies(tmp_path / "b.par.gz").of("GGGGAAAACCCC", "((((....))))") == pytest.approx(-5.4)
 
@@ -131,3 +138,9 @@ def test_teachers_that_teach_nothing():
         distill(lambda sequence, structure: math.nan, ["GGGGAAAACCCC"])
     with pytest.raises(DataError, match="sequence 0"):
         distill(lambda sequence, structure: 0.0, [3])
+    with pytest.raises(DataError, match="sequence 1: found two strands"):
+        distill(lambda sequence, structure: 0.0, ["GC", "GG&CC"])
+    with pytest.raises(DataError, match="rounds=0"):
+        distill(lambda sequence, structure: 0.0, ["GC"], rounds=0)
+    with pytest.raises(DataError, match="found the score None"):
+        distill(lambda sequence, structure: None, ["GGGGAAAACCCC"])

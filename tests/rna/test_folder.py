@@ -515,6 +515,8 @@ def test_decodings(model):
             assert np.all(pairs[x][i, j] > 1 / (1 + gamma) - 1e-9)
     with pytest.raises(DataError, match="decoding='best': expected one of"):
         copy.deepcopy(model).set_params(decoding="best").predict(X)
+    with pytest.raises(DataError, match="decoding='best': expected one of"):
+        folder(decoding="best").fit(X, Y)
 
 
 def test_constraints(model):
@@ -694,7 +696,7 @@ def test_what_does_not_fit_of_two_strands_is_trimmed():
     with pytest.warns(OutsideSpaceWarning, match="1 in sequence 0"):
         model = folder(outside="trim").fit(["GGAA&ACCC", *X], ["((..&()))", *Y])
     assert not model.skipped_
-    with pytest.warns(OutsideSpaceWarning, match="bases 5 and 6"):
+    with pytest.warns(OutsideSpaceWarning, match="bases 4 and 5"):
         folder().fit(["GGAA&ACCC", *X], ["((..&()))", *Y])
 
 
@@ -707,6 +709,13 @@ def test_circles(tmp_path):
     assert again.predict([sequence]) == model.predict([sequence])
     turned = model.pair_probabilities(sequence[3:] + sequence[:3])
     assert_allclose(np.roll(turned, (3, 3), (0, 1)), model.pair_probabilities(sequence), atol=1e-12)
+    for refused in (
+        lambda: model.predict([sequence], lonely_pairs=False),
+        lambda: model.predict_knotted([sequence]),
+        lambda: model.unpaired_windows(sequence, 2),
+    ):
+        with pytest.raises(DataError, match="found circular=True, expected linear sequences"):
+            refused()
     with pytest.raises(DataError, match="expected one of the two"):
         folder(circular=True, max_span=9).fit(X, Y)
 

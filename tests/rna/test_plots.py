@@ -146,8 +146,11 @@ def test_two_strands_have_four_ends():
     assert sorted(text.get_text() for text in axes.texts) == ["10", "3'", "3'", "5'", "5'"]
     backbone = axes.collections[0].get_segments()
     assert len(backbone) == 10
-    with pytest.raises(DataError, match="expected 12"):
-        plot_structure("GGGAAA&UUUCCC", "((()))")
+    circle = None, None, None, True
+    wrong = [("GGGAAA&UUUCCC", "((()))"), ("GG&", "..&"), ("G&G&G", ".&.&."), ("AC&G", ".&..")]
+    for arguments in (*wrong, ("AC&G", "()&.", *circle)):
+        with pytest.raises(DataError, match="expected"):
+            plot_structure(*arguments)
 
 
 @pytest.mark.parametrize("structure", ["." * 30, "((((...))))..(((....)))......", ".((...)).."])
@@ -206,7 +209,7 @@ def test_bases_may_be_coloured_by_probability():
 def test_odd_structures_are_drawn(sequence, structure, with_probabilities, tmp_path):
     n = len(sequence.replace("&", ""))
     probabilities = np.full(n, 0.5) if with_probabilities else None
-    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png", circular=n == len(sequence))
+    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -116,7 +116,9 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     yield "seconds", f"{seconds:.1f}"
     losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
     if losses:
-        yield "held-out loss", f"{min(losses):.6g}, from {losses[0]:.6g}"
+        criterion = getattr(model.tuning, "criterion", "loss")
+        name = "held-out loss" if criterion == "loss" else f"lost {criterion} of what is held out, as a loss"
+        yield name, f"{min(losses):.6g}, from {losses[0]:.6g}"
     if isinstance(model, ConstrainedEstimator) and model.constraints is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model.gamma:g}"

@@ -57,7 +57,8 @@ class LogLoss:
         return -observed
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        value = shard.weights @ structure.log_partition(w, shard, gradient)
+        own = 0.0 if shard.partial else structure.constants(shard)
+        value = shard.weights @ (structure.log_partition(w, shard, gradient) - own)
         if shard.partial:
             within = None if gradient is None else np.zeros_like(gradient)
             value = value - shard.weights @ structure.log_partition(w, shard, within, within=True)

@@ -9,8 +9,9 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.defaults import CONSENSUS_THRESHOLD
-from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import GAPS
+from structune.rna.formats.strands import STRANDS
+from structune.rna.inputs import checked_threshold
 from structune.rna.structure.decoding import centroid_structure
 from structune.rna.structure.features import CANONICAL, LETTERS
 from structune.rna.structure.space import dot_bracket
@@ -64,6 +65,7 @@ def consensus(
         raise DataError(
             f"found rows of {sorted({len(row) for row in rows})} columns, expected rows of one length"
         )
+    checked_threshold(threshold)
     n = len(rows[0])
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns")
     parts = make_executor(folder.n_jobs).map(lambda k: _of_row(folder, rows[k], k), range(len(rows)))

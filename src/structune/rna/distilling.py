@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from numbers import Real
 
 import numpy as np
 import scipy
 
 from structune.errors import DataError
 from structune.rna.folder import RNAFolder
-from structune.rna.inputs import checked_strings
+from structune.rna.formats.strands import STRANDS
+from structune.rna.inputs import checked_number, checked_strings
 from structune.structure import FloatArray, IntArray, offsets_of
 
 Teacher = Callable[[str, str], float]
@@ -63,6 +65,9 @@ def distill(
     ['((((....))))']
     """
     sequences = checked_strings(X, "sequence")
+    if two := [s for s, sequence in enumerate(sequences) if STRANDS in sequence]:
+        raise DataError(f"sequence {two[0]}: found two strands, expected one to be taught")
+    rounds = checked_number(rounds, "rounds")
     folder = deepcopy(RNAFolder.pretrained() if start is None else start)
     n = folder.rna_.n_weights
     gram, target = _PRECISION * np.eye(n), np.zeros(n)
@@ -92,8 +97,8 @@ def _moments(
     """Of features, and of features and scores, as deviations from the means of each sequence."""
     kept, scores, sizes = list[tuple[str, str]](), list[float](), list[int]()
     for sequence, own in zip(sequences, structures, strict=True):
-        given = [(structure, teacher(sequence, structure)) for structure in own]
-        finite = [(structure, float(score)) for structure, score in given if np.isfinite(score)]
+        given = [(structure, _score(teacher, sequence, structure)) for structure in own]
+        finite = [(structure, score) for structure, score in given if np.isfinite(score)]
         kept += [(sequence, structure) for structure, _ in finite]
         scores += [score for _, score in finite]
         sizes.append(len(finite))
@@ -106,6 +111,13 @@ def _moments(
     means, mean_scores = scipy.sparse.diags_array(1.0 / n) @ (sums @ rows), (sums @ np.array(scores)) / n
     gram = (rows.T @ rows - means.T @ (scipy.sparse.diags_array(1.0 * n) @ means)).toarray()
     return gram, rows.T @ np.array(scores) - means.T @ (n * mean_scores)
+
+
+def _score(teacher: Teacher, sequence: str, structure: str) -> float:
+    score = teacher(sequence, structure)
+    if not isinstance(score, Real):
+        raise DataError(f"found the score {score!r} by the teacher, expected a number")
+    return float(score)
 
 
 def _sums(sizes: IntArray) -> scipy.sparse.csr_array:

@@ -10,6 +10,7 @@ from structune.files.text import Source
 from structune.rna.formats.brackets import partners
 from structune.rna.formats.energies import Table, read_tables
 from structune.rna.formats.record import clean_sequence
+from structune.rna.formats.strands import check_cut
 from structune.structure import IntArray
 
 _PAIRS = ("CG", "GC", "GU", "UG", "AU", "UA")
@@ -38,14 +39,17 @@ class Energies:
     def of(self, sequence: str, structure: str) -> float:
         """The energy of a structure without pseudoknots, in kcal/mol; inf of one that there cannot be.
 
+        That of ViennaRNA, but that internal loops of two by two bases with one that is not known, or closed
+        by other pairs than AU, CG and GU, count as loops of other sizes.
+
         Raises
         ------
         DataError
-            Another length of the structure, or notation that is none.
+            Two strands, another length of the structure, or notation that is none.
         """
-        bases, partner = clean_sequence(sequence), partners(structure)
-        if len(bases) != partner.size:
-            raise DataError(f"found a structure of length {partner.size} for {len(bases)} bases")
+        bases = clean_sequence(sequence)
+        check_cut(structure, len(bases), -1, "a structure")
+        partner = partners(structure)
         return float(sum(_loops(self, bases, partner))) / 100.0
 
     def score(self, sequence: str, structure: str) -> float:

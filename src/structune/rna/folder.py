@@ -15,6 +15,7 @@ from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, 
 from structune.rna.folder_space import fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
 from structune.rna.inputs import (
+    checked_decoding,
     checked_outputs,
     checked_strings,
     chosen_groups,
@@ -134,7 +135,7 @@ class RNAFolder(RNAPredictions):
         OutsideSpaceWarning
             Some structures were left out or lost pairs, see `outside`.
         """
-        rna, loss = self._rna(), self._make_loss()
+        rna, loss, _ = self._rna(), self._make_loss(), checked_decoding(self.decoding)
         sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")

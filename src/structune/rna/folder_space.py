@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.brackets import STRANDS, drop_pseudoknots, partners
+from structune.rna.formats.brackets import drop_pseudoknots, partners
+from structune.rna.formats.strands import STRANDS, bases_of, check_cut, cut_as
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
@@ -110,8 +111,7 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Out
         found.kept.append(s)
         found.structures.append(structure)
         return
-    if len(structure) != len(sequence):
-        raise DataError(f"found a structure of length {len(structure)} for {len(sequence)} bases")
+    check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
     nested, n_knots = drop_pseudoknots(structure)
     offences = rna.offences(sequence, nested)
     if outside == "error" and n_knots:
@@ -135,11 +135,10 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     n_dropped = 0
     while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
         first = offences[0]
-        pair = first.i, first.j
-        places = partners(structure.replace(STRANDS, "."))
-        in_long_loop = first.in_long_loop and not rna.circular
-        dropped = _smaller_helix(places, *pair) if in_long_loop else pair
-        structure = "".join("." if k in dropped else mark for k, mark in enumerate(structure))
+        pair, is_long = (first.i, first.j), first.in_long_loop and not rna.circular
+        dropped = _smaller_helix(partners(structure), *pair) if is_long else pair
+        kept = "".join("." if k in dropped else mark for k, mark in enumerate(bases_of(structure)))
+        structure = cut_as(structure, kept)
         n_dropped += 1
     return structure, n_dropped
 

@@ -18,6 +18,8 @@ from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 
+DECODINGS = ("mea", "centroid")
+
 
 def checked_strings(X: Any, what: str) -> list[str]:
     """What was given, as a list of strings."""
@@ -47,10 +49,10 @@ def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
     return array[kept]
 
 
-def checked_number(n: Any) -> int:
-    """A number of structures, at least one, that kernels can hold."""
+def checked_number(n: Any, name: str = "n") -> int:
+    """A number of at least one that kernels can hold."""
     if not isinstance(n, Integral) or n < 1:
-        raise DataError(f"n={n!r}: expected a whole number of at least 1")
+        raise DataError(f"{name}={n!r}: expected a whole number of at least 1")
     return min(int(n), sys.maxsize)
 
 
@@ -61,6 +63,13 @@ def checked_gammas(gammas: Iterable[float]) -> list[float]:
         if not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
             raise DataError(f"gamma={gamma!r}: expected a finite number >= 0")
     return found
+
+
+def checked_decoding(decoding: Any) -> str:
+    """How structures are predicted."""
+    if decoding not in DECODINGS:
+        raise DataError(f"decoding={decoding!r}: expected one of {DECODINGS}")
+    return str(decoding)
 
 
 def checked_threshold(threshold: Any) -> float:

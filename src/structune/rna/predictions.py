@@ -14,6 +14,7 @@ from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.folder_space import fit_into_space
 from structune.rna.inputs import (
+    checked_decoding,
     checked_gammas,
     checked_number,
     checked_outputs,
@@ -31,8 +32,6 @@ from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
 from structune.running.executors import make_executor
 from structune.structure import FloatArray
-
-DECODINGS = ("mea", "centroid")
 
 
 class RNAPredictions(StructuredEstimator):
@@ -77,9 +76,8 @@ class RNAPredictions(StructuredEstimator):
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
         """What `predict` gives for each of `gammas`, at the cost of little more than one."""
-        if self.decoding not in DECODINGS:
-            raise DataError(f"decoding={self.decoding!r}: expected one of {DECODINGS}")
-        return self._predict_accurate(X, gammas, constraints, lonely_pairs, self.decoding)
+        decoding = checked_decoding(self.decoding)
+        return self._predict_accurate(X, gammas, constraints, lonely_pairs, decoding)
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
@@ -91,6 +89,8 @@ class RNAPredictions(StructuredEstimator):
         self, X: Any, gammas: Iterable[float], constraints: Any, lonely_pairs: bool, decoding: str
     ) -> list[list[str]]:
         self._require_probabilities()
+        if not lonely_pairs:
+            self._refuse_circles("structures without lonely pairs")
         shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
@@ -117,6 +117,7 @@ class RNAPredictions(StructuredEstimator):
         """
         checked_gammas([gamma_knots])
         self._require_probabilities()
+        self._refuse_circles("pseudoknots")
         sequences = checked_strings(X, "sequence")
         given = [None] * len(sequences) if constraints is None else list(constraints)
         structures = self.predict(sequences, gamma, constraints)
@@ -141,7 +142,7 @@ class RNAPredictions(StructuredEstimator):
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
-        return consensus(self, given, checked_threshold(threshold)).structure
+        return consensus(self, given, threshold).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
@@ -253,11 +254,12 @@ class RNAPredictions(StructuredEstimator):
         Raises
         ------
         DataError
-            Some bases must pair.
+            Some bases must pair, two strands, or a circle.
         CapabilityError
             The weights are beyond what is summed without logarithms.
         """
         self._require_probabilities()
+        self._refuse_circles("windows of unpaired bases")
         shard = self._encode([sequence], None if constraints is None else [constraints])
         return self._structure.unpaired_windows(self.coef_, shard, 0, checked_number(size))
 
@@ -317,6 +319,10 @@ class RNAPredictions(StructuredEstimator):
             Structures in dot-bracket notation; pseudoknots count, though none is ever predicted.
         """
         return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
+
+    def _refuse_circles(self, what: str) -> None:
+        if self.circular:
+            raise DataError(f"found circular=True, expected linear sequences for {what}")
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         self._check_fitted()

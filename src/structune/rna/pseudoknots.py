@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from structune.rna.formats.brackets import STRANDS, cut_as, partners
+from structune.rna.formats.brackets import partners
+from structune.rna.formats.strands import bases_of, cut_as
 from structune.rna.structure.decoding import mea_structure
 from structune.rna.structure.space import n_cells, row_of
 from structune.structure import IntArray
@@ -18,7 +19,7 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     Parameters
     ----------
     structure : str
-        Of maximum expected accuracy.
+        As it was predicted.
     pairs : ndarray or sparse array, shape (n, n), symmetric
         Probabilities.
     gamma : float
@@ -31,7 +32,7 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     """
     first = partners(structure)
     second = _second(first, pairs, gamma)
-    marks = list(structure.replace(STRANDS, ""))
+    marks = list(bases_of(structure))
     for i, j in enumerate(second.tolist()):
         if j > i and _crosses(first, i, j):
             marks[i], marks[j] = "[", "]"

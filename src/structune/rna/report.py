@@ -11,6 +11,7 @@ from structune.html_reports.page import Block, Fold, Picture, Section, Text
 from structune.html_reports.pictures import histogram, picture, scatter
 from structune.html_reports.tables import make_table
 from structune.rna.folder import RNAFolder
+from structune.rna.formats.strands import bases_of
 from structune.rna.metrics import BasePairScores, SensitivityCurve
 from structune.rna.plots.accuracy import plot_sensitivity_ppv
 from structune.rna.plots.drawing import plot_structure
@@ -29,7 +30,7 @@ def folding_sections(
     curve: SensitivityCurve | None = None,
 ) -> Iterator[Section]:
     """Scores of all sequences, and drawings of those that were folded worst."""
-    lengths = np.array([len(sequence) for sequence in sequences])
+    lengths = np.array([len(bases_of(sequence)) for sequence in sequences])
     charts: list[Block] = [
         scatter(lengths, scores.f1, "bases", "F1", "Each sequence: F1 of its base pairs by its length."),
         histogram(scores.f1, "F1", "sequences", "How many sequences were folded how well."),
@@ -75,9 +76,10 @@ def _curve(curve: SensitivityCurve) -> Picture:
 def _structure(folder: RNAFolder, name: str, sequence: str, known: str, predicted: str) -> Iterator[Picture]:
     """Known and predicted structure, and probabilities if the model has some."""
     table = folder.pair_probabilities(sequence) if folder.has_probabilities else None
-    known_alone = partial(plot_structure, sequence, known)
+    draw = partial(plot_structure, circular=folder.circular)
+    known_alone = partial(draw, sequence, known)
     yield picture(known_alone, f"known structure of {name}", "Known.")
-    shaded = partial(plot_structure, sequence, predicted, table)
+    shaded = partial(draw, sequence, predicted, table)
     yield picture(shaded, f"predicted structure of {name}", "Predicted.")
     if table is not None:
         dots = partial(plot_pair_probabilities, sequence, table, known)

@@ -224,8 +224,8 @@ def test_pseudoknots_in_wrapped_structures():
         (">a\nACGU\n(..)\n....\n", "4: found the structure '....', expected a sequence first"),
         (">a\nACGU\n>b\nA\n.\n", "1: record 'a': found no structure, expected one after the sequence"),
         ("\n\nACGU\n", "3: record '1': found no structure"),
-        (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3, expected 4, as many as bases"),
-        (">a\nACGU\n(...)\n", "3: record 'a': found a structure of length 5, expected 4"),
+        (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3 for 4 bases"),
+        (">a\nACGU\n(...)\n", "3: record 'a': found a structure of length 5 for 4 bases"),
         (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
         (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
         (

@@ -132,7 +132,7 @@ def test_records_are_normal():
         (("a b", "A"), "found the name 'a b', expected one word"),
         (("", "A"), "found the name '', expected one word"),
         (("a", "AZ"), "record 'a': position 2 (from 1): found 'Z'"),
-        (("a", "AC", "..."), "record 'a': found a structure of length 3, expected 2, as many as bases"),
+        (("a", "AC", "..."), "record 'a': found a structure of length 3 for 2 bases"),
         (("a", "AC", ".)"), "record 'a': position 2 (from 1): found ')' without its '('"),
     ],
 )

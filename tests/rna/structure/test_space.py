@@ -22,7 +22,7 @@ def test_letters():
     [
         ("AC-GU", ".....", "sequence 0, base 2 .*'-', expected a nucleotide"),
         ("ACĀGU", ".....", "sequence 0, base 2"),
-        ("ACGU", ".....", "sequence 0 has 4 bases: found a structure of length 5"),
+        ("ACGU", ".....", "sequence 0: found a structure of length 5 for 4 bases"),
         ("ACGU", ".)..", r"sequence 0, base 1 .* '\)' without its '\('"),
         ("ACGU", ".(..", r"sequence 0, base 1 .* '\(' without its '\)'"),
         ("ACGU", ".[].", r"sequence 0, base 1 .* '\['"),

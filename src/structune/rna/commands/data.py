@@ -16,8 +16,8 @@ from structune.files.models import load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import read_rna
-from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.record import RNARecord, clean_strands
+from structune.rna.formats.strands import STRANDS
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
 _MARKS = set(NOTATION + STRANDS)
@@ -153,7 +153,7 @@ class _Entry:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
             with lines.at(number):
-                self.sequence.append(clean_sequence(text))
+                self.sequence.append(clean_strands(text))
 
     def example(self, lines: Lines) -> Example:
         with lines.at(self.number):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structune.rna.commands.options import Wanted
-from structune.rna.formats.brackets import STRANDS
+from structune.rna.formats.strands import STRANDS
 
 if TYPE_CHECKING:
     from structune.rna.commands.data import Example
@@ -112,13 +112,7 @@ class Recipe:
             return _single(folder.predict_centroid(sequences, threshold, constraints))
         if wanted.pseudoknots:
             return _single(folder.predict_knotted(sequences, wanted.gamma, constraints=constraints))
-        gamma, lonely = wanted.gamma, not wanted.no_lonely_pairs
-        if wanted.method == "mea" and folder.has_probabilities:
-            (found,) = folder.predict_mea(
-                sequences, [folder.gamma if gamma is None else gamma], constraints, lonely
-            )
-            return _single(found)
-        return _single(folder.predict(sequences, gamma, constraints, lonely))
+        return _single(folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs))
 
     def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
         """Drawn by the number of the example, whatever the batch that it is in."""

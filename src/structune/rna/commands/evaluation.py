@@ -67,7 +67,7 @@ class Evaluation:
     @property
     def n_bases(self) -> int:
         """Of all sequences."""
-        return sum(len(example.structure) for example in self.examples)
+        return sum(example.record.n_bases for example in self.examples)
 
     def tables(self) -> list[Table]:
         """As the terminal shows it."""

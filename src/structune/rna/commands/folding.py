@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from structune.rna.commands.data import Example, between_strands, open_folder, r
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
+from structune.rna.formats.strands import STRANDS
 
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
@@ -45,7 +47,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 
             judging.run(reading, wanted, writing, n_jobs)
         else:
-            _check(wanted, writing)
+            _check(reading, wanted, writing)
             _run(reading, wanted, writing, n_jobs, quiet)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
@@ -54,7 +56,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 
 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
-    folder = open_folder(reading.model, reading.contrafold, **reading.settings)
+    folder = open_folder(reading.model, reading.contrafold, **reading.settings, **wanted.settings)
     recipe = _recipe(folder, reading, wanted, writing)
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
@@ -104,7 +106,8 @@ def _announced(examples: Iterable[Example], circular: bool) -> Iterator[Example]
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
             cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {_time(n)}"
-            say(f"{example.record.name}: {n:,} bases take about {cost}{advice}")
+            told = "" if STRANDS in example.record.sequence else advice
+            say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
         yield example
 
 
@@ -129,7 +132,7 @@ def _check_files(reading: Reading, writing: Writing) -> None:
     check_apart([*read, *within, *others, *model], [Path(writing.output)])
 
 
-def _check(wanted: Wanted, writing: Writing) -> None:
+def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
     if wanted.samples is not None and wanted.is_ranked:
         raise DataError("found --samples and --nbest or --within, expected at most one of them")
@@ -143,6 +146,18 @@ def _check(wanted: Wanted, writing: Writing) -> None:
     ):
         if is_given and not has_gamma:
             raise DataError(f"found {option}, expected {_GAMMA}")
+    if reading.circular:
+        others = {
+            "--max-span": reading.max_span is not None,
+            "--duplex": reading.duplex,
+            "--window": writing.window is not None,
+            "--no-lonely-pairs": wanted.no_lonely_pairs,
+            "--pseudoknots": wanted.pseudoknots,
+        }
+        for option in filter(others.get, others):
+            raise DataError(f"found --circular and {option}, expected one of them")
+    if reading.initiation is not None and not math.isfinite(reading.initiation):
+        raise DataError(f"found --initiation {reading.initiation}, expected a finite number")
     if wanted.no_lonely_pairs and wanted.pseudoknots:
         raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
     if wanted.threshold is not None and method != "centroid":
@@ -164,6 +179,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         with_structures=writing.format not in ("pairs", "bases") or is_drawn,
         with_pairs=writing.format in ("json", "pairs", "bases") or is_drawn,
         with_log_partition=writing.format == "json",
+        with_dimers=writing.format == "json" or (writing.format == "dbn" and wanted.method != "viterbi"),
         window=writing.window,
     )
     if folder.has_probabilities:

@@ -311,6 +311,11 @@ class Wanted:
     seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters of `RNAFolder` that are not to be the model's own."""
+        return {"decoding": "mea"} if self.method is Decoding.mea else {}
+
+    @property
     def is_ranked(self) -> bool:
         """Whether the most probable structures are wanted."""
         return self.nbest is not None or self.within is not None

@@ -16,9 +16,9 @@ import numpy as np
 from structune.cli.file_names import FileNames
 from structune.rna.commands.decoding import Choice, Folded
 from structune.rna.formats.bpseq import write_bpseq
-from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
+from structune.rna.formats.strands import bases_of
 from structune.rna.judgement import expected_accuracy
 from structune.rna.metrics import partner_entropy, unpaired
 
@@ -98,7 +98,7 @@ def _bases(folded: Folded) -> str:
         beyond = len(record.sequence) - folded.windows.size
         columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
     rows = zip(
-        record.sequence.replace(STRANDS, ""),
+        bases_of(record.sequence),
         *([f"{x:.6g}" for x in column] for column in columns),
         strict=True,
     )

@@ -13,7 +13,6 @@ from structune.errors import DataError
 from structune.files.text import shown
 from structune.rna.commands.data import Example
 from structune.rna.commands.options import ShapeMethod
-from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.reactivities import read_reactivities
 from structune.rna.probing import ReactivityModel, deigan_log_odds
 from structune.rna.structure.constraints import Constraints
@@ -46,7 +45,7 @@ def with_reactivities(
 
 def _probed(example: Example, values: FloatArray, table: ReactivityModel | None) -> Example:
     sequence = example.record.sequence
-    n = len(sequence.replace(STRANDS, ""))
+    n = example.record.n_bases
     if values.size > n:
         raise example.refuse(f"found {values.size} reactivities for {n} bases")
     row = np.full(n, np.nan)

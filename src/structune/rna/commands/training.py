@@ -142,6 +142,6 @@ def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
 
 
 def _data(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
-    n_bases = sum(len(example.record.sequence) for example in examples)
+    n_bases = sum(example.record.n_bases for example in examples)
     n_pairs = sum(int((partners(example.structure) >= 0).sum()) // 2 for example in examples)
     yield "data", f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs"

@@ -17,7 +17,7 @@ from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, writ
 from structune.rna.formats.fasta import parse_fasta, write_fasta
 from structune.rna.formats.pair_table import is_label
 from structune.rna.formats.plain import parse_plain
-from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.stockholm import parse_stockholm
 
 Skipped = Callable[[DataError], None] | None
@@ -177,7 +177,7 @@ def _format_of_content(lines: Lines, live: bool) -> str:
 def _check_sequence(lines: Lines, text: str) -> None:
     """Refuse a line that is neither a sequence nor a structure: nothing tells what the file is."""
     try:
-        clean_sequence("" if STRUCTURE.search(text) else text)
+        clean_strands("" if STRUCTURE.search(text) else text)
     except DataError as error:
         raise DataError(
             f"{lines.name}: found {shown(text)}, expected {', '.join(_PARSERS)} ({error})"

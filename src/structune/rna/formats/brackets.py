@@ -11,10 +11,10 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.formats.nested import IntArray, ends_of, is_crossed, largest_nested, pairs_of
+from structune.rna.formats.strands import STRANDS, bases_of, cut_as
 
 OPENING = "([{<" + ascii_uppercase
 CLOSING = ")]}>" + ascii_lowercase
-STRANDS = "&"  # between two
 _OPENED_BY = dict(zip(CLOSING, OPENING, strict=True))
 
 
@@ -127,19 +127,12 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     """
     found = partners(structure)
     if "(" in structure:
-        marks = np.frombuffer(structure.replace(STRANDS, "").encode(), np.uint8)
+        marks = np.frombuffer(bases_of(structure).encode(), np.uint8)
         kept = np.where((marks == ord("(")) | (marks == ord(")")), found, -1)
     else:
         kept = largest_nested(found)
     text = "".join("." if j < 0 else "(" if j > i else ")" for i, j in enumerate(kept.tolist()))
     return cut_as(structure, text), len(pairs_of(found)) - len(pairs_of(kept))
-
-
-def cut_as(structure: str, text: str) -> str:
-    """A notation of bases, cut into the strands that a structure has."""
-    for nick in (k for k, character in enumerate(structure) if character == STRANDS):
-        text = text[:nick] + STRANDS + text[nick:]
-    return text
 
 
 def as_partners(structure: Any) -> IntArray:

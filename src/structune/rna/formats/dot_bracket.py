@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from structune.files.text import Lines, Source, header_name, save, shown
-from structune.rna.formats.brackets import as_partners, cut_as, drop_pseudoknots, partners, to_dot_bracket
+from structune.rna.formats.brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.rna.formats.nested import largest_nested
-from structune.rna.formats.record import RNARecord, clean_sequence, need_structure
+from structune.rna.formats.record import RNARecord, clean_strands, need_structure
+from structune.rna.formats.strands import cut_as
 
 __all__ = [
     "as_partners",
@@ -108,7 +109,7 @@ class _Entry:
     def add(self, number: int, text: str) -> None:
         if not self.structure and not STRUCTURE.search(text):
             with self.lines.at(number):
-                self.sequence.append(clean_sequence(text))
+                self.sequence.append(clean_strands(text))
             self.n_missing += len(self.sequence[-1])
             return
         if not self.sequence:

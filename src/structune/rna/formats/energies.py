@@ -15,7 +15,8 @@ from structune.files.text import Lines, Source, shown
 Table = NDArray[np.float64]
 _FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")
 _COMMENT = re.compile(r"/\*.*?\*/")
-_WORDS = {"INF": np.inf, "NINF": -np.inf}
+_WORDS = {"INF": np.inf, "NINF": -np.inf, "DEF": -50.0}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?")
 _SHAPES: dict[
     str, tuple[int, ...]
 ] = {  # over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
@@ -49,7 +50,7 @@ def read_tables(source: Source) -> tuple[dict[str, Table], dict[str, float]]:
     Raises
     ------
     DataError
-        No such file, a section that is missing or of another size, or what is no number; names file and line.
+        A section that is missing or of another size, or what is no number; names file and line.
     """
     lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
     starts, section = dict[str, int](), ""
@@ -95,12 +96,11 @@ def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
 def _value(lines: Lines, number: int, section: str, word: str) -> float:
     if word in _WORDS:
         return _WORDS[word]
-    try:
+    if _NUMBER.fullmatch(word):
         return float(word)
-    except ValueError:
-        if section == "stack":
-            return np.nan  # see `_mend_stacks`
-        raise lines.refuse(number, f"found {shown(word)} in {section}, expected a number or INF") from None
+    if section == "stack":
+        return np.nan  # see `_mend_stacks`
+    raise lines.refuse(number, f"found {shown(word)} in {section}, expected a number or INF")
 
 
 def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from structune.files.text import Lines, Source, header_description, header_name, save, shown
-from structune.rna.formats.record import RNARecord, clean_sequence, record_at
+from structune.rna.formats.record import RNARecord, clean_strands, record_at
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
@@ -43,7 +43,7 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
             with lines.at(number):
-                parts.append(clean_sequence(text))
+                parts.append(clean_strands(text))
     if count:
         yield record_at(lines, start, name, parts, told)
 

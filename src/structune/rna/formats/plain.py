@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from structune.files.text import Lines, header_description, header_name, shown
 from structune.rna.formats.dot_bracket import STRUCTURE
-from structune.rna.formats.record import RNARecord, clean_sequence, record_at
+from structune.rna.formats.record import RNARecord, clean_strands, record_at
 
 
 def parse_plain(lines: Lines) -> Iterator[RNARecord]:
@@ -30,7 +30,7 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
             start, parts = number, []
         elif name:
             with lines.at(number):
-                parts.append(clean_sequence(text))
+                parts.append(clean_strands(text))
         else:
             count += 1
             yield record_at(lines, number, str(count), [text])

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
-from structune.rna.formats.brackets import STRANDS, partners
+from structune.rna.formats.brackets import partners
+from structune.rna.formats.strands import STRANDS, bases_of, check_cut, check_strands
 
 BASES = "ACGUNRYSWKMBDHVX"
 GAPS = "-._~"  # of aligned sequences
@@ -49,29 +50,22 @@ class RNARecord:
                 f"found the description {shown(self.description)}, expected one line of UTF-8 text"
             )
         try:
-            object.__setattr__(self, "sequence", clean_sequence(self.sequence))
+            object.__setattr__(self, "sequence", clean_strands(self.sequence))
             self._check_structure()
         except DataError as error:
             raise DataError(f"record {shown(self.name)}: {error}") from error
 
     def _check_structure(self) -> None:
-        strands = self.sequence.split(STRANDS)
-        if len(strands) > 2 or (len(strands) > 1 and not all(strands)):
-            raise DataError(
-                f"found {STRANDS} in {shown(self.sequence)}, expected it once, between two strands"
-            )
+        check_strands(self.sequence)
         if self.structure is None:
             return
-        if len(self.structure) != len(self.sequence):
-            raise DataError(
-                f"found a structure of length {len(self.structure)}, expected {len(self.sequence)}, "
-                "as many as bases"
-            )
-        if self.structure.find(STRANDS) != self.sequence.find(STRANDS) or self.structure.count(STRANDS) > 1:
-            raise DataError(
-                f"found {STRANDS} in sequence or structure, expected it at the same place in both"
-            )
+        check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
         partners(self.structure)
+
+    @property
+    def n_bases(self) -> int:
+        """Of all strands."""
+        return len(bases_of(self.sequence))
 
 
 def record_at(lines: Lines, number: int, name: str, parts: list[str], description: str = "") -> RNARecord:
@@ -80,7 +74,12 @@ def record_at(lines: Lines, number: int, name: str, parts: list[str], descriptio
         return RNARecord(name, "".join(parts), description=description)
 
 
-def clean_sequence(text: str) -> str:
+def clean_strands(text: str) -> str:
+    """As `clean_sequence`, but with ``&`` between two strands or pieces of them."""
+    return clean_sequence(text, BASES + STRANDS)
+
+
+def clean_sequence(text: str, letters: str = BASES) -> str:
     """Upper case, with U for T.
 
     Raises
@@ -89,7 +88,7 @@ def clean_sequence(text: str) -> str:
         Names the position, from 1, of a character that is no base.
     """
     sequence = text.translate(_CLEAN)
-    if rest := sequence.lstrip(BASES + STRANDS):
+    if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
         raise DataError(
             f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T"
@@ -107,7 +106,10 @@ def need_structure(record: RNARecord) -> str:
 def need_table(record: RNARecord) -> list[int]:
     """The partners of a record's bases, from 1, 0 for none: tables of bases have one strand."""
     if STRANDS in record.sequence:
-        raise DataError(f"record {shown(record.name)}: found two strands, expected one")
+        raise DataError(
+            f"record {shown(record.name)}: found two strands, which CT and BPSEQ files have no notation for, "
+            "expected one"
+        )
     found: list[int] = (partners(need_structure(record)) + 1).tolist()
     return found
 

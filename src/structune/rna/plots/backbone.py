@@ -27,13 +27,15 @@ class Backbone:
     circular: bool
 
     @cached_property
-    def ends(self) -> list[tuple[int, str]]:
-        """Bases at ends, and their labels; a circle's first base is where it begins."""
+    def ends(self) -> list[tuple[int, str, int]]:
+        """Bases at ends, their labels, and whether these are behind (1) or before (-1) them.
+
+        A circle has none; its first base is where it begins.
+        """
         if self.circular:
-            return [(0, "1")]
-        if self.nick < 0:
-            return [(0, "5'"), (self.n - 1, "3'")]
-        return [(0, "5'"), (self.nick - 1, "3'"), (self.nick, "5'"), (self.n - 1, "3'")]
+            return [(0, "1", -1)]
+        strands = [(0, self.n - 1)] if self.nick < 0 else [(0, self.nick - 1), (self.nick, self.n - 1)]
+        return [end for first, last in strands for end in ((first, "5'", -1), (last, "3'", 1))]
 
     @cached_property
     def segments(self) -> IntArray:

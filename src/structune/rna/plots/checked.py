@@ -11,23 +11,22 @@ from scipy.sparse import issparse
 from structune.errors import DataError
 from structune.plots.dots import within_unit
 from structune.plots.figure import FloatArray
-from structune.rna.formats.brackets import STRANDS, as_partners
+from structune.rna.formats.brackets import as_partners
+from structune.rna.formats.strands import STRANDS, bases_of, check_cut, check_strands
 from structune.rna.plots.layout import IntArray
 from structune.running.memory import require_memory
 
 Structure = str | ArrayLike
 
 
-def bases_of(sequence: str) -> str:
-    """The bases of all strands."""
-    return sequence.replace(STRANDS, "")
-
-
 def checked_partners(sequence: str, structure: Structure) -> IntArray:
     """The partners of a structure of this sequence."""
+    check_strands(sequence)
     found, n = as_partners(structure), len(bases_of(sequence))
     if found.size != n:
         raise DataError(f"found a structure of {found.size} bases, expected {n} as in the sequence")
+    if isinstance(structure, str) and STRANDS in structure:
+        check_cut(structure, n, sequence.find(STRANDS), "a structure")
     if not found.size:
         raise DataError("found an empty sequence, expected at least one base to draw")
     return found

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from structune.errors import DataError
 from structune.plots.dots import PROBABILITY_MAP
 from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
-from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.dot_bracket import largest_nested
+from structune.rna.formats.strands import STRANDS, bases_of
 from structune.rna.plots.backbone import Backbone
-from structune.rna.plots.checked import Structure, bases_of, checked_partners, checked_probabilities
+from structune.rna.plots.checked import Structure, checked_partners, checked_probabilities
 from structune.rna.plots.labels import Label, place_labels
 from structune.rna.plots.layout import IntArray
 
@@ -69,6 +70,8 @@ def plot_structure(
     """
     letters, found = bases_of(sequence).upper(), checked_partners(sequence, structure)
     backbone = Backbone(found.size, sequence.find(STRANDS), circular)
+    if circular and backbone.nick >= 0:
+        raise DataError("found two strands and circular=True, expected one of them")
     certainty = None if probabilities is None else _as_drawn(probabilities, found)
     nested = largest_nested(found)
     xy, side = _turned(backbone.layout(nested), nested)
@@ -87,7 +90,7 @@ def plot_structure(
         _key(figure, letters)
     font = max(_LEAST_NUMBER, 72 * unit * 0.5)
     step = 10 if readable else 50 if found.size <= 1500 else 100
-    for label in place_labels(xy, found, side, step, font / (72 * unit), backbone.ends):
+    for label in place_labels(xy, found, backbone, side, step, font / (72 * unit)):
         _write(axes, label, font)
     if title is not None:
         figure.suptitle(printable(title), x=0.01, ha="left", fontsize=10, parse_math=False)

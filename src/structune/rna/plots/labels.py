@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.rna.plots.backbone import Backbone
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -28,7 +30,7 @@ class Label:
 
 
 def place_labels(
-    xy: FloatArray, partners: IntArray, side: int, step: int, height: float, ends: list[tuple[int, str]]
+    xy: FloatArray, partners: IntArray, backbone: Backbone, side: int, step: int, height: float
 ) -> list[Label]:
     """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
 
@@ -41,16 +43,13 @@ def place_labels(
     step : int
     height : float
         Of a character, in the units of `xy`.
-    ends : list of (int, str)
-        Bases and their labels.
     """
     out = _outward(xy, side)
     along = _directions(xy)
-    wanted = [(k, text, out[k] + (along[k] if text == "3'" else -along[k]), True) for k, text in ends]
-    if len(xy) == 1:
-        wanted = [(k, text, np.array([1.0 if text == "3'" else -1.0, 0.0]), True) for k, text in ends]
+    outwards = out * (len(xy) > 1)
+    wanted = [(k, text, outwards[k] + way * along[k], True) for k, text, way in backbone.ends]
     wanted += [(k - 1, str(k), out[k - 1], False) for k in range(step, len(xy) + 1, step)]
-    taken = _obstacles(xy, partners)
+    taken = _obstacles(xy, backbone.segments, partners)
     labels: list[Label] = []
     for base, text, direction, is_end in wanted:
         label = _place(xy[base], text, direction, height, taken, is_end)
@@ -75,10 +74,11 @@ def _outward(xy: FloatArray, side: int) -> FloatArray:
     return side * np.column_stack([-along[:, 1], along[:, 0]])
 
 
-def _obstacles(xy: FloatArray, partners: IntArray) -> FloatArray:
+def _obstacles(xy: FloatArray, segments: IntArray, partners: IntArray) -> FloatArray:
     """Points on bases and lines, close enough together that no text fits between them."""
     i = np.flatnonzero(partners > np.arange(partners.size))
-    starts, stops = np.vstack([xy[:-1], xy[i]]), np.vstack([xy[1:], xy[partners[i]]])
+    starts = np.vstack([xy[segments[:, 0]], xy[i]])
+    stops = np.vstack([xy[segments[:, 1]], xy[partners[i]]])
     n = np.maximum(np.hypot(*(stops - starts).T), 1e-9) // 0.5 + 1
     line = np.repeat(np.arange(len(n)), n.astype(int))
     share = (np.arange(line.size) - np.repeat(np.cumsum(n) - n, n.astype(int))) / n[line]

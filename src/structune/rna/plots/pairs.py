@@ -9,8 +9,8 @@ import numpy as np
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, DotPlot
 from structune.plots.figure import Path, finish
-from structune.rna.formats.brackets import STRANDS
-from structune.rna.plots.checked import Structure, bases_of, checked_partners, checked_probabilities
+from structune.rna.formats.strands import STRANDS, bases_of
+from structune.rna.plots.checked import Structure, checked_partners, checked_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

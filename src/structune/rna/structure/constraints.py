@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.brackets import STRANDS
+from structune.rna.formats.strands import STRANDS, check_cut
 from structune.rna.kernels.sums import row
 from structune.rna.structure.space import Space, check_notation, n_cells, nested_pairs, offences, partners_of
-from structune.rna.structure.strands import check_marks, nick_of, opened, places
+from structune.rna.structure.strands import nick_of, opened, places, strands_of
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
@@ -110,10 +110,8 @@ class Constraints:
 
     def _base_scores(self, letters: Array) -> FloatArray:
         notation, bases = opened(self.notation), places(letters)
-        if notation and len(notation) != letters.size:
-            raise DataError(f"found constraints of length {len(self.notation)} for {bases.size} bases")
         if notation:
-            check_marks(self.notation, letters, "constraints")
+            check_cut(self.notation, *strands_of(letters), "constraints")
         check_notation(self.notation, NOTATION + STRANDS, "constraint")
         scores = np.zeros((letters.size, 2))
         scores[bases] += self._checked_paired(bases.size)[:, None]

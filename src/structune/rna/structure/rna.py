@@ -62,6 +62,10 @@ class RNA(RNASums):
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
+        if cost is not None and self.initiation and shard.has_strands:
+            raise DataError(
+                f"found two strands and initiation={self.initiation:g} beside costs, expected initiation=0"
+            )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
         most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.rna.kernels.loops import ABSENT
 from structune.rna.structure.constraints import PairScores
 from structune.structure import FloatArray, IntArray, SequenceShard, take_segments
 
@@ -21,7 +22,7 @@ class RNAShard(SequenceShard):
     offsets : ndarray of int64, shape (n_sequences + 1,)
         Bases of sequence s are ``offsets[s]:offsets[s + 1]``.
     letters : ndarray of int8, shape (n_bases,)
-        0-3 for ACGU, 4 for any other base.
+        0-3 for ACGU, 4 for any other base, 5 for the places between two strands.
     partners : ndarray of int64, shape (n_bases,) or (0,)
         The base, counted within its sequence, that each is paired with; -1 for none, and where the structure
         is not known. Empty without outputs.
@@ -78,6 +79,11 @@ class RNAShard(SequenceShard):
     def bound(self) -> RNAShard:
         """The same with evidence as constraints: structures without it do not count."""
         return replace(self, whole=np.ones_like(self.whole))
+
+    @property
+    def has_strands(self) -> bool:
+        """Whether there are sequences of two strands."""
+        return bool(np.any(self.letters == ABSENT))
 
     @property
     def bounds(self) -> IntArray:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.brackets import STRANDS
+from structune.rna.formats.strands import STRANDS, check_cut, check_strands
 from structune.rna.kernels.loops import ABSENT, GAP
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
-from structune.rna.structure.strands import check_marks, closed, nick_of, opened, places_of, shown_place
+from structune.rna.structure.strands import nick_of, places_of, shown_base, strands_of
 from structune.structure import Array, IntArray
 
 _MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
@@ -33,25 +33,22 @@ def parse_sequence(s: int, sequence: str) -> Array:
         raise DataError(
             f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
         )
-    strands = sequence.split(STRANDS)
-    if len(strands) == 1:
-        return codes
-    if len(strands) > 2 or not all(strands):
-        raise DataError(
-            f"sequence {s}: found {STRANDS} in {sequence!r:.60}, expected it once, between two strands"
-        )
+    try:
+        check_strands(sequence)
+    except DataError as error:
+        raise DataError(f"sequence {s}: {error}") from None
     return np.repeat(codes, np.where(codes == ABSENT, GAP, 1))
 
 
 def parse_structure(s: int, structure: str, letters: Array) -> IntArray:
     """Partners of the bases of a dot-bracket string without pseudoknots; -1 for none."""
-    n, place = letters.size, f"sequence {s}, base"
-    if len(opened(structure)) != n:
-        long = len(closed(n * ".", letters))
-        raise DataError(f"sequence {s} has {long} bases: found a structure of length {len(structure)}")
-    check_marks(structure, letters, f"a structure of sequence {s}")
+    try:
+        check_cut(structure, *strands_of(letters), "a structure")
+    except DataError as error:
+        raise DataError(f"sequence {s}: {error}") from None
+    place = f"sequence {s}, base"
     check_notation(structure, "(.)" + STRANDS, place)
-    return partners_of(nested_pairs(structure, place), n)
+    return partners_of(nested_pairs(structure, place), letters.size)
 
 
 def check_notation(text: str, notation: str, place: str) -> None:
@@ -86,10 +83,11 @@ def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
 
 def dot_bracket(partner: IntArray, letters: Array | None = None) -> str:
     """The notation of the partners of bases, -1 for none; of two strands if the letters have them."""
-    if letters is not None:
-        return closed(dot_bracket(partner), letters)
     marks = np.where(partner < 0, b".", np.where(partner > np.arange(partner.size), b"(", b")"))
-    return marks.tobytes().decode()
+    text = marks.tobytes().decode()
+    if letters is None or (nick := nick_of(letters)) == len(text):
+        return text
+    return text[:nick] + STRANDS + text[nick + GAP :]
 
 
 def check_nested(s: int, partner: IntArray) -> None:
@@ -169,7 +167,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    return [Offence(shown_place(o.i, letters), shown_place(o.j, letters), *o[2:]) for o in found]
+    return [Offence(shown_base(o.i, letters), shown_base(o.j, letters), *o[2:]) for o in found]
 
 
 @dataclass
@@ -206,8 +204,8 @@ def checked_span(n: Any) -> int | None:
     return None if n is None else min(int(n), _MOST_BASES)
 
 
-def checked_score(score: Any) -> float:
-    """A finite number."""
+def checked_initiation(score: Any) -> float:
+    """The score of two strands together, a finite number."""
     if isinstance(score, bool) or not (isinstance(score, Real) and math.isfinite(score)):
         raise DataError(f"initiation={score!r}: expected a finite number")
     return float(score)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.brackets import STRANDS
+from structune.rna.formats.strands import STRANDS
 from structune.rna.kernels.loops import ABSENT, GAP
 from structune.structure import Array, IntArray
 
@@ -41,9 +41,15 @@ def places(letters: Array) -> IntArray:
     return np.flatnonzero(is_base(letters))
 
 
-def shown_place(k: int, letters: Array) -> int:
-    """Where a place is in the text of a sequence, in which one character is between the strands."""
-    return k if k < nick_of(letters) else k - GAP + 1
+def shown_base(k: int, letters: Array) -> int:
+    """The number of the base at a place, counted through both strands."""
+    return k if k < nick_of(letters) else k - GAP
+
+
+def strands_of(letters: Array) -> tuple[int, int]:
+    """The number of bases, and that of the first strand, or -1 if there is one."""
+    n, nick = int(np.count_nonzero(is_base(letters))), nick_of(letters)
+    return n, nick if nick < letters.size else -1
 
 
 def places_of(text: str) -> list[int]:
@@ -52,22 +58,6 @@ def places_of(text: str) -> list[int]:
     return [k if nick < 0 or k <= nick else k + GAP - 1 for k in range(len(text))]
 
 
-def opened(text: str, fill: str = ".") -> str:
+def opened(text: str) -> str:
     """A notation with all places between two strands."""
-    return text.replace(STRANDS, GAP * fill)
-
-
-def closed(text: str, letters: Array) -> str:
-    """A notation of all places with one character between two strands."""
-    nick = nick_of(letters)
-    return text if nick == len(text) else text[:nick] + STRANDS + text[nick + GAP :]
-
-
-def check_marks(text: str, letters: Array, what: str) -> None:
-    """Refuse a notation whose strands are not those of the sequence."""
-    nick = nick_of(letters)
-    expected = [] if nick == letters.size else [nick]
-    if (found := [k for k, character in enumerate(text) if character == STRANDS]) != expected:
-        raise DataError(
-            f"found {what} with {STRANDS} at {found} (from 0), expected it at {expected}, as in the sequence"
-        )
+    return text.replace(STRANDS, GAP * ".")

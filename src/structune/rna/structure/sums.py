@@ -33,7 +33,7 @@ from structune.rna.structure.space import (
     Offence,
     Space,
     checked_hairpin,
-    checked_score,
+    checked_initiation,
     checked_span,
     n_cells,
     offences,
@@ -73,7 +73,7 @@ class RNASums(Structure):
     ) -> None:
         self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
         self.max_span = checked_span(max_span)
-        self.circular, self.initiation = bool(circular), checked_score(initiation)
+        self.circular, self.initiation = bool(circular), checked_initiation(initiation)
         self.feature_set = features
         self._features = feature_set(features)
         self._allowed = np.full((4, 4), noncanonical)
@@ -185,6 +185,12 @@ class RNASums(Structure):
 
     def score(self, w: Array, shard: RNAShard, outputs: IntArray | None = None) -> Array:
         return np.asarray(self._count_cells(shard, outputs) @ self._cells(w))
+
+    def constants(self, shard: RNAShard) -> FloatArray | float:
+        if not (self.initiation and shard.has_strands):
+            return 0.0
+        joined = self._count_cells(shard, None)[:, [TABLES["strands"].start]].toarray()
+        return np.asarray(self.initiation * joined.ravel())
 
     def _count_cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
         return count_cells(shard, self._structures(shard, outputs), self.circular)
