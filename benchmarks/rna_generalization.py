@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,15 @@ import rna_families
 from common import contrafold_parameters, write
 from structune import RNAFolder
 from structune.learning import ImplicitTuner, average_models
-from structune.rna import ReactivityModel, RNAData, base_pair_bootstrap, base_pair_scores
+from structune.rna import (
+    Constraints,
+    ProbedData,
+    ReactivityModel,
+    RNAData,
+    base_pair_bootstrap,
+    base_pair_scores,
+    load_probed,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 import rna as recipe
@@ -92,8 +101,8 @@ def fitted(part: list[rna_families.Known], fixed: Models, quick: bool) -> Models
         [one.structure for one in part],
     )
     precisions = recipe.PRECISIONS
-    designs = recipe.chosen_designs(60 if quick else 1000)
-    evidence = recipe.evidence(designs, ReactivityModel.pretrained())
+    designs = chosen_designs(60 if quick else 1000)
+    probed = evidence(designs, ReactivityModel.pretrained())
     models = {FIRST: recipe.fit(precisions, data)}
     plain = {name: value for name, value in precisions.items() if name in recipe.CONTRAFOLD_GROUPS}
     models["CONTRAfold's features"] = recipe.fit(plain, data, features="contrafold")
@@ -101,7 +110,7 @@ def fitted(part: list[rna_families.Known], fixed: Models, quick: bool) -> Models
     for name, tuner in (("log loss", None), ("F1", ImplicitTuner(refit=False, criterion="f1"))):
         tuned = recipe.tune(data, data.families, tuner)
         models[f"precisions by {name}"] = recipe.fit(recipe.rounded(tuned), data)
-    models["and 1000 designs"] = recipe.fit(precisions, data, evidence)
+    models["and 1000 designs"] = recipe.fit(precisions, data, probed)
     models["energies"] = recipe.of_energies(models[FIRST], data, 60 if quick else recipe.TAUGHT)
     models |= fixed
     structures, designed, energies = (models[k] for k in (FIRST, "and 1000 designs", "energies"))
@@ -112,6 +121,26 @@ def fitted(part: list[rna_families.Known], fixed: Models, quick: bool) -> Models
         [structures, designed, energies], [0.5, 0.3, 0.2]
     )
     return models
+
+
+def chosen_designs(n: int) -> ProbedData:
+    """So many designs: of each project one after the other, at random."""
+    data, by_project = load_probed(), defaultdict(list)
+    for s in np.random.default_rng(0).permutation(len(data)).tolist():
+        by_project[data.projects[s]].append(s)
+    turns = sorted(
+        (turn, project, s) for project, members in by_project.items() for turn, s in enumerate(members)
+    )
+    chosen = [s for *_, s in turns[:n]]
+    columns = (data.projects, data.sequences, data.reactivities)
+    return ProbedData(*([column[s] for s in chosen] for column in columns))
+
+
+def evidence(designs: ProbedData, table: ReactivityModel) -> recipe.Examples:
+    """What the reactivities of designs say of their structures."""
+    probed = zip(designs.sequences, designs.reactivities, strict=True)
+    y = list[str | Constraints](Constraints(paired=table.paired(*each)) for each in probed)
+    return designs.sequences, y, [1.0] * len(y)
 
 
 def judged(

@@ -34,7 +34,6 @@ QUICK = 80
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
     archive, data, chains = (load_rna(name) for name in ("archiveii", "tornado_train_a", "rna3db"))
-    energies = recipe.of_energies(60 if quick else recipe.TAUGHT)
     if quick:
         archive, data, chains = (short(some) for some in (archive, data, chains))
     contrafold = RNAFolder.from_contrafold(contrafold_parameters(), decoding="centroid")
@@ -46,7 +45,9 @@ def main() -> None:
         rest, fewer = without(data, family, tested), without(chains, family, tested)
         recipe.say(f"{family}: {len(tested)} sequences; {len(rest)} and {len(fewer)} to learn from")
         families = [recipe.family_of(name) for name in rest.families]
-        model = average_models(recipe.parts(rest, families, fewer, energies, quick), recipe.SHARES)
+        model = average_models(
+            recipe.parts(rest, families, fewer, 60 if quick else recipe.TAUGHT), recipe.SHARES
+        )
         own += model.set_params(decoding="centroid").predict(tested.sequences, gamma)
         for all_of_it, more in zip(others, contrafold.predict_gammas(tested.sequences, GAMMAS), strict=True):
             all_of_it += more

@@ -1,17 +1,16 @@
 """Trains the model of `RNAFolder.pretrained()`.
 
-    python training/rna.py            about twenty minutes on two cores
+    python training/rna.py            about a quarter of an hour on two cores
     python training/rna.py --quick    on a few short sequences, to a file in the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set A
-of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), reactivities of designed RNAs (Cloud Labs
-of Eterna), and nearest-neighbour energies (Turner 2004).
+of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and nearest-neighbour energies (Turner
+2004).
 
-1. Three kinds of weights. Of structures, fitted to at most 150 sequences of each family of set A, and to
-   chains; of designs, fitted to at most 40 of each of up to 400 bases, chains, and 1000 designs, of whose
-   structures their reactivities are evidence (training/rna_reactivities.py); of energies, distilled with
-   pieces of set A.
-2. Their mean, with shares that were chosen by folds of families (benchmarks/rna_generalization.py).
+1. Weights of structures, fitted to at most 150 sequences of each family of set A, and to chains; and of
+   energies, distilled with pieces of set A.
+2. Their mean, with shares that were chosen by folds of families (benchmarks/rna_generalization.py). There,
+   reactivities of designed RNAs as evidence of their structures gain nothing, so there are none here.
 3. gamma, by the F1 on sequences of Rfam that are unlike set A.
 
 The precisions, one for each kind of feature, are those of an implicit search by the held-out log loss of
@@ -35,12 +34,9 @@ from structune.files.data_sets import DataFile, find
 from structune.learning import ImplicitTuner, average_models
 from structune.rna import (
     Constraints,
-    ProbedData,
-    ReactivityModel,
     RNAData,
     base_pair_scores,
     distill,
-    load_probed,
     load_rna,
     read_energies,
 )
@@ -48,9 +44,9 @@ from structune.rna import (
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
 GAMMAS = (0.8, 1.0, 1.2, 1.5, 1.9, 2.3, 3.0)
 MOST, FEW, SHORT, LONGEST, HOLDOUT = 150, 40, 300, 400, 0.25
-DESIGNS, MOST_SOLVED = 1000, 20  # the latter in weight, of chains of one component
+MOST_SOLVED = 20  # chains of one component, in weight
 TAUGHT = 1500  # pieces of sequences that energies are distilled with
-SHARES = 0.6, 0.2, 0.2  # of structures, of designs, of energies
+SHARES = 0.8, 0.2  # of structures, of energies
 TURNER = DataFile(
     "rna/rna_turner2004.par", "bf281011ddf7b5b255b04f7284a62afc5c6e81033350e40d7e80fca73e97c5b9"
 )
@@ -123,26 +119,19 @@ def main() -> None:
     if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    energies = of_energies(60 if quick else TAUGHT)
-    folder = average_models(parts(data, families, load_rna("rna3db"), energies, quick), SHARES)
+    folder = average_models(parts(data, families, load_rna("rna3db"), 60 if quick else TAUGHT), SHARES)
     folder.decoding = "centroid"
     folder.gamma = chosen_gamma(folder, new_families(data))
     path = Path("rna.structune") if quick else MODEL
-    told = "tornado_train_a, rna3db, eterna_1m7, Turner 2004"
+    told = "tornado_train_a, rna3db, Turner 2004"
     folder.save(path, extra={"trained_on": told})
     say(f"wrote {path}, {path.stat().st_size} bytes")
 
 
-def parts(
-    data: RNAData, families: list[str], chains: RNAData, energies: RNAFolder, quick: bool = False
-) -> list[RNAFolder]:
-    """Weights of structures, of designs, and of energies."""
-    designs = chosen_designs(30 if quick else DESIGNS)
-    probed = evidence(designs, ReactivityModel.pretrained())
-    known = solved_structures(chains)
-    whole = fit(PRECISIONS, few(data, families, MOST)[0], known)
-    designed = fit(PRECISIONS, few(data, families, FEW, LONGEST)[0], known, probed)
-    return [whole, designed, energies]
+def parts(data: RNAData, families: list[str], chains: RNAData, n_taught: int) -> list[RNAFolder]:
+    """Weights of structures, and of energies."""
+    structures = fit(PRECISIONS, few(data, families, MOST)[0], solved_structures(chains))
+    return [structures, of_energies(structures, data, n_taught)]
 
 
 def say(text: str) -> None:
@@ -188,19 +177,6 @@ def rounded(folder: RNAFolder) -> dict[str, float]:
     return {name: float(f"{value:.2g}") for name, value in named}
 
 
-def chosen_designs(n: int) -> ProbedData:
-    """So many designs: of each project one after the other, at random."""
-    data, by_project = load_probed(), defaultdict(list)
-    for s in np.random.default_rng(0).permutation(len(data)).tolist():
-        by_project[data.projects[s]].append(s)
-    turns = sorted(
-        (turn, project, s) for project, members in by_project.items() for turn, s in enumerate(members)
-    )
-    chosen = [s for *_, s in turns[:n]]
-    columns = (data.projects, data.sequences, data.reactivities)
-    return ProbedData(*([column[s] for s in chosen] for column in columns))
-
-
 Examples = tuple[list[str], list[str | Constraints], list[float]]  # sequences, what is known of them, weights
 
 
@@ -209,13 +185,6 @@ def solved_structures(data: RNAData) -> Examples:
     n_alike = Counter(data.families)
     weights = [min(1.0, MOST_SOLVED / n_alike[family]) for family in data.families]
     return data.sequences, list[str | Constraints](data.structures), weights
-
-
-def evidence(designs: ProbedData, table: ReactivityModel) -> Examples:
-    """What the reactivities of designs say of their structures."""
-    probed = zip(designs.sequences, designs.reactivities, strict=True)
-    y = list[str | Constraints](Constraints(paired=table.paired(*each)) for each in probed)
-    return designs.sequences, y, [1.0] * len(y)
 
 
 def fit(
