@@ -56,8 +56,8 @@ class RNAFolder(RNAPredictions):
         Whether sequences are circles, the last base followed by the first.
     initiation : float
         Of sequences of two strands, "A&B": the score of being together, before any pair, at concentrations of
-        1 M. At others, half the log of theirs is to be added (-7 at 1 uM), for scores of the pretrained model
-        are about half of energies in units of kT.
+        1 M. At others, 0.6 times the log of theirs is to be added (-8 at 1 uM), for scores of the pretrained
+        model are about that part of energies in units of kT.
     features : {"contrafold", "extended"}
         CONTRAfold's 708 features, or these and more (see `RNA`), of which each kind is one more group.
     outside : {"skip", "trim", "error"}

@@ -121,7 +121,7 @@ Gamma = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="More predicts more pairs. By default the model's: 1 of the pretrained one, 4 of others unless "
+        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless "
         "they were given another.",
         show_default=False,
     ),
@@ -207,7 +207,7 @@ class Reading:
         float | None,
         typer.Option(
             help="Of two strands, A&B: the score of being together, before any pair. At concentrations below "
-            f"1 M add half their log, -7 at 1 uM. {INITIATION:g} by default, for 1 M.",
+            f"1 M add 0.6 times their log, -8 at 1 uM. {INITIATION:g} by default, for 1 M.",
             show_default=False,
         ),
     ] = None
