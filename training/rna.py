@@ -119,7 +119,8 @@ def main() -> None:
     if quick:
         chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
         data, families = data.take(chosen), [families[s] for s in chosen]
-    folder = average_models(parts(data, families, load_rna("rna3db"), 60 if quick else TAUGHT), SHARES)
+    learned, taught = few(data, families, MOST)[0], pieces(data, 60 if quick else TAUGHT)
+    folder = average_models(parts(learned, load_rna("rna3db"), taught), SHARES)
     folder.decoding = "centroid"
     folder.gamma = chosen_gamma(folder, new_families(data))
     path = Path("rna.structune") if quick else MODEL
@@ -128,10 +129,10 @@ def main() -> None:
     say(f"wrote {path}, {path.stat().st_size} bytes")
 
 
-def parts(data: RNAData, families: list[str], chains: RNAData, n_taught: int) -> list[RNAFolder]:
-    """Weights of structures, and of energies."""
-    structures = fit(PRECISIONS, few(data, families, MOST)[0], solved_structures(chains))
-    return [structures, of_energies(structures, data, n_taught)]
+def parts(data: RNAData, chains: RNAData, taught: list[str]) -> list[RNAFolder]:
+    """Weights of structures, and of energies of other sequences."""
+    structures = fit(PRECISIONS, data, solved_structures(chains))
+    return [structures, of_energies(structures, taught)]
 
 
 def say(text: str) -> None:
@@ -200,10 +201,10 @@ def fit(
     return folder
 
 
-def of_energies(start: RNAFolder, data: RNAData, n: int) -> RNAFolder:
+def of_energies(start: RNAFolder, sequences: list[str]) -> RNAFolder:
     """Weights that tell of structures what nearest-neighbour energies do."""
-    folder = distill(read_energies(find(TURNER)).score, pieces(data, n), start)
-    say(f"distilled energies with {n} sequences")
+    folder = distill(read_energies(find(TURNER)).score, sequences, start)
+    say(f"distilled energies with {len(sequences)} sequences")
     return folder
 
 
