@@ -32,7 +32,7 @@ def test_the_table_that_is_shipped(folder):
 def test_what_is_learned_is_what_was_simulated(folder, tmp_path):
     """Reactivities drawn from two densities; no structure is told, only the model that they come from."""
     rng = np.random.default_rng(0)
-    sequences = [random_sequence(rng, 60) for _ in range(250)]
+    sequences = [random_sequence(rng, 60) for _ in range(500)]
     reactivities = []
     for (structure,) in folder.sample(sequences, 1, 0):
         paired = np.array(list(structure)) != "."
