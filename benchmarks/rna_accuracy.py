@@ -9,10 +9,15 @@ The file is of the repository eternagame/EternaFold (parameters); without it its
 Test sets: test set A of Rivas, Lang & Eddy (2012), and the sequences of ArchiveII, without those that are in
 their training set A or among the chains of RNA3DB, from which the pretrained model learned. Many of them have
 relatives there. And sequences of Rfam of up to 400 bases that share less than a tenth of their words of 12
-bases with set A: of families with a published structure, and of others with a predicted one; the pretrained
-model's gamma was chosen on them. References are full: pairs of pseudoknots count, though structures without
-pseudoknots cannot have all of them. Sequences of test set A that have some are also folded with a second
-layer of pairs, whose gamma was chosen on ArchiveII.
+bases with set A: of families with a published structure, and of others with a predicted one; and of these
+those of families that set A does not have, and that are unlike the chains, too.
+
+The pretrained model's gamma was chosen on these sequences of Rfam. Its decoder, how much energies count, and
+that designs do not, were chosen by folds of families that include those of ArchiveII and of Rfam with a
+published structure (benchmarks/rna_generalization.py), and how many sequences of a family it learns from with
+a look at test set A. References are full: pairs of pseudoknots count, though structures without pseudoknots
+cannot have all of them. Sequences of test set A that have some are also folded with a second layer of pairs,
+whose gamma was chosen on ArchiveII.
 
 The parameters of CONTRAfold and EternaFold are used by the same decoder, gamma-centroids. gamma of each peer
 is that of its best pooled F1 on a sample of the training set, and on Rfam its best there; of the pretrained
@@ -31,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from common import contrafold_parameters, write
+from rna_families import name_of
 from structune import RNAFolder
 from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, drop_pseudoknots, load_rna
 
@@ -49,8 +55,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     sets = {"TestSetA": unseen(load_rna("tornado_test_a")), "ArchiveII": unseen(load_rna("archiveii"))}
-    new = recipe.new_families(load_rna("tornado_train_a"))
-    sets |= {f"Rfam, {name}": data for name, data in new.items()}
+    sets |= {
+        f"Rfam, {name}": data for name, data in recipe.unlike_sequences(load_rna("tornado_train_a")).items()
+    }
     if arguments.quick:
         sets = {name: data.take(short(data, QUICK)) for name, data in sets.items()}
     folders = {"pretrained": RNAFolder.pretrained()}
@@ -144,11 +151,24 @@ def compare(
     predictions["vienna_mea"] = [structures[0] for structures in pool.map(vienna_mea, tasks)]
     groups = name.startswith("Rfam")
     parts = {"all": list(range(len(data)))}
-    if not groups:
+    if groups:
+        parts["other families"] = of_other_families(data)
+    else:
         families = sorted(set(data.families), key=lambda f: -data.families.count(f))
         parts["up to 400 bases"] = short(data, 400)
         parts |= {f: [s for s, other in enumerate(data.families) if other == f] for f in families}
     return {part: scores(data, predictions, chosen, groups) for part, chosen in parts.items() if chosen}
+
+
+def of_other_families(data: RNAData) -> list[int]:
+    """Those of Rfam whose family set A does not have, and that are unlike the chains."""
+    learned = {name_of("tornado_train_a", family) for family in load_rna("tornado_train_a").families}
+    unlike = set(recipe.unlike(data, load_rna("rna3db")).sequences)
+    return [
+        s
+        for s, family in enumerate(data.families)
+        if name_of("rfam1359", family) not in learned and data.sequences[s] in unlike
+    ]
 
 
 def second_layer(data: RNAData) -> dict[str, Any]:

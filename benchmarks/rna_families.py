@@ -1,14 +1,16 @@
 """Sequences of known structure by families, for benchmarks that hold whole families out.
 
-Those of up to 400 bases of training set A, chains of solved structures, Rfam (of families with a published
+Those of up to 300 bases of training set A, chains of solved structures, Rfam (of families with a published
 structure) and ArchiveII. Names of sets are merged; what has none, or that of a mixed set, belongs to the
-family of the sequence with which it shares most of its words of 12 bases, or to one of its own.
+family of the sequence with which it shares most of its words of 12 bases, or to one of its own. As names may
+be wrong, what is alike to a sequence that is tested is to be left out of what is learned from, too.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 import rna as recipe
 
 SETS = ("tornado_train_a", "rna3db", "rfam1359", "archiveii")
-SHORTEST, LONGEST = 20, 400
+SHORTEST, LONGEST = 20, 300
 ALIKE, NEAR = 0.12, 0.15  # shares of words: with a family that has a name, among those that have none
 _ARCHIVE = {
     "5s": "5S rRNA",
@@ -31,7 +33,7 @@ _ARCHIVE = {
     "23s": "23S rRNA",
     "grp2": "group II intron",
 }
-_ACCESSIONS = {
+_NAMES = {
     "RF00001": "5S rRNA",
     "RF00005": "tRNA",
     "RF00017": "SRP",
@@ -44,6 +46,7 @@ _ACCESSIONS = {
     "RF00011": "RNase P",
     "RF00024": "telomerase",
     "RF00029": "group II intron",
+    "Group II Intron": "group II intron",
 }
 
 
@@ -68,48 +71,53 @@ def by_families(quick: bool = False) -> list[Known]:
                 continue  # predicted structures
             if not SHORTEST <= len(sequence) <= (80 if quick else LONGEST) or "(" not in structure:
                 continue
-            found.setdefault(sequence, (structure, _name(name, family)))
+            found.setdefault(sequence, (structure, name_of(name, family)))
     names = _assigned({sequence: name for sequence, (_, name) in found.items()})
     return [Known(sequence, found[sequence][0], name) for sequence, name in names.items()]
 
 
-def _name(data: str, family: str) -> str | None:
+def name_of(data: str, family: str) -> str | None:
     """The one name of a family; none for chains, whose components mix them, and mixed sets."""
-    if data == "rna3db":
+    if data == "rna3db" or "CRW" in family:
         return None
     if data == "archiveii":
-        return archive_name(family)
+        return _ARCHIVE.get(family, family)
     name = recipe.family_of(family)
     if recipe.is_mixed(name):
         return None
-    accession = name.removeprefix("S151Rfam:").split(":")[0]
-    return _ACCESSIONS.get(accession, accession)
+    accession = name.removeprefix("S151Rfam:").removeprefix("strand:").split(":")[0]
+    return _NAMES.get(accession, accession)
 
 
-def archive_name(family: str) -> str:
-    """What other sets call a family of ArchiveII."""
-    return _ARCHIVE.get(family, family)
+class Alike:
+    """Finds those of some sequences that have words in common with another."""
+
+    def __init__(self, sequences: Iterable[str]) -> None:
+        self._sizes, self._places = dict[str, int](), defaultdict[str, list[str]](list)
+        for sequence in sequences:
+            own = recipe.words(sequence)
+            self._sizes[sequence] = len(own)
+            for word in own:
+                self._places[word].append(sequence)
+
+    def __call__(self, sequence: str) -> list[tuple[float, str]]:
+        """Shares of the words of the shorter, and the others, beginning with the most alike."""
+        own = recipe.words(sequence)
+        shared = Counter(other for word in own for other in self._places.get(word, ()) if other != sequence)
+        least = {other: min(len(own), self._sizes[other]) for other in shared}
+        return sorted(((n / least[other], other) for other, n in shared.items()), reverse=True)
 
 
-def shares(sequence: str, known: set[str]) -> float:
-    """The share of a sequence's words that are known."""
-    own = recipe.words(sequence)
-    return len(own & known) / max(1, len(own))
+def unlike(sequences: Iterable[str], tested: Iterable[str]) -> list[int]:
+    """The places of those that are not alike to any that is tested."""
+    alike = Alike(tested)
+    nearest = (alike(sequence)[:1] for sequence in sequences)
+    return [k for k, near in enumerate(nearest) if not near or near[0][0] < ALIKE]
 
 
 def _assigned(names: dict[str, str | None]) -> dict[str, str]:
     """A family for each sequence."""
-    words = {sequence: recipe.words(sequence) for sequence in names}
-    places = defaultdict(list)
-    for sequence, own in words.items():
-        for word in own:
-            places[word].append(sequence)
-
-    def alike(sequence: str) -> list[tuple[float, str]]:
-        shared = Counter(other for word in words[sequence] for other in places[word] if other != sequence)
-        least = {other: min(len(words[sequence]), len(words[other])) for other in shared}
-        return sorted(((n / least[other], other) for other, n in shared.items()), reverse=True)
-
+    alike = Alike(names)
     found = {sequence: name for sequence, name in names.items() if name is not None}
     lone = dict[str, str]()
     for sequence in (sequence for sequence, name in names.items() if name is None):

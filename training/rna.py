@@ -1,7 +1,7 @@
 """Trains the model of `RNAFolder.pretrained()`.
 
     python training/rna.py            about a quarter of an hour on two cores
-    python training/rna.py --quick    on a few short sequences, to a file in the current folder
+    python training/rna.py --quick    on short sequences, to a file in the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Learns from training set A
 of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and nearest-neighbour energies (Turner
@@ -11,7 +11,7 @@ of Rivas, Lang & Eddy (2012), chains of solved structures (RNA3DB), and nearest-
    energies, distilled with pieces of set A.
 2. Their mean, with shares that were chosen by folds of families (benchmarks/rna_generalization.py). There,
    reactivities of designed RNAs as evidence of their structures gain nothing, so there are none here.
-3. gamma, by the F1 on sequences of Rfam that are unlike set A.
+3. gamma, by the F1 on sequences of Rfam that are unlike those of set A.
 
 The precisions, one for each kind of feature, are those of an implicit search by the held-out log loss of
 families of set A that ended after few steps. Neither others nor those of one that goes on (`tune`) change
@@ -43,7 +43,7 @@ from structune.rna import (
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
 GAMMAS = (0.8, 1.0, 1.2, 1.5, 1.9, 2.3, 3.0)
-MOST, FEW, SHORT, LONGEST, HOLDOUT = 150, 40, 300, 400, 0.25
+MOST, FEW, SHORT, LONGEST, QUICK, HOLDOUT = 150, 40, 300, 400, 80, 0.25
 MOST_SOLVED = 20  # chains of one component, in weight
 TAUGHT = 1500  # pieces of sequences that energies are distilled with
 SHARES = 0.8, 0.2  # of structures, of energies
@@ -82,7 +82,7 @@ CONTRAFOLD_GROUPS = list(PRECISIONS)[:15]
 WORD, MOST_KNOWN = 12, 0.1  # bases; the share of the words of a new sequence that may be in the training set
 _FAMILIES = {  # the set gives one family several names
     "16S": "16S rRNA",
-    "CRW(rRNA/intron)": "16S rRNA",
+    "CRW(rRNA/intron)": "16S rRNA",  # most of them
     "23S": "23S rRNA",
     "mRNA": "tmRNA",
     "Transfer Messenger": "tmRNA",
@@ -114,15 +114,17 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    data = load_rna("tornado_train_a")
-    families = [family_of(name) for name in data.families]
+    data, chains = load_rna("tornado_train_a"), load_rna("rna3db")
     if quick:
-        chosen = [s for s in range(len(data)) if len(data.sequences[s]) < 80]
-        data, families = data.take(chosen), [families[s] for s in chosen]
+        data, chains = short(data, QUICK), short(chains, QUICK)
+    families = [family_of(name) for name in data.families]
     learned, taught = few(data, families, MOST)[0], pieces(data, 60 if quick else TAUGHT)
-    folder = average_models(parts(learned, load_rna("rna3db"), taught), SHARES)
+    folder = average_models(parts(learned, chains, taught), SHARES)
     folder.decoding = "centroid"
-    folder.gamma = chosen_gamma(folder, new_families(data))
+    new = unlike_sequences(data)
+    folder.gamma = chosen_gamma(
+        folder, {name: short(some, QUICK) if quick else some for name, some in new.items()}
+    )
     path = Path("rna.structune") if quick else MODEL
     told = "tornado_train_a, rna3db, Turner 2004"
     folder.save(path, extra={"trained_on": told})
@@ -133,6 +135,10 @@ def parts(data: RNAData, chains: RNAData, taught: list[str]) -> list[RNAFolder]:
     """Weights of structures, and of energies of other sequences."""
     structures = fit(PRECISIONS, data, solved_structures(chains))
     return [structures, of_energies(structures, taught)]
+
+
+def short(data: RNAData, most: int) -> RNAData:
+    return data.take(s for s, sequence in enumerate(data.sequences) if len(sequence) <= most)
 
 
 def say(text: str) -> None:
@@ -232,13 +238,13 @@ def chosen_gamma(folder: RNAFolder, new: dict[str, RNAData]) -> float:
     return GAMMAS[int(np.argmax(scores))]
 
 
-def new_families(data: RNAData) -> dict[str, RNAData]:
+def unlike_sequences(data: RNAData) -> dict[str, RNAData]:
     """Sequences of Rfam of up to 400 bases that are not like any of the data, by where structures are from.
 
-    Families with a published structure have several sequences in the set, others one.
+    Families with a published structure have several sequences in the set, others one. Some are of families of
+    the data all the same.
     """
-    rfam = load_rna("rfam1359")
-    rfam = rfam.take(s for s in range(len(rfam)) if len(rfam.sequences[s]) <= LONGEST)
+    rfam = short(load_rna("rfam1359"), LONGEST)
     n_alike = Counter(rfam.families)
     several = [n_alike[family] > 1 for family in rfam.families]
     published = unlike(rfam.take(np.flatnonzero(several).tolist()), data)

@@ -4,8 +4,8 @@
 
 Needs ``pip install ViennaRNA``. Random stems of 4 to 10 pairs, as hairpins and as two strands. By
 nearest-neighbour energies (Turner 2004, 37 C, 1 M) and by the pretrained model's scores hairpins line up, at
-a slope that tells how many units of a score make one of kT. The initiation is what makes scores of two strands
-that many times their energies, on average.
+a slope that tells how many units of a score make one of kT. The initiation is what makes scores of two
+strands that many times their energies, on average.
 """
 
 from __future__ import annotations

@@ -190,7 +190,9 @@ def test_samples_do_not_depend_on_threads_or_batches(files, fold, monkeypatch):
 
 
 def test_constraints(fold, folder):
-    text = ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n>c\nGGGAAACCC\n(.......)\n"
+    text = (
+        ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n# no record\n>c\nGGGAAACCC\n(.......) (-1.20)\n"
+    )
     found = [record.structure for record in records(fold("--constraints", stdin=text))]
     constraints = ["x..........x", None, "(.......)"]
     assert found == folder.predict(["GGGGAAAACCCC", "GGGAAACCC", "GGGAAACCC"], constraints=constraints)
@@ -606,7 +608,13 @@ def test_structures_are_evaluated(files, fold, refused):
     assert [row.split("\t")[0] for row in (one, other)] == ["a", "b"]
     found = [float(value) for value in one.split("\t")[1:]]
     assert found == pytest.approx(model.judge(["GGGAAACCC"], ["(((...)))"])[0], rel=1e-5)
-    assert "found no structure" in refused("--evaluate", stdin=">a\nGGGAAACCC\n")
+    told = refused("--evaluate", stdin=">a\nGGGAAACCC\n")
+    assert told.count("record 'a'") == 1
+    assert "found no structure" in told
+    (best,) = model.predict_viterbi(["GGGAAACCC"])
+    assert fold("--evaluate", stdin=f">a\nGGGAAACCC\n{best}\n").splitlines()[1].split("\t")[2] == "0"
+    told = refused("--evaluate", "--circular", "--max-span", "9", stdin=f">a\nGGGAAACCC\n{best}\n")
+    assert told.startswith("structune: found --circular and --max-span")
     assert "--gamma and --evaluate" in refused("--evaluate", "--gamma", "2", stdin=">a\nGGGAAACCC\n")
 
 
@@ -643,7 +651,7 @@ def test_two_strands(files, fold, refused, tmp_path):
     fold("--plot", str(plots[0]), "--dot-plot", str(plots[1]), stdin=pair + "\n")
     assert all(path.exists() for path in plots)
     assert "found one strand" in refused("--duplex", stdin="GGGAAACCC\n")
-    assert "found two strands" in refused("--format", "ct", stdin=pair + "\n")
+    assert "record '1': found two strands" in refused("--format", "ct", stdin=pair + "\n")
     assert "max_span" in refused("--max-span", "9", stdin=pair + "\n")
     assert "expected it once" in refused(stdin="GGG&AAA&CCC\n")
     assert "--initiation nan" in refused("--initiation", "nan", stdin=pair + "\n")
@@ -738,7 +746,7 @@ def test_training_around_a_model(files, tmp_path):
     args = ["--center", "pretrained", "--penalty", 1e6, *QUIET]
     succeed("train", "rna", files / "train.dbn", "--model", tmp_path / "m", *args)
     found, own = structune.load(tmp_path / "m"), RNAFolder.pretrained()
-    assert found.gamma == own.gamma
+    assert (found.gamma, found.decoding) == (own.gamma, own.decoding)
     assert found.coef_ == pytest.approx(own.coef_, abs=1e-3)
     more = ["--features", "extended", "--center", files / "m.structune"]
     succeed("train", "rna", files / "train.dbn", "--model", tmp_path / "m", *more, *QUIET)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from real_data import in_data_folder
 from structune import RNAFolder
@@ -140,6 +141,8 @@ def test_teachers_that_teach_nothing():
         distill(lambda sequence, structure: 0.0, [3])
     with pytest.raises(DataError, match="sequence 1: found two strands"):
         distill(lambda sequence, structure: 0.0, ["GC", "GG&CC"])
+    with pytest.raises(NotFittedError, match="RNAFolder"):
+        distill(lambda sequence, structure: 0.0, ["GC"], RNAFolder())
     with pytest.raises(DataError, match="rounds=0"):
         distill(lambda sequence, structure: 0.0, ["GC"], rounds=0)
     with pytest.raises(DataError, match="found the score None"):

@@ -69,6 +69,7 @@ def distill(
         raise DataError(f"sequence {two[0]}: found two strands, expected one to be taught")
     rounds = checked_number(rounds, "rounds")
     folder = deepcopy(RNAFolder.pretrained() if start is None else start)
+    folder._check_fitted()
     n = folder.rna_.n_weights
     gram, target = _PRECISION * np.eye(n), np.zeros(n)
     for seed in np.random.SeedSequence(random_state).spawn(rounds):

@@ -54,10 +54,11 @@ def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
 
 
 def _log_odds(folder: RNAPredictions, sequence: str, structure: str) -> float:
-    """Against the most probable structure."""
+    """Against the most probable structure; 0 where only the order of sums differs."""
     rna, w = folder._structure, folder.coef_
     shard = rna.encode([sequence], [structure])
-    return min(0.0, float(rna.score(w, shard)[0] - rna.best(w, shard)[1][0]))
+    score, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
+    return 0.0 if np.isclose(score, best, rtol=1e-12, atol=1e-9) else min(0.0, score - best)
 
 
 def base_pair_distance(a: Structure, b: Structure) -> int:

@@ -134,8 +134,10 @@ def test_structures_of_two_strands_are_checked():
         rna.encode(["GGG&CCC"], ["((&.)))"])
     with pytest.raises(DataError, match="length 5 for 6 bases"):
         rna.encode(["GGG&CCC"], ["((&))."])
-    with pytest.raises(DataError, match=r"base 6 \(from 0\): found '\)' without"):
+    with pytest.raises(DataError, match=r"base 5 \(from 0\): found '\)' without"):
         rna.encode(["GGG&CCC"], ["((.&)))"])
+    with pytest.raises(DataError, match=r"base 4 \(from 0\): found 'Z'"):
+        rna.encode(["GGG&CZC"])
     assert rna.offences("GGG&CCC", "(((&)))") == []
     found = rna.offences("GGAA&ACCC", "((..&()))")
     assert [(o.i, o.j) for o in found] == [(4, 5)]  # counted through

@@ -16,6 +16,7 @@ from structune.files.models import load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import read_rna
+from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
@@ -108,6 +109,14 @@ def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
         yield replace(example, constraints=replace(known, between=True))
 
 
+def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]:
+    """The same; a format has no more than one."""
+    for example in examples:
+        if STRANDS in example.record.sequence:
+            raise example.refuse(f"found two strands, expected one with --format {format}")
+        yield example
+
+
 def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
     """The family of each example, from a file of names and families."""
     families: dict[str, str] = {}
@@ -140,15 +149,15 @@ class _Entry:
 
     def ends_before(self, text: str) -> bool:
         """Whether a line is the sequence of the next record: without a header they are a line each."""
-        return not self.has_header and not set(text) <= _MARKS
+        return not self.has_header and not _is_notation(text)
 
     def is_complete(self) -> bool:
         return bool(self.constraints) and sum(map(len, self.constraints)) == sum(map(len, self.sequence))
 
     def add(self, lines: Lines, number: int, text: str) -> None:
-        if self.sequence and set(text) <= _MARKS:
+        if self.sequence and _is_notation(text):
             self.constraints_number = self.constraints_number or number
-            self.constraints.append(text)
+            self.constraints.append(without_energy(lines, number, text))
         elif self.constraints:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
@@ -162,9 +171,15 @@ class _Entry:
         return Example(0, record, place, "".join(self.constraints) or None)
 
 
+def _is_notation(text: str) -> bool:
+    return set(text.split(maxsplit=1)[0]) <= _MARKS
+
+
 def _read_constrained(lines: Lines) -> Iterator[Example]:
     entry, count, headers = None, 0, False
     for number, text in lines.filled():
+        if text.startswith("#"):
+            continue
         header = text.startswith(">")
         if entry is not None and (header or entry.ends_before(text)):
             yield entry.example(lines)

@@ -20,7 +20,13 @@ from structune.cli.file_names import drawing_paths
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.rna.commands.batches import in_order
-from structune.rna.commands.data import Example, between_strands, open_folder, read_sequences
+from structune.rna.commands.data import (
+    Example,
+    between_strands,
+    of_one_strand,
+    open_folder,
+    read_sequences,
+)
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.output import as_text, open_output
@@ -67,6 +73,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     if reading.duplex:
         read = between_strands(read)
+    if writing.format in ("ct", "bpseq"):
+        read = of_one_strand(read, writing.format)
     source = UntilError(read)
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)
     named_alike = writing.plot is not None or writing.dot_plot is not None
@@ -121,6 +129,11 @@ def _check_files(reading: Reading, writing: Writing) -> None:
     """Refuse to write what is read, and options of reading that exclude each other."""
     if reading.constraints and reading.skip_bad:
         raise DataError("found --constraints and --skip-bad, expected one of them")
+    for option, is_given in (("--max-span", reading.max_span is not None), ("--duplex", reading.duplex)):
+        if reading.circular and is_given:
+            raise DataError(f"found --circular and {option}, expected one of them")
+    if reading.initiation is not None and not math.isfinite(reading.initiation):
+        raise DataError(f"found --initiation {reading.initiation}, expected a finite number")
     if reading.inputs.count("-") > 1:
         raise DataError("found standard input twice, expected - at most once")
     if writing.output == "-":
@@ -148,16 +161,12 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
             raise DataError(f"found {option}, expected {_GAMMA}")
     if reading.circular:
         others = {
-            "--max-span": reading.max_span is not None,
-            "--duplex": reading.duplex,
             "--window": writing.window is not None,
             "--no-lonely-pairs": wanted.no_lonely_pairs,
             "--pseudoknots": wanted.pseudoknots,
         }
         for option in filter(others.get, others):
             raise DataError(f"found --circular and {option}, expected one of them")
-    if reading.initiation is not None and not math.isfinite(reading.initiation):
-        raise DataError(f"found --initiation {reading.initiation}, expected a finite number")
     if wanted.no_lonely_pairs and wanted.pseudoknots:
         raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
     if wanted.threshold is not None and method != "centroid":

@@ -31,8 +31,9 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None
         raise CapabilityError(f"{reading.model}: found a model without probabilities, which --evaluate needs")
 
     def of_one(example: Example) -> Judgement:
+        structure = example.structure
         try:
-            return judge(folder, example.record.sequence, example.structure)
+            return judge(folder, example.record.sequence, structure)
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
 

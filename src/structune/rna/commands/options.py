@@ -121,8 +121,8 @@ Gamma = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless "
-        "they were given another.",
+        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
+        "unless they were given another.",
         show_default=False,
     ),
 ]

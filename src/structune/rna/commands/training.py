@@ -64,7 +64,7 @@ def run(
     folder = RNAFolder(**settings)
     if center is not None:
         folder.center = open_folder(center)
-        folder.gamma = folder.center.gamma
+        folder.gamma, folder.decoding = folder.center.gamma, folder.center.decoding
         if folder.center.rna_.feature_set == "extended":
             folder.features = "extended"
     if penalty:

@@ -115,13 +115,8 @@ class _Entry:
         if not self.sequence:
             raise self.lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
         self.structure_number = self.structure_number or number
-        structure, *energy = text.split(maxsplit=1)
-        if energy and not _ENERGY.fullmatch(energy[0]):
-            raise self.lines.refuse(
-                number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
-            )
-        self.structure.append(structure)
-        self.n_missing -= len(structure)
+        self.structure.append(without_energy(self.lines, number, text))
+        self.n_missing -= len(self.structure[-1])
 
     def record(self) -> RNARecord:
         if self.sequence and not self.structure:
@@ -130,6 +125,16 @@ class _Entry:
             )
         with self.lines.at(self.structure_number or self.number):
             return RNARecord(self.name, "".join(self.sequence), "".join(self.structure))
+
+
+def without_energy(lines: Lines, number: int, text: str) -> str:
+    """A line's structure alone."""
+    structure, *energy = text.split(maxsplit=1)
+    if energy and not _ENERGY.fullmatch(energy[0]):
+        raise lines.refuse(
+            number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
+        )
+    return structure
 
 
 def _lines_of(record: RNARecord) -> str:

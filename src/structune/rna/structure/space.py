@@ -31,7 +31,8 @@ def parse_sequence(s: int, sequence: str) -> Array:
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
-            f"sequence {s}, base {bad[0]} (from 0): found {sequence[bad[0]]!r}, expected a nucleotide"
+            f"sequence {s}, base {_base(sequence, bad[0])} (from 0): found {sequence[bad[0]]!r}, "
+            "expected a nucleotide"
         )
     try:
         check_strands(sequence)
@@ -51,11 +52,18 @@ def parse_structure(s: int, structure: str, letters: Array) -> IntArray:
     return partners_of(nested_pairs(structure, place), letters.size)
 
 
+def _base(text: str, j: int) -> int:
+    """The number of bases before a character."""
+    return j - text.count(STRANDS, 0, j)
+
+
 def check_notation(text: str, notation: str, place: str) -> None:
     """Refuse characters that a notation does not have; `place` is what is counted."""
     for j, character in enumerate(text):
         if character not in notation:
-            raise DataError(f"{place} {j} (from 0): found {character!r}, expected one of {notation!r}")
+            raise DataError(
+                f"{place} {_base(text, j)} (from 0): found {character!r}, expected one of {notation!r}"
+            )
 
 
 def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
@@ -66,10 +74,10 @@ def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
             stack.append(j)
         elif character == ")":
             if not stack:
-                raise DataError(f"{place} {j} (from 0): found ')' without its '('")
+                raise DataError(f"{place} {_base(text, j)} (from 0): found ')' without its '('")
             pairs.append((places[stack.pop()], places[j]))
     if stack:
-        raise DataError(f"{place} {stack[-1]} (from 0): found '(' without its ')'")
+        raise DataError(f"{place} {_base(text, stack[-1])} (from 0): found '(' without its ')'")
     return pairs
 
 
