@@ -1041,7 +1041,7 @@ def numbers() -> str:
             f1("pretrained"),
             f"CONTRAfold's parameters {f1('contrafold')}, ViennaRNA {f1('vienna_mea')}",
             f"many are relatives of what it learned from; on {n_new} of other families (Rfam, predicted "
-            f"structures) {f1('pretrained', *new)}, EternaFold's parameters {f1('eternafold', *new)}",
+            f"structures) {f1('pretrained', *new)}, ViennaRNA {f1('vienna_mea', *new)}",
             "rna_accuracy.py",
         ],
         [
