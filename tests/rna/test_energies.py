@@ -40,8 +40,9 @@ KNOWN = [
 
 @pytest.fixture(scope="module")
 def turner():
+    path = in_data_folder("rna/rna_turner2004.par")
     with pytest.warns(UserWarning, match="found 1 of stack that are no numbers"):  # -1i40 in the file itself
-        return read_energies(in_data_folder("rna/rna_turner2004.par"))
+        return read_energies(path)
 
 
 @pytest.mark.data
