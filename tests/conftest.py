@@ -17,8 +17,7 @@ def _no_download(file, url):
     raise OSError("tests do not download")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
+def _skipping(item):
     """Tests of real data skip where a file is missing; where it is another one than expected they fail."""
     if item.get_closest_marker("data") is None:
         return (yield)
@@ -30,3 +29,14 @@ def pytest_runtest_call(item):
             if "is not in the data folder" not in str(error):
                 raise
             pytest.skip(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """Of fixtures, too."""
+    return (yield from _skipping(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _skipping(item))
