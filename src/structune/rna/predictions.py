@@ -112,7 +112,7 @@ class RNAPredictions(StructuredEstimator):
 
         Notes
         -----
-        See `structune.rna.pseudoknots`. The model's probabilities are those of nested pairs, so that those of
+        See ``structune.rna.pseudoknots``. The model's probabilities are those of nested pairs, so that those of
         a second layer are low: with more pairs found, about as many of all found are right.
         """
         checked_gammas([gamma_knots])
