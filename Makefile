@@ -42,6 +42,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/alignment_accuracy.py
 	$(BIN)/python benchmarks/alignment_center.py
 	$(BIN)/python benchmarks/rna_accuracy.py
+	$(BIN)/python benchmarks/rna_left_out.py
 	$(BIN)/python benchmarks/rna_generalization.py
 	$(BIN)/python benchmarks/rna_hyperparameters.py
 	$(BIN)/python benchmarks/flat_tables.py

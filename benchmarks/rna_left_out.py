@@ -1,6 +1,6 @@
 """Families of ArchiveII, by models that were trained without them, two by two.
 
-    python benchmarks/rna_left_out.py            about half an hour
+    python benchmarks/rna_left_out.py            about an hour
     python benchmarks/rna_left_out.py --quick    two families, short sequences
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). The models are trained as

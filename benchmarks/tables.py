@@ -429,6 +429,15 @@ def rna_generalization() -> str:
     return table([*header, "points above the first", "mean F1"], rows)
 
 
+def rna_left_out() -> str:
+    data, rows = result("rna_left_out"), []
+    for family, row in data["families"].items():
+        f1 = [f"{row[name][key]:.3f}" for key in ("mean_f1", "f1") for name in ("structune", "contrafold")]
+        rows.append([family, str(row["sequences"]), *f1, interval(row["gain"])])
+    header = ["left out", "sequences", "mean F1", "CONTRAfold's parameters", "pooled F1"]
+    return table([*header, "CONTRAfold's parameters", "structune minus, points"], rows)
+
+
 def rna_alignments() -> str:
     data = result("rna_alignments")
     rows = []
