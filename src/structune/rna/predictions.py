@@ -112,8 +112,8 @@ class RNAPredictions(StructuredEstimator):
 
         Notes
         -----
-        See ``structune.rna.pseudoknots``. The model's probabilities are those of nested pairs, so that those of
-        a second layer are low: with more pairs found, about as many of all found are right.
+        See ``structune.rna.pseudoknots``. The model's probabilities are those of nested pairs, so that those
+        of a second layer are low: with more pairs found, about as many of all found are right.
         """
         checked_gammas([gamma_knots])
         self._require_probabilities()
