@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -75,10 +74,6 @@ def main() -> None:
     knots = second_layer(sets["TestSetA"])
     if not arguments.quick:
         write("rna_accuracy", {"gammas": gammas, "sets": results, "pseudoknots": knots}, "ViennaRNA")
-
-
-def say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def short(data: RNAData, most: int) -> list[int]:
@@ -130,7 +125,7 @@ def best_gammas(folders: dict[str, RNAFolder], data: RNAData, pool: ProcessPoolE
     for name, predictions in tried.items():
         scores = [base_pair_scores(data.structures, structures).pooled.f1 for structures in predictions]
         found[name] = GAMMAS[int(np.argmax(scores))]
-        say(f"{name}: " + ", ".join(f"{g:g} {f1:.3f}" for g, f1 in zip(GAMMAS, scores, strict=True)))
+        recipe.say(f"{name}: " + ", ".join(f"{g:g} {f1:.3f}" for g, f1 in zip(GAMMAS, scores, strict=True)))
     return found
 
 
@@ -141,11 +136,11 @@ def compare(
     gammas: dict[str, float],
     pool: ProcessPoolExecutor,
 ) -> dict[str, Any]:
-    say(f"{name}: {len(data)} sequences, {sum(map(len, data.sequences))} bases")
+    recipe.say(f"{name}: {len(data)} sequences, {sum(map(len, data.sequences))} bases")
     predictions = {}
     for method, folder in folders.items():
         predictions[method] = folder.predict(data.sequences, gammas[method])
-        say(f"{name}: {method}")
+        recipe.say(f"{name}: {method}")
     predictions["vienna_mfe"] = list(pool.map(vienna_mfe, data.sequences))
     tasks = [(sequence, (gammas["vienna_mea"],)) for sequence in data.sequences]
     predictions["vienna_mea"] = [structures[0] for structures in pool.map(vienna_mea, tasks)]
@@ -181,7 +176,7 @@ def second_layer(data: RNAData) -> dict[str, Any]:
         for name, predicted in (("nested", nested), ("knotted", knotted))
     }
     gain = base_pair_bootstrap(data.structures, nested, knotted)
-    say(f"{len(data)} sequences with pseudoknots: {rows}, {gain}")
+    recipe.say(f"{len(data)} sequences with pseudoknots: {rows}, {gain}")
     return {"sequences": len(data), **rows, "gain": vars(gain)}
 
 
@@ -203,7 +198,7 @@ def scores(
     for peer in part.keys() - {"pretrained", "vienna_mfe"}:
         gain = base_pair_bootstrap(true, part[peer], part["pretrained"], groups=groups)
         row[f"pretrained minus {peer}"] = vars(gain)
-        say(f"{len(chosen)} sequences, pooled F1 over {peer}: {gain}")
+        recipe.say(f"{len(chosen)} sequences, pooled F1 over {peer}: {gain}")
     return row
 
 

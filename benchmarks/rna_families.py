@@ -101,9 +101,9 @@ class Alike:
                 self._places[word].append(sequence)
 
     def __call__(self, sequence: str) -> list[tuple[float, str]]:
-        """Shares of the words of the shorter, and the others, beginning with the most alike."""
+        """Shares of the words of the shorter, and the sequences, beginning with the most alike."""
         own = recipe.words(sequence)
-        shared = Counter(other for word in own for other in self._places.get(word, ()) if other != sequence)
+        shared = Counter(other for word in own for other in self._places.get(word, ()))
         least = {other: min(len(own), self._sizes[other]) for other in shared}
         return sorted(((n / least[other], other) for other, n in shared.items()), reverse=True)
 
@@ -121,7 +121,7 @@ def _assigned(names: dict[str, str | None]) -> dict[str, str]:
     found = {sequence: name for sequence, name in names.items() if name is not None}
     lone = dict[str, str]()
     for sequence in (sequence for sequence, name in names.items() if name is None):
-        near = alike(sequence)
+        near = [one for one in alike(sequence) if one[1] != sequence]
         best = next(((share, names[other]) for share, other in near if names[other] is not None), (0.0, None))
         if best[0] >= ALIKE and best[1] is not None:
             found[sequence] = best[1]

@@ -65,13 +65,9 @@ def main() -> None:
 def without(data: RNAData, name: str, left_out: tuple[str, ...], tested: RNAData) -> RNAData:
     """What is neither called so, nor alike."""
     names = [name_of("archiveii", family) for family in left_out]
-    some = unlike(map(plain, data.sequences), map(plain, tested.sequences))
+    some = unlike(data.sequences, tested.sequences)
     families = data.families
     return data.take(s for s in some if "CRW" not in families[s] and name_of(name, families[s]) not in names)
-
-
-def plain(sequence: str) -> str:
-    return sequence.upper().replace("T", "U")
 
 
 def best(archive: RNAData, others: list[list[str]]) -> list[str]:
