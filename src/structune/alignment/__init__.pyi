@@ -15,6 +15,7 @@ from .formats import (
 )
 from .metrics import AlignmentScores as AlignmentScores
 from .metrics import alignment_scores as alignment_scores
+from .multiple.alignment import MultipleAlignment as MultipleAlignment
 from .plots import plot_match_probabilities as plot_match_probabilities
 from .structure.alignment import Alignment as Alignment
 from .structure.proteins import Protein as Protein

@@ -22,6 +22,7 @@ from structune.learning.estimator_file import Arrays, pack_fit
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import FitsOnExecutor, parameters
 from structune.learning.ranges import Range
+from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
@@ -369,8 +370,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Results of a function from some examples to one value each, on threads."""
         executor = make_executor(self.n_jobs)
         pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_workers)
-        found = executor.map(lambda piece: function(shard.take(piece)), pieces)
-        return list(chain.from_iterable(found))
+        with one_thread():
+            found = executor.map(lambda piece: function(shard.take(piece)), pieces)
+            return list(chain.from_iterable(found))
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ def extend(rows, r, high, to, nothing):
 
 
 @part_of_bare_kernel
-def _finished(gap_x, a, closes, out):
+def into_done(gap_x, a, closes, out):
     """Gaps in x that end here, from cell a on: the sum over their lengths."""
     row = gap_x[0, a : a + out.size]
     for j in range(out.size):
@@ -113,13 +113,13 @@ def _finished(gap_x, a, closes, out):
 
 
 @part_of_bare_kernel
-def _scaled(factor, log):
+def scaled(factor, log):
     """factor exp(log); 0 stays 0, however large the other."""
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
 
 
 @part_of_bare_kernel
-def _total(row):
+def total_of(row):
     """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
     total = 0.0
     for j in range(row.size):
@@ -140,7 +140,7 @@ def forward(match, first, f, cells, rows, ends):
         i = first + r
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, 0.0)
-        total = _total(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
+        total = total_of(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
         if not total > 0.0:
             total = 1.0
         scale = 1.0 / total
@@ -154,16 +154,16 @@ def forward(match, first, f, cells, rows, ends):
         out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = (by[j] * scale) * before[j]
-        _gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
-        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done[: width + 1])
-        _gaps_in_y(f, y, i, here, done, rows.gap_y[r], a)
-        begins = _scaled(f.x.begins[i], -rows.logs[r])
-        _start(f, y, begins, left + a == 0, here, done, rows.gap_y[r], a, rows.start[r, a : b + 1])
-        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)
+        into_gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
+        into_done(rows.gap_x[r], a, f.x.closes[i - 1], done[: width + 1])
+        into_gaps_in_y(f, y, i, here, done, rows.gap_y[r], a)
+        begins = scaled(f.x.begins[i], -rows.logs[r])
+        into_start(f, y, begins, left + a == 0, here, done, rows.gap_y[r], a, rows.start[r, a : b + 1])
+        ends[r] = into_end(f, y, i, left + b == f.y.residue.size, here)
 
 
 @part_of_bare_kernel
-def _gaps_in_x(f, y, i, scale, match, above, out, a):
+def into_gaps_in_x(f, y, i, scale, match, above, out, a):
     """Gaps that reach this row, from the row above; from cell a on."""
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1] * scale, a + y.site.size
     factor, before, row = residue * t[0] * f.x.opens[i - 1], match[a:b], out[0, a:b]
@@ -179,7 +179,7 @@ def _gaps_in_x(f, y, i, scale, match, above, out, a):
 
 
 @part_of_bare_kernel
-def _gaps_in_y(f, y, i, match, done, out, a):
+def into_gaps_in_y(f, y, i, match, done, out, a):
     """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, width, t, both, site = out.shape[0], match.size - 1, f.steps, f.both[0], f.x.site[i]
     out[:, a] = 0.0
@@ -198,7 +198,7 @@ def _gaps_in_y(f, y, i, match, done, out, a):
 
 
 @part_of_bare_kernel
-def _start(f, y, begins, is_first, match, done, gap_y, a, out):
+def into_start(f, y, begins, is_first, match, done, gap_y, a, out):
     """What a match may follow, from cell a on."""
     corner = begins * f.both[1]
     for j in range(out.size):
@@ -213,7 +213,7 @@ def _start(f, y, begins, is_first, match, done, gap_y, a, out):
 
 
 @part_of_bare_kernel
-def _end(f, y, i, is_last, match):
+def into_end(f, y, i, is_last, match):
     """What ends with a match in this row."""
     width, value = match.size - 1, 0.0 * match[0]
     for j in range(width):
@@ -227,7 +227,7 @@ def _end(f, y, i, is_last, match):
 
 
 @part_of_bare_kernel
-def _after_gaps_in_y(start, y, t, site, out):
+def after_gaps_in_y(start, y, t, site, out):
     """Backward values of the states of a gap in y, from the right."""
     L, width = out.shape[0], start.size - 1
     out[:, 0] = 0.0
@@ -268,16 +268,16 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
         start, cell = to[a : b + 1], rows.match[r, a : b + 1]
         opened, done, here = all_opened[: width + 1], all_done[: width + 1], all_here[: width + 1]
 
-        _count_begins(f, y, used, i, _scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
-        _after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
+        _count_begins(f, y, used, i, scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
+        after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1 : width + 1]
         opened[width] = 0.0
         for j in range(width):
             opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
-        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done)
+        into_done(rows.gap_x[r], a, f.x.closes[i - 1], done)
         _count_finished(used, i, both, done, start, opened)
 
-        end = _scaled(f.x.ends[i], rows.logs[r] - log_z)
+        end = scaled(f.x.ends[i], rows.logs[r] - log_z)
         _after_match(f, y, used, i, end, left + b == f.y.residue.size, cell, start, opened, here)
         if i < f.x.residue.size:
             _open_gaps_in_x(f, y, used, counts, i, cell, below.gap_x[0, left + a :], here)

@@ -206,6 +206,12 @@ class Alignment(Structure):
 
     # --- features -----------------------------------------------------------------------------------------
 
+    def describe(self, protein: Protein, name: str) -> SequenceFeatures:
+        """Features of one sequence; errors begin with its name."""
+        features = self.feature_set
+        letters = parse_protein(protein.residues, name)
+        return features.describe(letters, annotation(protein, features.profile, features.secondary, name))
+
     def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
         return [
             self.feature_set.describe(shard.letters[a:b], shard.annotation[a:b])

@@ -1,0 +1,111 @@
+"""Tables of the matches of all residues: what third sequences say of two, and what an alignment has of it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel
+
+
+class Sparse(NamedTuple):
+    """A table, sparse by rows: those of row r are ``starts[r]:starts[r + 1]``, columns rising."""
+
+    starts: Any
+    columns: Any
+    values: Any
+
+
+@kernel
+def relax(rows, later, table, scale, sequence, pattern, out):
+    """Products of rows of a symmetric table of residues, for those of them that there is a match of.
+
+    Parameters
+    ----------
+    rows : (int, int)
+        The first residue, and that after the last.
+    later : ndarray of int64, shape (n_sequences,)
+        The first residue after each sequence: products are made with these rows only.
+    table : Sparse
+    scale : ndarray, shape (n_sequences, n_sequences)
+        Products of residues of two sequences are multiplied by this.
+    sequence : ndarray of int32, shape (n_residues,)
+        That of each residue.
+    pattern : Sparse
+        Which products are wanted.
+    out : ndarray, as the values of ``pattern``
+        Becomes the products, elsewhere as it is.
+    """
+    own = np.zeros(sequence.size, np.float32)
+    for r in range(rows[0], rows[1]):
+        x = sequence[r]
+        _put(own, table, r, 1.0)
+        for k in range(_from(pattern, r, later[x]), pattern.starts[r + 1]):
+            c = pattern.columns[k]
+            out[k] = _dot(own, table, c) * scale[x, sequence[c]]
+        _put(own, table, r, 0.0)
+
+
+@kernel
+def _put(row, table, r, factor):
+    for k in range(table.starts[r], table.starts[r + 1]):
+        row[table.columns[k]] = table.values[k] * factor
+
+
+@kernel
+def _dot(row, table, c):
+    total = np.float32(0.0)
+    for k in range(table.starts[c], table.starts[c + 1]):
+        total += table.values[k] * row[table.columns[k]]
+    return total
+
+
+@kernel
+def _from(table, r, first):
+    """The place of the first match of a row with a residue from ``first`` on."""
+    a, b = table.starts[r], table.starts[r + 1]
+    while a < b:
+        k = (a + b) // 2
+        if table.columns[k] < first:
+            a = k + 1
+        else:
+            b = k
+    return a
+
+
+@kernel
+def chain(table, rows, first, m):
+    """The most that matches of an alignment add up to: of some residues with those of a sequence.
+
+    Parameters
+    ----------
+    table : Sparse
+    rows : (int, int)
+        The first residue, and that after the last.
+    first, m : int
+        The first residue of the other sequence, and how many it has.
+    """
+    best = np.zeros(m + 1)  # a tree of the best that ends at each residue (Fenwick 1994)
+    found = np.empty(m)
+    for r in range(rows[0], rows[1]):
+        a, b = _from(table, r, first), _from(table, r, first + m)
+        for k in range(a, b):
+            found[k - a] = table.values[k] + _most(best, table.columns[k] - first)
+        for k in range(a, b):
+            _raise(best, table.columns[k] - first + 1, found[k - a])
+    return _most(best, m)
+
+
+@kernel
+def _most(best, j):
+    value = 0.0
+    while j > 0:
+        value = max(value, best[j])
+        j -= j & -j
+    return value
+
+
+@kernel
+def _raise(best, j, value):
+    while j < best.size:
+        best[j] = max(best[j], value)
+        j += j & -j

@@ -1,0 +1,94 @@
+"""A multiple alignment, and how it is made from the matches of any two sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.alignment.multiple.matches import Matches
+from structune.alignment.multiple.progressive import Progressive, Tree, guide_tree, rows_of
+from structune.running.executors import Executor
+from structune.structure import FloatArray, IntArray
+
+SIMILARITY = 2.0  # power of expected accuracies that third sequences count by
+
+
+@dataclass(frozen=True)
+class MultipleAlignment:
+    """An alignment of any number of sequences, as `SequenceAligner.align` gives it.
+
+    Attributes
+    ----------
+    rows : list of str
+        A row for each sequence, in the order of the sequences, with ``-`` for gaps.
+    confidence : ndarray, shape (n_columns,)
+        The mean probability, by the model of two sequences, that two residues of the column are matched; nan
+        where there is one residue only.
+    accuracies : ndarray, shape (n_sequences, n_sequences)
+        Of any two sequences alone, the share of right matches that is expected of their best alignment, by
+        the length of the shorter.
+    tree : ndarray, shape (n_sequences - 1, 4)
+        The guide tree, as SciPy's `linkage` gives it: UPGMA by 1 - `accuracies`.
+    value : float
+        What was made large: the sum over any two sequences of the values of their matches, which are
+        probabilities made consistent with those of third sequences.
+    """
+
+    rows: list[str]
+    confidence: FloatArray
+    accuracies: FloatArray
+    tree: Tree
+    value: float
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def reordered(self, order: IntArray) -> MultipleAlignment:
+        """With the sequences in another order: the places that they have here."""
+        leaves, tree = np.argsort(order), self.tree.copy()
+        is_leaf = tree[:, :2] < len(self)
+        tree[:, :2][is_leaf] = leaves[tree[:, :2][is_leaf].astype(np.int64)]
+        rows = [self.rows[k] for k in order]
+        return replace(self, rows=rows, accuracies=self.accuracies[np.ix_(order, order)], tree=tree)
+
+
+def align(
+    sequences: list[str], matches: Matches, consistency: int, refinements: int, executor: Executor
+) -> MultipleAlignment:
+    """Align sequences by the probabilities of their matches.
+
+    Parameters
+    ----------
+    consistency : int
+        How many times probabilities are made consistent with those of third sequences.
+    refinements : int
+        How many times, at most, the alignment is taken apart at each edge of the guide tree.
+    """
+    accuracies, values = matches.accuracies, matches
+    for _ in range(consistency):
+        values = values.consistent(accuracies**SIMILARITY, executor)
+    tree = guide_tree(accuracies)
+    found = Progressive(values, tree)
+    found.refine(refinements)
+    column, width = found.column, found.width
+    return MultipleAlignment(
+        rows_of(sequences, column, width),
+        _confidence(matches, column, width),
+        accuracies,
+        tree,
+        found.value(),
+    )
+
+
+def _confidence(matches: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
+    """Mean probabilities of the matches of each column."""
+    table, n = matches.table, np.bincount(column, minlength=width)
+    rows = np.repeat(column, np.diff(table.indptr))
+    inside = rows == column[table.indices]
+    sums = np.bincount(rows[inside], table.data[inside], minlength=width)
+    pairs = (n * (n - 1)).astype(np.float64)
+    out = np.full(width, np.nan)
+    np.divide(sums, pairs, out=out, where=pairs > 0)
+    return out

@@ -1,0 +1,116 @@
+"""Probabilities of matches of any two of some sequences, as one sparse table of all residues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.alignment.kernels import consistency as kernels
+from structune.alignment.kernels.consistency import Sparse
+from structune.running.executors import Executor
+from structune.structure import FloatArray, IntArray
+
+LEAST = 0.01  # probabilities below are left out
+_LEAST_HANDED_ON = 0.05  # what is less hardly counts among third sequences
+_PIECES = 16  # of work for each thread
+
+Table = scipy.sparse.csr_array
+
+
+@dataclass(frozen=True)
+class Matches:
+    """A symmetric table of the matches of all residues of all sequences; none are of one sequence.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_sequences + 1,)
+        Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
+    table : csr_array of float32, shape (n_residues, n_residues)
+        Columns of a row rise.
+    """
+
+    offsets: IntArray
+    table: Table
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def sequence(self) -> NDArray[np.int32]:
+        """That of each residue."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.lengths)
+
+    @cached_property
+    def sparse(self) -> Sparse:
+        """The table as kernels read it."""
+        return sparse(self.table)
+
+    @cached_property
+    def accuracies(self) -> FloatArray:
+        """Of any two sequences the most that matches of an alignment add up to, by the length of the shorter.
+
+        Of probabilities, this is the expected share of right matches: what guide trees are made from.
+        """
+        out, n = np.eye(len(self)), self.lengths
+        for x, y in zip(*np.triu_indices(len(self), 1), strict=True):
+            rows = self.offsets[x], self.offsets[x + 1]
+            most = kernels.chain(self.sparse, rows, self.offsets[y], n[y])
+            out[x, y] = out[y, x] = most / max(1, min(n[x], n[y]))
+        return out
+
+    def consistent(self, weight: FloatArray, executor: Executor) -> Matches:
+        """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.
+
+        The value of a match of x with y becomes the mean, over sequences z, of the sums over residues of z of
+        the products of its values with both; z counts ``weight[x, z] weight[z, y]``, x and y themselves 1. Of
+        two sequences alone nothing changes.
+
+        Parameters
+        ----------
+        weight : ndarray, shape (n_sequences, n_sequences)
+            Symmetric, from 0 to 1; 1 throughout for the original.
+        executor : Executor
+        """
+        weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
+        scale = (1.0 / (weight @ weight + np.finfo(np.float32).tiny)).astype(np.float32)
+        table, out = sparse(self._handed_on(weight)), np.zeros(self.table.nnz, np.float32)
+
+        def relax(first: int, last: int) -> None:
+            kernels.relax((first, last), self.offsets[1:], table, scale, self.sequence, self.sparse, out)
+
+        rows = np.linspace(0, self.sequence.size, _PIECES * executor.n_workers + 1).astype(np.int64).tolist()
+        for _ in executor.map(relax, rows[:-1], rows[1:]):
+            pass
+        upper = Table((out, self.table.indices, self.table.indptr), shape=self.table.shape)
+        return Matches(self.offsets, symmetric(upper))
+
+    def _handed_on(self, weight: FloatArray) -> Table:
+        """Values times weights, and 1 for each residue with itself."""
+        table = self.table.copy()
+        rows = np.repeat(self.sequence, np.diff(table.indptr))
+        kept = table.data >= _LEAST_HANDED_ON
+        table.data = np.where(kept, table.data * weight[rows, self.sequence[table.indices]], 0.0)
+        table.eliminate_zeros()
+        own: Table = (table + scipy.sparse.eye_array(self.sequence.size, format="csr")).tocsr()
+        own.sort_indices()
+        return own  # type: ignore[no-any-return]
+
+
+def sparse(table: Table) -> Sparse:
+    return Sparse(table.indptr, table.indices, table.data.astype(np.float32, copy=False))
+
+
+def symmetric(upper: Table) -> Table:
+    """A table from its part above the diagonal."""
+    both = (upper + upper.T).tocsr()
+    both.eliminate_zeros()
+    both.sort_indices()
+    return both

@@ -1,0 +1,140 @@
+"""Probabilities of the matches of any two of some sequences, by a model of two."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.alignment.kernels.posteriors import sparse_posterior
+from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.multiple.matches import LEAST, Matches, Table, symmetric
+from structune.alignment.structure import inference
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.features import SequenceFeatures
+from structune.alignment.structure.pair import Pair
+from structune.running.blas import one_thread
+from structune.running.executors import Executor
+from structune.structure import FloatArray, offsets_of
+
+_LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
+
+Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows, columns, values
+
+
+def match_probabilities(
+    structure: Alignment,
+    w: FloatArray,
+    sequences: Sequence[SequenceFeatures],
+    executor: Executor,
+    tell: Callable[[int], None],
+) -> Matches:
+    """Probabilities of matches of any two sequences, those from 0.01 on.
+
+    Parameters
+    ----------
+    sequences : sequence of SequenceFeatures
+    executor : Executor
+        Each sequence with all after it is a piece of work.
+    tell : function of int
+        Called with the number of pairs that are done since the last call.
+    """
+    offsets = offsets_of(np.array([len(x) for x in sequences], np.int64))
+    model = _Model(structure, w, sequences)
+
+    def rows_of(x: int) -> Table:
+        found = [model.matches(x, y) for y in range(x + 1, len(sequences))]
+        shifted = [(i, j + np.int32(offsets[y])) for y, (i, j, _) in enumerate(found, x + 1)]
+        tell(len(found))
+        none = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+        i, j = (np.concatenate([none[k], *(part[k] for part in shifted)]) for k in range(2))
+        values = np.concatenate([none[2], *(part[2] for part in found)])
+        return Table((values, (i, j)), shape=(len(sequences[x]), int(offsets[-1])))
+
+    with one_thread():
+        parts = list(executor.map(rows_of, range(len(sequences))))
+    return Matches(offsets, symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32)))
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What one sequence brings in: its match scores with others are ``left @ right``."""
+
+    left: NDArray[np.float32]
+    right: NDArray[np.float32]
+    factors: Side
+
+
+class _Room(NamedTuple):
+    match: NDArray[np.float32]
+    forward: FloatArray
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+class _Model:
+    """The model of two, with what it says of each sequence found once."""
+
+    def __init__(self, structure: Alignment, w: FloatArray, sequences: Sequence[SequenceFeatures]) -> None:
+        self._structure, self._w, self._sequences = structure, w, sequences
+        features = structure.feature_set
+        self._local = threading.local()
+        self._matrix = features.bilinear(w)
+        with np.errstate(over="ignore"):  # found out by what is lost
+            self._steps, self._both = np.exp(w[features.steps]), np.exp(w[features.both])
+            if features.overhangs == "one":
+                self._both[1] = 0.0
+            self._prepared = [self._prepare(x) for x in sequences]
+
+    def _prepare(self, x: SequenceFeatures) -> _Prepared:
+        side, terminal = self._structure.feature_set.side(self._w, x)
+        ones = np.ones(len(x))  # scores are relative to residues being terminal
+        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones])
+        right = np.column_stack([x.pairing, ones, -terminal])
+        return _Prepared(left.astype(np.float32), right.T.astype(np.float32), Side(*map(np.exp, side)))
+
+    def matches(self, x: int, y: int) -> Found:
+        """Those of two sequences from `LEAST` on."""
+        a, b = self._prepared[x], self._prepared[y]
+        n, m = len(a.left), b.right.shape[1]
+        if self._structure.band is not None or not n * m:
+            return self._slowly(x, y)
+        room = self._rooms()
+        match, forward = room.match[: n * m].reshape(n, m), room.forward[: (n + 1) * (m + 1)]
+        np.matmul(a.left, b.right, out=match)
+        with np.errstate(over="ignore"):
+            np.exp(match, out=match)
+        starts, factors = np.empty(n + 1, np.int64), Factors(a.factors, b.factors, self._steps, self._both)
+        found = starts, room.columns, room.values
+        _, lost = sparse_posterior(match, factors, LEAST, forward.reshape(n + 1, m + 1), *found)
+        if not abs(lost) < _LOST:
+            return self._slowly(x, y)
+        size, counts = starts[0], (starts[:-1] - starts[1:])[::-1]
+        return np.repeat(np.arange(n)[::-1], counts), room.columns[:size].copy(), room.values[:size].copy()
+
+    def _rooms(self) -> _Room:
+        """Tables to work in, large enough for any two, of this thread."""
+        if not hasattr(self._local, "room"):
+            n = max(map(len, self._sequences))
+            most = n * min(n, int(1 / LEAST))
+            self._local.room = _Room(
+                np.empty(n * n, np.float32),
+                np.empty((n + 1) ** 2),
+                np.empty(most, np.int32),
+                np.empty(most, np.float32),
+            )
+        room: _Room = self._local.room
+        return room
+
+    def _slowly(self, x: int, y: int) -> Found:
+        """The same for any weights, and with a band."""
+        structure = self._structure
+        parts = structure.feature_set, self._w, self._matrix, self._sequences[x], self._sequences[y]
+        table = inference.posterior(Pair(*parts, band=structure.band))
+        i, j = np.nonzero(table >= LEAST)
+        return i, j.astype(np.int32), table[i, j].astype(np.float32)

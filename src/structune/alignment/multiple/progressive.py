@@ -1,0 +1,111 @@
+"""Alignments of groups of sequences along a guide tree, and their refinement."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.alignment.kernels import merging as kernels
+from structune.alignment.multiple.matches import Matches
+from structune.structure import FloatArray, IntArray
+
+Tree = FloatArray
+
+
+def guide_tree(accuracies: FloatArray) -> Tree:
+    """UPGMA by 1 - expected accuracies, as SciPy's linkage: (n_sequences - 1, 4)."""
+    if len(accuracies) < 2:
+        return np.empty((0, 4))
+    distances = np.clip(1.0 - accuracies, 0.0, None)
+    np.fill_diagonal(distances, 0.0)
+    found: Tree = scipy.cluster.hierarchy.linkage(
+        scipy.spatial.distance.squareform(distances, checks=False), "average"
+    )
+    return found
+
+
+class Progressive:
+    """Sequences that are aligned, group by group, for the highest sum of the values of their matches.
+
+    Gaps cost nothing: with probabilities for values the sum is the expected number of right matches of any
+    two sequences. Each step finds the best alignment of two groups whose own alignments stay as they are.
+
+    Parameters
+    ----------
+    matches : Matches
+    tree : ndarray, shape (n_sequences - 1, 4)
+        As `guide_tree` gives it.
+
+    Attributes
+    ----------
+    column : ndarray of int32, shape (n_residues,)
+        Where each residue is, in the end.
+    width : int
+        How many columns there are.
+    """
+
+    def __init__(self, matches: Matches, tree: Tree) -> None:
+        self._matches, n = matches, len(matches)
+        lengths = matches.lengths.tolist()
+        self.column: NDArray[np.int32] = np.concatenate(
+            [np.empty(0, np.int32), *(np.arange(k, dtype=np.int32) for k in lengths)]
+        )
+        self._groups: list[IntArray] = [np.array([s]) for s in range(n)]
+        widths = lengths
+        for a, b in tree[:, :2].astype(np.int64).tolist():
+            widths.append(self._merge(self._groups[a], self._groups[b], (widths[a], widths[b])))
+            self._groups.append(np.concatenate((self._groups[a], self._groups[b])))
+        self.width: int = widths[-1] if widths else 0
+
+    def refine(self, rounds: int) -> int:
+        """Take the alignment apart at each edge of the tree and put both parts together again.
+
+        The sum never falls. Ends after so many rounds, or one that has changed nothing; returns their number.
+        """
+        everything = np.ones(len(self._matches), bool)
+        for k in range(rounds):
+            before = self.column.copy()
+            for group in self._groups[:-2]:  # the last two edges are the same
+                rest = everything.copy()
+                rest[group] = False
+                other = np.flatnonzero(rest)
+                widths = self._closed_up(group), self._closed_up(other)
+                self.width = self._merge(group, other, widths)
+            if np.array_equal(before, self.column):
+                return k + 1
+        return rounds
+
+    def value(self) -> float:
+        """The sum of the values of all matches."""
+        table = self._matches.table
+        rows = np.repeat(self.column, np.diff(table.indptr))
+        return float(table.data[rows == self.column[table.indices]].sum(dtype=np.float64)) / 2.0
+
+    def _merge(self, a: IntArray, b: IntArray, widths: tuple[int, int]) -> int:
+        if a.size > b.size:
+            a, b, widths = b, a, widths[::-1]
+        matches = self._matches
+        group = np.zeros(len(matches), bool)
+        group[b] = True
+        where = group, self.column, widths, matches.sequence, matches.offsets
+        found: int = kernels.merge(a, b, *where, matches.sparse)
+        return found
+
+    def _closed_up(self, group: IntArray) -> int:
+        used = np.zeros(self.width, np.int32)
+        found: int = kernels.close_up(group, self.column, self._matches.offsets, used)
+        return found
+
+
+def rows_of(sequences: list[str], column: NDArray[np.int32], width: int) -> list[str]:
+    """Rows of an alignment with ``-`` for gaps."""
+    ends = np.cumsum([0, *map(len, sequences)]).tolist()
+    out = []
+    for sequence, (a, b) in zip(sequences, pairwise(ends), strict=True):
+        row = np.full(width, "-")
+        row[column[a:b]] = list(sequence)
+        out.append("".join(row))
+    return out
