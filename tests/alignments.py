@@ -4,10 +4,12 @@ from collections import Counter
 from itertools import combinations, pairwise
 
 import numpy as np
+import scipy
 from hypothesis import strategies as st
 
 from laws import Problem
 from structune import Protein
+from structune.alignment.multiple.matches import Matches, symmetric
 from structune.alignment.structure.alignment import Alignment
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
@@ -243,3 +245,12 @@ def problems(draw, most=5, **options):
     sequence = st.text(st.sampled_from([*RESIDUES, *"BZXU"]), max_size=most)
     pairs = draw(st.lists(st.tuples(sequence, sequence), min_size=1, max_size=3))
     return problem_of(pairs, rng, **options)
+
+
+def random_matches(rng, lengths, share=0.4):
+    """A table of matches of sequences of these lengths, with so many of its cells."""
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    table = np.where(rng.random((offsets[-1],) * 2) < share, rng.uniform(0.05, 1.0, (offsets[-1],) * 2), 0.0)
+    table *= sequence[:, None] < sequence
+    return Matches(offsets, symmetric(scipy.sparse.csr_array(table.astype(np.float32))))

@@ -2,6 +2,9 @@ from .aligner import ConfidentAlignment as ConfidentAlignment
 from .aligner import SequenceAligner as SequenceAligner
 from .data import load_protein_alignments as load_protein_alignments
 from .formats import (
+    NamedProtein as NamedProtein,
+)
+from .formats import (
     ProteinAlignment as ProteinAlignment,
 )
 from .formats import (
@@ -14,7 +17,9 @@ from .formats import (
     write_protein_alignments as write_protein_alignments,
 )
 from .metrics import AlignmentScores as AlignmentScores
+from .metrics import ColumnScores as ColumnScores
 from .metrics import alignment_scores as alignment_scores
+from .metrics import column_scores as column_scores
 from .multiple.alignment import MultipleAlignment as MultipleAlignment
 from .plots import plot_match_probabilities as plot_match_probabilities
 from .structure.alignment import Alignment as Alignment

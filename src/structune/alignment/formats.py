@@ -1,4 +1,4 @@
-"""Alignments of proteins in FASTA (also A2M), Clustal and Stockholm files."""
+"""Alignments of proteins in FASTA (also A2M), Clustal and Stockholm files; PHYLIP and MSF are written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, header_name, save, shown
+from structune.files.text import Lines, Source, header_name, one_word, save, shown
 
 _GAPS = "-."
 _CLUSTAL = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE")  # programs that write its format
@@ -101,32 +101,52 @@ class _Rows:
         return ProteinAlignment(list(rows), list(rows.values()))
 
 
-def read_proteins(source: Source) -> dict[str, str]:
-    """Sequences of a FASTA file, compressed by gzip or not, by name: the first word of the header.
+class NamedProtein(NamedTuple):
+    """A sequence of a FASTA file; its name is the first word of the header, or its number without one."""
+
+    name: str
+    residues: str
+    header: str
+
+
+def read_proteins(source: Source) -> list[NamedProtein]:
+    """Sequences of a FASTA file, compressed by gzip or not, without a ``*`` at their ends.
 
     Raises
     ------
     DataError
-        Names the file and line of a sequence without a header, and of a name that is there twice.
+        Names the file and line of a sequence without a header.
     """
-    return _fasta_rows(Lines(source)).joined()
+    found = [(header, "".join(pieces)) for _, header, pieces in _fasta_records(Lines(source))]
+    return [
+        NamedProtein(header_name(header, number), residues.removesuffix("*"), header[1:].strip())
+        for number, (header, residues) in enumerate(found, 1)
+    ]
 
 
 def _fasta(lines: Lines) -> Iterator[ProteinAlignment]:
-    yield _fasta_rows(lines).alignment()
+    rows = _Rows(lines)
+    for number, header, pieces in _fasta_records(lines):
+        name = header_name(header, len(rows) + 1)
+        rows.begin(number, name)
+        rows.add(number, name, "".join(pieces))
+    yield rows.alignment()
 
 
-def _fasta_rows(lines: Lines) -> _Rows:
-    rows, name = _Rows(lines), ""
-    for number, text in lines.filled():
+def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, list[str]]]:
+    """The number of the line of each header, the header, and the lines after it without white space."""
+    number, header, pieces = 0, "", list[str]()
+    for k, text in lines.filled():
         if text.startswith(">"):
-            name = header_name(text, len(rows) + 1)
-            rows.begin(number, name)
-        elif not len(rows):
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+            if header:
+                yield number, header, pieces
+            number, header, pieces = k, text, []
+        elif not header:
+            raise lines.refuse(k, f"found {shown(text)}, expected a header '>name'")
         else:
-            rows.add(number, name, "".join(text.split()))
-    return rows
+            pieces.append("".join(text.split()))
+    if header:
+        yield number, header, pieces
 
 
 def _clustal(lines: Lines) -> Iterator[ProteinAlignment]:
@@ -176,7 +196,7 @@ def write_protein_alignments(
     target : path or file object
     alignments : iterable of ProteinAlignment
         In FASTA a blank line is between two; a file of several is not one that can be read back.
-    format : {"fasta", "clustal"}
+    format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
 
     Raises
     ------
@@ -186,21 +206,91 @@ def write_protein_alignments(
     save(target, "\n".join(alignment_text(alignment, format) for alignment in alignments))
 
 
-def alignment_text(alignment: ProteinAlignment, format: str) -> str:
-    """An alignment as the text of a file."""
-    if format == "fasta":
-        return "".join(
-            f">{name}\n{_wrapped(row)}" for name, row in zip(alignment.names, alignment.rows, strict=True)
-        )
-    if format != "clustal":
-        raise DataError(f"format={format!r}: expected 'fasta' or 'clustal'")
-    width = max((len(name) for name in alignment.names), default=0) + 3
-    blocks = []
-    for k in range(0, max(map(len, alignment.rows), default=0), _WIDTH):
-        pieces = [row[k : k + _WIDTH].replace(".", "-") for row in alignment.rows]
-        lines = [f"{name:{width}}{piece}\n" for name, piece in zip(alignment.names, pieces, strict=True)]
+def alignment_text(
+    alignment: ProteinAlignment, format: str, confidence: Sequence[float] | None = None
+) -> str:
+    """An alignment as the text of a file.
+
+    Parameters
+    ----------
+    alignment : ProteinAlignment
+    format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
+        PHYLIP's is the relaxed one, with names of any length. In all but FASTA white space in names becomes
+        ``_``.
+    confidence : sequence of float, optional
+        Of each column, for Stockholm: a digit each, 9 from 0.9 on, ``.`` for nan.
+    """
+    if format not in _WRITERS:
+        expected = ", ".join(map(repr, _WRITERS))
+        raise DataError(f"format={format!r}: expected one of {expected}")
+    if format != "fasta":
+        alignment = alignment._replace(names=list(map(one_word, alignment.names)))
+    return _WRITERS[format](alignment, confidence)
+
+
+def _fasta_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
+    return "".join(
+        f">{name}\n{_wrapped(row)}" for name, row in zip(alignment.names, alignment.rows, strict=True)
+    )
+
+
+def _clustal_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
+    width, blocks = _name_width(alignment), []
+    for lines, pieces in _blocks(alignment.names, [row.replace(".", "-") for row in alignment.rows], width):
         blocks.append("".join([*lines, " " * width, _identities(pieces), "\n"]))
     return "CLUSTAL W (structune)\n\n" + "\n".join(blocks)
+
+
+def _stockholm_text(alignment: ProteinAlignment, confidence: Sequence[float] | None) -> str:
+    label, lines = "#=GC confidence", ["# STOCKHOLM 1.0\n"]
+    width = max(_name_width(alignment), len(label) + 1)
+    lines += [f"{name:{width}}{row}\n" for name, row in zip(alignment.names, alignment.rows, strict=True)]
+    if confidence is not None:
+        digits = "".join("." if p != p else str(min(9, int(10 * p))) for p in confidence)
+        lines.append(f"{label:{width}}{digits}\n")
+    return "".join([*lines, "//\n"])
+
+
+def _phylip_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
+    width, n_columns = _name_width(alignment), max(map(len, alignment.rows), default=0)
+    rows = zip(alignment.names, alignment.rows, strict=True)
+    lines = [f"{name:{width}}{row.replace('.', '-')}\n" for name, row in rows]
+    return "".join([f" {len(alignment.names)} {n_columns}\n", *lines])
+
+
+def _msf_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
+    width, n_columns = _name_width(alignment), max(map(len, alignment.rows), default=0)
+    rows = [row.replace("-", ".") for row in alignment.rows]
+    checks = [_gcg_checksum(row) for row in rows]
+    head = f" structune.msf  MSF: {n_columns}  Type: P  Check: {sum(checks) % 10000}  ..\n\n"
+    named = zip(alignment.names, checks, strict=True)
+    listed = [f" Name: {name:{width}} Len: {n_columns}  Check: {c}  Weight: 1.00\n" for name, c in named]
+    blocks = ["".join(lines) for lines, _ in _blocks(alignment.names, rows, width)]
+    return "".join(["PileUp\n\n", head, *listed, "\n//\n\n", "\n".join(blocks)])
+
+
+def _gcg_checksum(row: str) -> int:
+    return sum((k % 57 + 1) * ord(letter) for k, letter in enumerate(row.upper())) % 10000
+
+
+_WRITERS = {
+    "fasta": _fasta_text,
+    "clustal": _clustal_text,
+    "stockholm": _stockholm_text,
+    "phylip": _phylip_text,
+    "msf": _msf_text,
+}
+
+
+def _name_width(alignment: ProteinAlignment) -> int:
+    return max((len(name) for name in alignment.names), default=0) + 3
+
+
+def _blocks(names: list[str], rows: list[str], width: int) -> Iterator[tuple[list[str], list[str]]]:
+    """Lines of names and pieces of rows, and the pieces, some columns at a time."""
+    for k in range(0, max(map(len, rows), default=0), _WIDTH):
+        pieces = [row[k : k + _WIDTH] for row in rows]
+        yield [f"{name:{width}}{piece}\n" for name, piece in zip(names, pieces, strict=True)], pieces
 
 
 def _identities(pieces: Sequence[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
+from structune.alignment.formats import ProteinAlignment
+from structune.alignment.structure.rows import GAPS, AlignedPair, parse_alignment, residues_of
 from structune.errors import DataError
 from structune.learning.bootstrap import FloatArray
 
@@ -70,6 +72,60 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
         reference = parse_alignment(rows, pair, f"reference {p}")
         counts[p] = _counts(reference, parse_alignment(found, pair, f"prediction {p}").partner, len(pair[1]))
     return AlignmentScores(*counts.T)
+
+
+class ColumnScores(NamedTuple):
+    """Of a multiple alignment beside its reference, as shares.
+
+    ``pairs``: of the matches of two residues that are to be scored, those that were found (Q, or SPS);
+    ``columns``: of the columns to be scored, those all of whose residues are in one column (TC). 1 where
+    there is nothing to score.
+    """
+
+    pairs: float
+    columns: float
+
+
+def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> ColumnScores:
+    """Compare a multiple alignment with its reference (Thompson, Plewniak & Poch 1999).
+
+    Parameters
+    ----------
+    reference : ProteinAlignment
+        Residues in lower case are not scored.
+    found : ProteinAlignment
+        May have more sequences, in any order.
+
+    Raises
+    ------
+    DataError
+        A sequence of the reference that is not there, or is another one.
+    """
+    columns = _found_columns(reference, found)
+    counts = [np.unique(column[column >= 0], return_counts=True)[1] for column in columns.T]
+    sizes = np.array([count.sum() for count in counts], np.int64)
+    right = np.array([(count * (count - 1)).sum() for count in counts], np.int64)
+    scored, wanted = sizes > 1, sizes * (sizes - 1)
+    if not scored.any():
+        return ColumnScores(1.0, 1.0)
+    whole = right[scored] == wanted[scored]
+    return ColumnScores(float(right.sum() / wanted.sum()), float(whole.mean()))
+
+
+def _found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
+    """Where what is in each cell of the reference was put, -1 for gaps and what is not scored."""
+    rows = dict(zip(found.names, found.rows, strict=True))
+    out = np.full((len(reference.names), max(map(len, reference.rows), default=0)), -1)
+    for places, name, row in zip(out, reference.names, reference.rows, strict=True):
+        if name not in rows:
+            raise DataError(f"found no row of {name!r}, expected all of the reference")
+        letters, others = (np.array(list(text), "U1") for text in (row, rows[name]))
+        inside, there = (~np.isin(text, list(GAPS)) for text in (letters, others))
+        if not np.array_equal(np.char.upper(letters[inside]), np.char.upper(others[there])):
+            raise DataError(f"{name}: found other residues than in the reference")
+        places[inside] = np.flatnonzero(there)
+        places[np.char.islower(letters)] = -1
+    return out
 
 
 def _counts(reference: AlignedPair, found: IntArray, m: int) -> tuple[int, int, int]:

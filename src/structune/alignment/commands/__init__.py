@@ -123,20 +123,22 @@ def evaluate(
 
 @spread
 def align(request: own.Request) -> None:
-    """Align proteins, two by two.
+    """Align proteins: two by two, or all of a family together.
 
-    Alignments come in the order of FILE, and as soon as they are known. What was aligned before Ctrl-C has
-    been written; the exit code is then 130.
+    Alignments come in the order of the input, and as soon as they are known. What was aligned before Ctrl-C
+    has been written; the exit code is then 130.
 
     \b
     Example:
+      structune align --multiple family.fa > aligned.fa
+      structune align --multiple families/ -o alignments/ --format stockholm
       structune align proteins.fa --which all > alignments.fa
       structune align two.fa --model aligner.structune --format json --plot matches.png
       structune align proteins.fa --model BLOSUM62 --format clustal
     """
-    from structune.alignment.commands.aligning import run
+    from structune.alignment.commands import aligning, multiple
 
-    raise typer.Exit(run(request))
+    raise typer.Exit((multiple if request.multiple else aligning).run(request))
 
 
 def warm() -> None:

@@ -30,7 +30,7 @@ Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a C
 
 
 def run(request: Request) -> int:
-    """Align, and write as soon as it is known; returns the exit code."""
+    """Align two by two, and write as soon as it is known; returns the exit code."""
     if request.gamma is not None and request.method != "mea":
         raise DataError("found --gamma, expected it with --method mea only")
     check_targets([], [request.plot])
@@ -42,7 +42,7 @@ def run(request: Request) -> int:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request)
+    pairs, total = _pairs(request, only_file(request.files))
     path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
@@ -63,18 +63,25 @@ def run(request: Request) -> int:
     return 0
 
 
-def _pairs(request: Request) -> tuple[Iterator[Named], int]:
+def only_file(files: list[str] | None) -> str:
+    """The one that was given; standard input by default."""
+    if files and len(files) > 1:
+        raise DataError(f"found {len(files)} files, expected one (or --multiple, for a family each)")
+    return files[0] if files else "-"
+
+
+def _pairs(request: Request, file: str) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
-    source: Any = sys.stdin.buffer if request.file == "-" else Path(request.file)
-    proteins = list(read_proteins(source).items())
+    source: Any = sys.stdin.buffer if file == "-" else Path(file)
+    proteins = [(protein.name, protein.residues) for protein in read_proteins(source)]
     n = len(proteins)
     for name, sequence in proteins:
-        parse_protein(sequence, f"{request.file}, {name}")
+        parse_protein(sequence, f"{file}, {name}")
         if request.plot is not None and not sequence:
-            raise DataError(f"{request.file}, {name}: found no residues, expected some with --plot")
+            raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which == "pairs" and n % 2):
         expected = "an even number" if n >= 2 else "two at least"
-        raise DataError(f"{request.file}: found {n} sequences, expected {expected} (or --which all)")
+        raise DataError(f"{file}: found {n} sequences, expected {expected} (or --which all)")
     both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
     if request.which == "all":
         both, total = combinations(proteins, 2), n * (n - 1) // 2

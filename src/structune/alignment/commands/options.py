@@ -45,6 +45,9 @@ class Format(StrEnum):
 
     fasta = "fasta"
     clustal = "clustal"
+    stockholm = "stockholm"
+    phylip = "phylip"
+    msf = "msf"
     json = "json"
 
 
@@ -139,12 +142,21 @@ class Space:
 class Request:
     """What is aligned, how, and where alignments go."""
 
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE", help="Proteins in FASTA, or - for standard input.", show_default=False
+            metavar="FILE...",
+            help="Proteins in FASTA, also .gz, or - for standard input. With --multiple one family a file, "
+            "any number of files, or folders of them.",
+            show_default=False,
         ),
-    ] = "-"
+    ] = None
+    multiple: Annotated[
+        bool,
+        typer.Option(
+            "--multiple", help="One alignment of all the sequences of each file, not of two by two."
+        ),
+    ] = False
     model: ModelOption = "pretrained"
     which: Annotated[
         Which,
@@ -164,14 +176,18 @@ class Request:
     format: Annotated[
         Format,
         typer.Option(
-            help="fasta, clustal: alignments one after the other. json: an object a line, with the "
-            "probability of each column's match."
+            help="Alignments one after the other. stockholm: with a line of the confidence of columns. json: "
+            "an object a line, with the probability of each column's match."
         ),
     ] = Format.fasta
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Where to write; standard output by default.", show_default=False
+            "--output",
+            "-o",
+            help="Where to write; standard output by default. With --multiple and several files a folder, in "
+            "which alignments have the names of the files.",
+            show_default=False,
         ),
     ] = None
     plot: Annotated[

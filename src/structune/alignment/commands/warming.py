@@ -22,3 +22,4 @@ def run() -> None:
     aligner.predict(_PAIRS)
     aligner.predict_viterbi(_PAIRS)
     aligner.predict_confidence(_PAIRS, posteriors=True)
+    aligner.align([sequence for pair in _PAIRS[:2] for sequence in pair], refinements=1)

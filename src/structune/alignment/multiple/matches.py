@@ -101,7 +101,7 @@ class Matches:
         table.eliminate_zeros()
         own: Table = (table + scipy.sparse.eye_array(self.sequence.size, format="csr")).tocsr()
         own.sort_indices()
-        return own  # type: ignore[no-any-return]
+        return Table(own)
 
 
 def sparse(table: Table) -> Sparse:
@@ -113,4 +113,4 @@ def symmetric(upper: Table) -> Table:
     both = (upper + upper.T).tocsr()
     both.eliminate_zeros()
     both.sort_indices()
-    return both
+    return Table(both)

@@ -1,0 +1,140 @@
+"""``structune align --multiple``."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from structune.alignment.aligner import SequenceAligner
+from structune.alignment.commands.data import open_aligner
+from structune.alignment.commands.options import Format, Request
+from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
+from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.structure.rows import GAPS, parse_protein
+from structune.cli.batches import Progress
+from structune.cli.checks import INTERRUPTED
+from structune.cli.streams import open_text
+from structune.errors import CapabilityError, DataError
+
+_ENDINGS = {
+    Format.fasta: ".fa",
+    Format.clustal: ".aln",
+    Format.stockholm: ".sto",
+    Format.phylip: ".phy",
+    Format.msf: ".msf",
+    Format.json: ".json",
+}
+_DROP = str.maketrans("", "", GAPS)
+
+
+class _Family(NamedTuple):
+    name: str
+    proteins: list[NamedProtein]
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.proteins) * (len(self.proteins) - 1) // 2
+
+
+def run(request: Request) -> int:
+    """Align each family, and write as soon as it is known; returns the exit code."""
+    _check(request)
+    aligner = open_aligner(request.model, request.jobs)
+    if not aligner.has_probabilities:
+        raise CapabilityError(f"{request.model}: found a model without probabilities, which --multiple needs")
+    if request.band is not None:
+        aligner.set_params(band=request.band)
+    paths = list(_files(request.files or ["-"]))
+    families = [_read(path) for path in paths]
+    target_of = _targets(request, paths)
+    total = sum(family.n_pairs for family in families)
+    try:
+        with Progress(not request.quiet, total, stage="align", unit="pairs") as progress:
+            for family, target in zip(families, target_of, strict=True):
+                found = _aligned(aligner, family, progress)
+                with open_text(target) as out:
+                    out.write(_text(family.proteins, found, request.format))
+    except KeyboardInterrupt:
+        typer.echo("structune: interrupted", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _check(request: Request) -> None:
+    for name, wrong in {
+        "--which": request.which != "pairs",
+        "--method": request.method != "mea",
+        "--gamma": request.gamma is not None,
+        "--plot": request.plot is not None,
+    }.items():
+        if wrong:
+            raise DataError(f"found {name} with --multiple, which has no use for it")
+
+
+def _files(names: Sequence[str]) -> list[str]:
+    found = list[str]()
+    for name in names:
+        path = Path(name)
+        inside = sorted(path.iterdir()) if name != "-" and path.is_dir() else [path]
+        found += [str(file) for file in inside if not file.name.startswith(".") and not file.is_dir()]
+    return found
+
+
+def _targets(request: Request, paths: list[str]) -> list[str]:
+    """Where each alignment goes; several need a folder."""
+    if request.output is None:
+        return ["-"] * len(paths)
+    if len(paths) == 1 and not request.output.is_dir():
+        return [str(request.output)]
+    request.output.mkdir(exist_ok=True)
+    targets = [
+        str(request.output / f"{Path(path).name.split('.')[0]}{_ENDINGS[request.format]}") for path in paths
+    ]
+    for target in {target for target in targets if targets.count(target) > 1}:
+        raise DataError(
+            f"found several files whose alignments would be {target}, expected names of their own"
+        )
+    for path, target in zip(paths, targets, strict=True):
+        if Path(target).exists() and Path(path).samefile(target):
+            raise DataError(f"{path}: found the same file for its alignment, expected another folder")
+    return targets
+
+
+def _read(file: str) -> _Family:
+    source: Any = sys.stdin.buffer if file == "-" else Path(file)
+    proteins = [p._replace(residues=p.residues.translate(_DROP)) for p in read_proteins(source)]
+    if not proteins:
+        raise DataError(f"{file}: found no sequences, expected at least one")
+    for protein in proteins:
+        parse_protein(protein.residues, f"{file}, {protein.name}")
+    return _Family(file, proteins)
+
+
+def _aligned(aligner: SequenceAligner, family: _Family, progress: Progress) -> MultipleAlignment:
+    return aligner.align([protein.residues for protein in family.proteins], progress=progress.advance)
+
+
+def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
+    names = [p.header if format == "fasta" else p.name for p in proteins]
+    if format != "json":
+        return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
+    confidence = [None if p != p else p for p in found.confidence.round(6).tolist()]
+    shown = {"names": names, "rows": found.rows, "confidence": confidence, "tree": newick(names, found)}
+    return json.dumps(shown) + "\n"
+
+
+def newick(names: Sequence[str], found: MultipleAlignment) -> str:
+    """The guide tree, as programs that draw trees read it."""
+    texts, heights = [re.sub(r"[\s()\[\]:;,']", "_", name) for name in names], [0.0] * len(names)
+    for left, right, distance, _ in found.tree.tolist():
+        height = distance / 2.0
+        parts = [f"{texts[k]}:{height - heights[k]:.5f}" for k in (int(left), int(right))]
+        texts.append(f"({','.join(parts)})")
+        heights.append(height)
+    return texts[-1] + ";"

@@ -1,0 +1,104 @@
+"""Multiple alignments of the pretrained model: laws, odd input, confidence."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from structune import Protein, SequenceAligner
+from structune.errors import CapabilityError, DataError
+
+MODEL = SequenceAligner.pretrained().set_params(n_jobs=1)
+FAMILY = [
+    "MKVLAAGIVGAGPAGLTAARELARRGHEVTVFEKS",
+    "MRVLVVGAGIGGLTAAYLLKKAGYEVTLLEAS",
+    "KVAVIGAGVIGLSTALCLLERGYEVTVLEREP",
+    "MKVAILGAGIAGLSAARELQKRGHDVTLFEKSD",
+]
+
+
+def degapped(rows):
+    return [row.replace("-", "") for row in rows]
+
+
+def test_a_family():
+    found = MODEL.align(FAMILY)
+    assert degapped(found.rows) == FAMILY
+    assert len({len(row) for row in found.rows}) == 1
+    assert not any(set(column) == {"-"} for column in zip(*found.rows, strict=True))
+    columns = list(zip(*found.rows, strict=True))
+    g = [k for k, column in enumerate(columns) if column[0] == "G" and set(column) == {"G"}]
+    assert len(g) >= 2  # of the motif GxGxxG
+    assert found.confidence[g].min() > 0.8
+    pairs = np.array([sum(c != "-" for c in column) for column in columns])
+    assert_array_equal(np.isnan(found.confidence), pairs < 2)
+    assert np.nanmax(found.confidence) <= 1.0 + 1e-6
+    assert found.tree.shape == (3, 4)
+    assert found.value > 0.0
+
+
+@given(st.lists(st.text("ACDEFGHIKLMNPQRSTVWYXBZUOJ*", max_size=15), min_size=1, max_size=6), st.randoms())
+@settings(deadline=None, max_examples=40)
+def test_any_sequences_come_back_in_any_order(sequences, random):
+    found = MODEL.align(sequences, refinements=2)
+    assert degapped(found.rows) == sequences
+    order = list(range(len(sequences)))
+    random.shuffle(order)
+    again = MODEL.align([sequences[k] for k in order], refinements=2)
+    rows_by_text = sorted(zip(sequences, found.rows, strict=True))
+    assert sorted(zip((sequences[k] for k in order), again.rows, strict=True)) == rows_by_text
+    assert_allclose(again.accuracies, found.accuracies[np.ix_(order, order)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_identical_sequences_have_no_gaps(n):
+    found = MODEL.align([FAMILY[0]] * n)
+    assert found.rows == [FAMILY[0]] * n
+    if n > 1:
+        assert found.confidence.min() > 0.5
+
+
+def test_two_sequences_are_aligned_as_by_predict():
+    x, y = FAMILY[:2]
+    (rows,) = MODEL.predict([(x, y)], gamma=np.inf)
+    found = MODEL.align([x, y])
+    assert found.value == pytest.approx(
+        np.nansum(MODEL.predict_confidence([(x, y)], gamma=np.inf)[0].confidence), rel=1e-2
+    )
+    assert sum(a != "-" != b for a, b in zip(*found.rows, strict=True)) <= sum(
+        a != "-" != b for a, b in zip(*rows, strict=True)
+    )
+
+
+def test_the_tree_names_the_sequences_as_they_were_given():
+    sequences = [FAMILY[2], FAMILY[0], "WWWPWWHHWWCC", FAMILY[0]]
+    found = MODEL.align(sequences)
+    assert set(found.tree[0, :2].astype(int)) == {1, 3}
+    assert 2 in found.tree[-1, :2].astype(int)
+
+
+def test_long_and_short():
+    rng = np.random.default_rng(0)
+    long = "".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 1500))
+    found = MODEL.align([long, long[700:760], "W"])
+    assert degapped(found.rows) == [long, long[700:760], "W"]
+    assert "".join(found.rows[1]).strip("-").count("-") == 0
+
+
+@pytest.mark.parametrize(
+    ("sequences", "message"),
+    [
+        ([], "found no sequences to align, expected at least one"),
+        (["AC", "A1"], r"sequence 1 \(from 0\): found '1' at residue 1 \(from 0\), expected an amino acid"),
+        ([Protein("AC", secondary="HH")], "expected none"),
+    ],
+)
+def test_what_is_wrong_is_named(sequences, message):
+    with pytest.raises(DataError, match=message):
+        MODEL.align(sequences)
+
+
+def test_models_without_probabilities():
+    with pytest.raises(CapabilityError):
+        SequenceAligner.from_matrix().align(FAMILY)

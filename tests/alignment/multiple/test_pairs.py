@@ -1,0 +1,73 @@
+"""Probabilities of the matches of any two sequences: those of the model of two."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from structune import Protein, SequenceAligner
+from structune.alignment.multiple.matches import LEAST
+from structune.alignment.multiple.pairs import match_probabilities
+from structune.running.executors import ThreadExecutor
+
+PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")
+
+
+def found(model, sequences):
+    structure = model._structure
+    described = [structure.describe(Protein(text), "x") for text in sequences]
+    return match_probabilities(structure, model.coef_, described, ThreadExecutor(1), lambda _: None)
+
+
+def check(model, sequences):
+    matches = found(model, sequences)
+    table, ends = matches.table.toarray(), matches.offsets.tolist()
+    assert_allclose(table, table.T)
+    for x, (a, b) in enumerate(itertools.pairwise(ends)):
+        assert not table[a:b, a:b].any()
+        for y in range(x + 1, len(sequences)):
+            expected = model.posterior(sequences[x], sequences[y])
+            part = table[a:b, ends[y] : ends[y + 1]]
+            assert_allclose(part, np.where(part > 0.0, expected, 0.0), atol=1e-5)
+            assert np.all(expected[part == 0.0] < LEAST + 1e-5)
+
+
+@pytest.mark.parametrize("features", ["full", "affine"])
+@pytest.mark.parametrize("overhangs", ["both", "one"])
+def test_models(features, overhangs):
+    model = SequenceAligner(features=features, overhangs=overhangs, n_jobs=1).fit([PAIR[0]], [PAIR[1]])
+    check(model, [*PAIR[0], "MKIVWWR", "W", ""])
+
+
+@given(st.lists(st.text("ACDEFGHIKLMNPQRSTVWYXBZU", max_size=12), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=30)
+def test_any_sequences(sequences):
+    check(SequenceAligner.pretrained(), sequences)
+
+
+def test_scores_that_leave_the_range_of_numbers_are_found_in_another_way():
+    model = SequenceAligner.pretrained()
+    model.coef_ = 100.0 * model.coef_
+    check(model, [*PAIR[0], "MKIVWWR"])
+
+
+def test_bands():
+    check(SequenceAligner.pretrained().set_params(band=2), [*PAIR[0], "MKIVWWR"])
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    sequences = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), n)) for n in (40, 30, 50, 45, 20)]
+    model, tables = SequenceAligner.pretrained(), []
+    structure = model._structure
+    described = [structure.describe(Protein(text), "x") for text in sequences]
+    for n in (1, 3):
+        told = []
+        tables.append(
+            match_probabilities(structure, model.coef_, described, ThreadExecutor(n), told.append).table
+        )
+        assert sum(told) == 10
+    assert (tables[0] != tables[1]).nnz == 0
