@@ -194,7 +194,6 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
         (">a\nAC\n", [], "found 1 sequences, expected two at least"),
         (">a\nAC\n>b\nAC\n>c\nAC\n", [], "found 3 sequences, expected an even number (or --which all)"),
         (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 2 (from 1), expected an amino acid"),
-        (">a\nAC\n>a\nAC\n", [], ":3: found the name 'a' again"),
         ("AC\n", [], ":1: found 'AC', expected a header '>name'"),
         (
             ">a\nAC\n>b\nAC\n",
@@ -228,3 +227,65 @@ def test_models_that_are_none(files, tmp_path):
 @pytest.mark.parametrize("command", ["align", "train alignment", "tune alignment", "evaluate alignment"])
 def test_help(command):
     assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]
+
+
+FAMILY = ">a first\nMKVLAAGIVGAGPAG\n>b\nmkvlaagivgagpa*\n>a first\nMKVL-AAGVGAGPAG\n"
+
+
+@pytest.fixture
+def families(tmp_path):
+    folder = tmp_path / "families"
+    folder.mkdir()
+    (folder / "one.fa").write_text(FAMILY)
+    (folder / "two.fa.gz").write_bytes(gzip.compress(b">x\nMKVLAAGIV\n"))
+    (folder / ".hidden").write_text("?")
+    return folder
+
+
+@pytest.mark.parametrize("format", ["fasta", "clustal", "stockholm", "phylip", "msf", "json"])
+def test_multiple(families, format):
+    out = succeed("align", "--multiple", families / "one.fa", "--format", format, *QUIET)
+    assert "MKVLAAGIVGAGPAG" in out
+    assert "mkvlaagivgagpa-" in out.replace("A.", "A-").replace("a.", "a-")
+    assert ("a first" in out) == (format == "fasta")
+    if format == "json":
+        shown = json.loads(out)
+        assert [row.replace("-", "") for row in shown["rows"]] == [
+            "MKVLAAGIVGAGPAG",
+            "mkvlaagivgagpa",
+            "MKVLAAGVGAGPAG",
+        ]
+        assert len(shown["confidence"]) == len(shown["rows"][0])
+        assert shown["tree"].count("(") == 2
+        assert shown["tree"].endswith(";")
+
+
+def test_multiple_families_go_to_a_folder(families, tmp_path):
+    out = tmp_path / "out"
+    assert succeed("align", "--multiple", families, "-o", out, "--format", "clustal", *QUIET) == ""
+    assert sorted(path.name for path in out.iterdir()) == ["one.aln", "two.aln"]
+    assert "x   MKVLAAGIV\n" in (out / "two.aln").read_text()
+    assert succeed("align", "--multiple", families / "two.fa.gz", "-o", out / "x.fa", *QUIET) == ""
+    assert (out / "x.fa").read_text() == ">x\nMKVLAAGIV\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--model", "BLOSUM62"], "found a model without probabilities, which --multiple needs"),
+        (["--which", "all"], "found --which with --multiple, which has no use for it"),
+        (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
+        (["none.fa"], "none.fa: found no sequences, expected at least one"),
+        (["families/one.fa", "-o", "out"], "found several files whose alignments would be"),
+        (["-o", "families"], "found the same file for its alignment"),
+    ],
+)
+def test_multiple_that_cannot_be(families, tmp_path, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
+    (tmp_path / "none.fa").write_text("")
+    assert message in fail("align", "--multiple", "families", *args, *QUIET)
+
+
+def test_several_files_are_for_families(families):
+    assert "found 2 files, expected one" in fail("align", families / "one.fa", families / "one.fa")

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structune.alignment.formats import ProteinAlignment, read_protein_alignments, write_protein_alignments
+from structune.alignment.formats import (
+    ProteinAlignment,
+    alignment_text,
+    read_protein_alignments,
+    read_proteins,
+    write_protein_alignments,
+)
 from structune.errors import DataError
 
 ROWS = ProteinAlignment(["a", "b", "c"], ["AC-D", "A.cD", "--CD"])
@@ -82,8 +88,40 @@ def test_round_trip(format, rows):
 def test_write_to_a_path(tmp_path):
     write_protein_alignments(tmp_path / "x.fa", [ROWS, ROWS])
     assert (tmp_path / "x.fa").read_text().count(">a\nAC-D\n") == 2
-    with pytest.raises(DataError, match="format='msf': expected 'fasta' or 'clustal'"):
-        write_protein_alignments(tmp_path / "x.msf", [ROWS], "msf")
+    with pytest.raises(DataError, match="format='nexus': expected one of 'fasta', 'clustal', 'stockholm', "):
+        write_protein_alignments(tmp_path / "x.nex", [ROWS], "nexus")
+
+
+LONG = ProteinAlignment(["a b", "c"], ["AC-D" * 20, "ACDE" * 20])
+
+
+def test_stockholm_with_confidence():
+    text = alignment_text(LONG, "stockholm", [0.95, 1.0, float("nan"), 0.0] * 20)
+    assert read(text) == [LONG._replace(names=["a_b", "c"])]
+    assert "#=GC confidence " + "99.0" * 20 + "\n//\n" in text
+
+
+@pytest.mark.parametrize(("format", "name"), [("phylip", "phylip-relaxed"), ("msf", "msf")])
+def test_biopython_reads_what_is_written(format, name):
+    AlignIO = pytest.importorskip("Bio.AlignIO")
+    found = AlignIO.read(io.StringIO(alignment_text(LONG, format)), name)
+    assert [(record.id, str(record.seq).replace(".", "-")) for record in found] == [
+        ("a_b", LONG.rows[0]),
+        ("c", LONG.rows[1]),
+    ]
+
+
+def test_proteins(tmp_path):
+    with gzip.open(tmp_path / "x.fa.gz", "wt") as file:
+        file.write(">a first one\nACDE\nfg*\n>a\nAC\n\n>\n>d\n*\n")
+    assert read_proteins(tmp_path / "x.fa.gz") == [
+        ("a", "ACDEfg", "a first one"),
+        ("a", "AC", "a"),
+        ("3", "", ""),
+        ("d", "", "d"),
+    ]
+    with pytest.raises(DataError, match=re.escape(":1: found 'AC', expected a header '>name'")):
+        read_proteins(io.StringIO("AC\n>a\n"))
 
 
 @pytest.mark.parametrize(

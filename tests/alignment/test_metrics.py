@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from structune.alignment.metrics import alignment_scores
+from structune.alignment.formats import ProteinAlignment
+from structune.alignment.metrics import alignment_scores, column_scores
 from structune.errors import DataError
 
 
@@ -55,3 +56,31 @@ def test_what_is_wrong_is_named(true, predicted, message):
 
 def test_counts_are_whole_numbers():
     assert alignment_scores([("AC", "AC")], [("AC", "AC")]).right.dtype == np.int64
+
+
+REFERENCE = ProteinAlignment(["a", "b", "c"], ["AC-D", "ACcD", "A--D"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["AC-D", "ACCD", "A--D"], (1.0, 1.0)),
+        (["AC-D-", "ACC-D", "A--D-"], (5 / 7, 2 / 3)),  # of the last column one of three
+        (["ACD---", "---ACCD"[:6], "A-D---"], None),
+        (["AC.D", "ACCD", "A.-D"], (1.0, 1.0)),
+    ],
+)
+def test_columns(rows, expected):
+    found = ProteinAlignment(["c", "b", "a", "x"], [rows[2], rows[1], rows[0], "W" * len(rows[0])])
+    if expected is None:
+        with pytest.raises(DataError, match="b: found other residues than in the reference"):
+            column_scores(REFERENCE, found)
+    else:
+        assert column_scores(REFERENCE, found) == pytest.approx(expected)
+
+
+def test_columns_with_nothing_to_score():
+    one = ProteinAlignment(["a", "b"], ["ac", "AC"])
+    assert column_scores(one, one) == (1.0, 1.0)
+    with pytest.raises(DataError, match="found no row of 'b'"):
+        column_scores(one, ProteinAlignment(["a"], ["AC"]))

@@ -1,11 +1,12 @@
-"""Alignments of two proteins.
+"""Alignments of proteins, two by two and of whole families.
 
 A conditional log-linear model of matches and gaps, with the probability of every match. Begin with
-``SequenceAligner.pretrained().predict(pairs)``, or `SequenceAligner` to learn one of your own; on the command
-line with ``structune align``.
+``SequenceAligner.pretrained().predict(pairs)`` or ``.align(family)``, or `SequenceAligner` to learn one of
+your own; on the command line with ``structune align``.
 
 - ``aligner``: the estimator
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
+- ``multiple/``: alignments of families, from those of two
 - ``formats``: FASTA, A2M, Clustal, Stockholm
 - ``metrics``: matches found; ``plots``: probabilities of matches; ``report``: pages
 - ``data``: reference alignments; ``commands/``: the command line

@@ -12,14 +12,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from structune.alignment.metrics import alignment_scores
-from structune.alignment.multiple.alignment import MultipleAlignment, align
-from structune.alignment.multiple.pairs import match_probabilities
+from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import (
     GAP_EXTEND,
     GAP_OPEN,
-    log_odds_scale,
+    log_odds,
     matrix_weights,
     read_matrix,
 )
@@ -29,12 +28,10 @@ from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list
 from structune.files.models import load_shipped
-from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
-from structune.running.executors import make_executor
 from structune.structure import FloatArray, IntArray
 
 Pairs = Sequence[ProteinPair]
@@ -55,7 +52,7 @@ class ConfidentAlignment(NamedTuple):
 
 
 @parameters
-class SequenceAligner(StructuredEstimator):
+class SequenceAligner(AlignsFamilies):
     """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -177,10 +174,7 @@ class SequenceAligner(StructuredEstimator):
             raise DataError(f"found center={self.center!r} and loss={loss.name!r}, expected loss='log'")
 
     def _origin(self, structure: Any) -> FloatArray | None:
-        if self.center is None:
-            return None
-        matrix = read_matrix(self.center)
-        return log_odds_scale(matrix) * matrix_weights(structure.feature_set, matrix)
+        return None if self.center is None else log_odds(structure.feature_set, self.center)
 
     @property
     def _structure(self) -> Alignment:
@@ -308,68 +302,6 @@ class SequenceAligner(StructuredEstimator):
         found = self._each(self.alignment_.encode(pairs), function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, found, strict=True)
-
-    # --- multiple alignments ------------------------------------------------------------------------------
-
-    def align(
-        self,
-        sequences: Sequence[str | Protein],
-        consistency: int = 1,
-        refinements: int = 0,
-        progress: Callable[[int], None] | None = None,
-    ) -> MultipleAlignment:
-        """A multiple alignment of any number of sequences.
-
-        Parameters
-        ----------
-        sequences : sequence of str or Protein
-        consistency : int
-            How many times the probabilities of matches are made consistent with those of third sequences.
-        refinements : int
-            How many times, at most, the alignment is taken apart at each edge of the guide tree, and put
-            together again for the highest sum of values of matches.
-        progress : function of int, optional
-            Called with the number of pairs of sequences that are done since the last call.
-
-        Returns
-        -------
-        MultipleAlignment
-            With ``rows``, in the order of the sequences; ``confidence`` of each column; the guide ``tree``.
-
-        Raises
-        ------
-        DataError
-            No sequences, or a character that is no residue. Names the sequence.
-        CapabilityError
-            A model that was not fitted by log loss.
-
-        Notes
-        -----
-        As in ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005): probabilities of the matches of any two
-        sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
-        values of matches. Third sequences count by the squares of the expected accuracies of their
-        alignments with both. Memory is that of the probabilities from 0.01 on.
-
-        Examples
-        --------
-        >>> from structune import SequenceAligner
-        >>> found = SequenceAligner.pretrained().align(["MKVLAAGIV", "MKVLGIV", "MRVLAAGIV"])
-        >>> print(*found.rows, sep="\\n")
-        MKVLAAGIV
-        MKVL--GIV
-        MRVLAAGIV
-        """
-        self._require_probabilities()
-        self._check_fitted()
-        proteins = [as_protein(sequence) for sequence in as_list(sequences, "sequences")]
-        if not proteins:
-            raise DataError("found no sequences to align, expected at least one")
-        order = sorted(range(len(proteins)), key=lambda k: proteins[k].residues)  # theirs is of no account
-        structure, executor = self._structure, make_executor(self.n_jobs)
-        described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
-        found = match_probabilities(structure, self.coef_, described, executor, progress or (lambda _: None))
-        residues = [proteins[k].residues for k in order]
-        return align(residues, found, consistency, refinements, executor).reordered(np.argsort(order))
 
     # --- matrices and files -------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ def test_identical_sequences_have_no_gaps(n):
 def test_two_sequences_are_aligned_as_by_predict():
     x, y = FAMILY[:2]
     (rows,) = MODEL.predict([(x, y)], gamma=np.inf)
-    found = MODEL.align([x, y])
+    found = MODEL.align([x, y], matrix=None)
     assert found.value == pytest.approx(
         np.nansum(MODEL.predict_confidence([(x, y)], gamma=np.inf)[0].confidence), rel=1e-2
     )
@@ -97,6 +97,11 @@ def test_long_and_short():
 def test_what_is_wrong_is_named(sequences, message):
     with pytest.raises(DataError, match=message):
         MODEL.align(sequences)
+
+
+def test_a_matrix_that_there_is_not():
+    with pytest.raises(DataError, match="found the matrix 'BLOSUM61'"):
+        MODEL.align(FAMILY, matrix="BLOSUM61")
 
 
 def test_models_without_probabilities():

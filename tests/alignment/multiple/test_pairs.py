@@ -19,7 +19,7 @@ PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")
 def found(model, sequences):
     structure = model._structure
     described = [structure.describe(Protein(text), "x") for text in sequences]
-    return match_probabilities(structure, model.coef_, described, ThreadExecutor(1), lambda _: None)
+    return match_probabilities(structure, [model.coef_], described, ThreadExecutor(1), lambda _: None)
 
 
 def check(model, sequences):
@@ -67,7 +67,19 @@ def test_threads_change_nothing():
     for n in (1, 3):
         told = []
         tables.append(
-            match_probabilities(structure, model.coef_, described, ThreadExecutor(n), told.append).table
+            match_probabilities(structure, [model.coef_], described, ThreadExecutor(n), told.append).table
         )
         assert sum(told) == 10
     assert (tables[0] != tables[1]).nnz == 0
+
+
+def test_several_models_are_averaged():
+    model, sequences = SequenceAligner.pretrained(), [*PAIR[0], "MKIVWWR"]
+    structure, other = model._structure, 0.5 * model.coef_
+    described = [structure.describe(Protein(text), "x") for text in sequences]
+    alone, half, both = (
+        match_probabilities(structure, weights, described, ThreadExecutor(1), lambda _: None).table.toarray()
+        for weights in ([model.coef_], [other], [model.coef_, other])
+    )
+    mean = (alone + half) / 2.0
+    assert_allclose(both, np.where(mean >= LEAST, mean, 0.0), atol=1e-6)

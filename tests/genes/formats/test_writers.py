@@ -70,7 +70,7 @@ def test_fasta(tmp_path):
     sequence = "TTA" + "GCA" * 30 + "CAT"
     genome = AnnotatedSequence("c", sequence, (Transcript("c", "-", ((0, 96),), "a b", "g"),))
     write_proteins(tmp_path / "x.faa.gz", [genome])
-    assert read_proteins(tmp_path / "x.faa.gz") == {"a_b": "M" + "C" * 30}
+    assert [protein[:2] for protein in read_proteins(tmp_path / "x.faa.gz")] == [("a_b", "M" + "C" * 30)]
     target = io.StringIO()
     write_coding_sequences(target, [genome])
     head, first, second = target.getvalue().splitlines()

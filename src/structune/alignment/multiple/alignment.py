@@ -12,8 +12,6 @@ from structune.alignment.multiple.progressive import Progressive, Tree, guide_tr
 from structune.running.executors import Executor
 from structune.structure import FloatArray, IntArray
 
-SIMILARITY = 2.0  # power of expected accuracies that third sequences count by
-
 
 @dataclass(frozen=True)
 class MultipleAlignment:
@@ -68,7 +66,7 @@ def align(
     """
     accuracies, values = matches.accuracies, matches
     for _ in range(consistency):
-        values = values.consistent(accuracies**SIMILARITY, executor)
+        values = values.consistent(accuracies, executor)
     tree = guide_tree(accuracies)
     found = Progressive(values, tree)
     found.refine(refinements)

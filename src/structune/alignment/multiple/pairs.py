@@ -29,7 +29,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows
 
 def match_probabilities(
     structure: Alignment,
-    w: FloatArray,
+    weights: Sequence[FloatArray],
     sequences: Sequence[SequenceFeatures],
     executor: Executor,
     tell: Callable[[int], None],
@@ -38,6 +38,9 @@ def match_probabilities(
 
     Parameters
     ----------
+    structure : Alignment
+    weights : sequence of ndarray, each of shape (n_weights,)
+        Of several the mean of their probabilities is taken.
     sequences : sequence of SequenceFeatures
     executor : Executor
         Each sequence with all after it is a piece of work.
@@ -45,16 +48,24 @@ def match_probabilities(
         Called with the number of pairs that are done since the last call.
     """
     offsets = offsets_of(np.array([len(x) for x in sequences], np.int64))
-    model = _Model(structure, w, sequences)
+    models = [_Model(structure, w, sequences) for w in weights]
 
     def rows_of(x: int) -> Table:
-        found = [model.matches(x, y) for y in range(x + 1, len(sequences))]
-        shifted = [(i, j + np.int32(offsets[y])) for y, (i, j, _) in enumerate(found, x + 1)]
-        tell(len(found))
-        none = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
-        i, j = (np.concatenate([none[k], *(part[k] for part in shifted)]) for k in range(2))
-        values = np.concatenate([none[2], *(part[2] for part in found)])
-        return Table((values, (i, j)), shape=(len(sequences[x]), int(offsets[-1])))
+        others = range(x + 1, len(sequences))
+        found = [(y, model.matches(x, y)) for model in models for y in others]
+        i, j, values = (
+            np.concatenate([np.empty(0, kind), *parts])
+            for kind, parts in (
+                (np.int64, (i for _, (i, _, _) in found)),
+                (np.int32, (j + np.int32(offsets[y]) for y, (_, j, _) in found)),
+                (np.float32, (p / np.float32(len(models)) for _, (_, _, p) in found)),
+            )
+        )
+        table = Table((values, (i, j)), shape=(len(sequences[x]), int(offsets[-1])))  # adds up
+        table.data[table.data < LEAST] = 0.0
+        table.eliminate_zeros()
+        tell(len(others))
+        return table
 
     with one_thread():
         parts = list(executor.map(rows_of, range(len(sequences))))

@@ -67,6 +67,12 @@ def matrix_weights(
     return np.array([named.get(name, 0.0) for name in features.names], dtype=np.float64)
 
 
+def log_odds(features: FeatureSet, name: str) -> FloatArray:
+    """The weights of a matrix with the usual gaps and free ends, as log odds."""
+    matrix = read_matrix(name)
+    return log_odds_scale(matrix) * matrix_weights(features, matrix)
+
+
 def log_odds_scale(matrix: FloatArray) -> float:
     """The lambda by which scores are log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990).
 

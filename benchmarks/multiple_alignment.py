@@ -1,0 +1,219 @@
+"""Multiple alignments of proteins: structune, other programs, and published results, on SABmark and PREFAB.
+
+    python benchmarks/multiple_alignment.py WORK            every 16th set of PREFAB
+    python benchmarks/multiple_alignment.py WORK --every 1  all of it: hours
+    python benchmarks/multiple_alignment.py WORK --every 200 --sabre-every 8   a look, nothing is written
+
+SABmark's sets, as Edgar made them consistent ("sabre"), are aligned by models that have learned from the
+other one of two folds; sets that share a sequence are in one fold. PREFAB 4's are aligned by the model that
+ships, which has learned from SABmark alone; some of its chains are in both. muscle, mafft and probcons run if
+they are installed (Debian has them), one thread each; what they have made is kept in WORK, with times.
+``--programs mafft`` runs that one alone on PREFAB, where others take a minute a set. Published results are
+those that came with the collection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+from shutil import which
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from common import mean_difference, write
+from structune import SequenceAligner
+from structune.alignment import ProteinAlignment, column_scores, load_protein_alignments, read_proteins
+from structune.alignment.structure.rows import parse_alignment, residues_of
+from structune.files.data_sets import data_folder
+
+COMMANDS = {
+    "probcons": ["probcons"],
+    "mafft": ["mafft", "--localpair", "--maxiterate", "1000", "--thread", "1", "--quiet", "--amino"],
+    "muscle": ["muscle", "-threads", "1", "-quiet", "-align"],
+}
+PUBLISHED = {
+    "MUMMALS, published": "mummals",
+    "ProbCons, published": "pc1.12",
+    "MUSCLE 4, published": "mus4",
+    "MAFFT L-INS-i, published": "mafft6.603linsi",
+}
+PARTS: dict[str, dict[str, Any]] = {
+    "structune": {},
+    "without the matrix": {"matrix": None},
+    "without refinement": {"refinements": 0},
+    "without consistency": {"consistency": 0},
+    "two rounds of consistency": {"consistency": 2},
+    "pairs alone": {"matrix": None, "refinements": 0, "consistency": 0},
+}
+ON_PREFAB = ("structune", "without the matrix", "pairs alone")
+MOST_PAIRS = 2  # of a set to learn from
+
+Sets = dict[str, dict[str, str]]  # sequences by name, by set
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--every", type=int, default=16)
+    parser.add_argument("--sabre-every", type=int, default=1)
+    parser.add_argument("--programs", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))
+    given = parser.parse_args()
+    result = {
+        "sabre": compared("sabre", given.sabre_every, given.work, list(PARTS), list(COMMANDS)),
+        "prefab4": compared("prefab4", given.every, given.work, list(ON_PREFAB), given.programs),
+    }
+    if given.sabre_every == 1 and given.every <= 16:
+        write("multiple_alignment", result)
+    else:
+        print(json.dumps(result, indent=1))
+
+
+def compared(name: str, every: int, work: Path, parts: list[str], programs: list[str]) -> dict[str, Any]:
+    """Mean Q and TC of all, differences from structune's, and what they took."""
+    sets = dict(list(inputs(name).items())[::every])
+    references = load_protein_alignments(name)
+    scores: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
+    for label in parts:
+        start = time.perf_counter()
+        found = {key: aligned(name, key, sequences, PARTS[label]) for key, sequences in sets.items()}
+        costs[label] = {"seconds": time.perf_counter() - start}
+        scores[label] = [column_scores(references[key], found[key]) for key in sets]
+        say(f"{name}, {label}: {np.mean(scores[label], axis=0).round(4)}")
+    for program in filter(which, programs):
+        made = [run(program, name, key, sets[key], work) for key in sets]
+        scores[program] = [
+            column_scores(references[key], one) for key, (one, _) in zip(sets, made, strict=True)
+        ]
+        costs[program] = {
+            "seconds": sum(cost["seconds"] for _, cost in made),
+            "megabytes": max(cost["megabytes"] for _, cost in made),
+        }
+        say(f"{name}, {program}: {np.mean(scores[program], axis=0).round(4)}")
+    scores |= published(name, list(sets))
+    base = np.array(scores["structune"])
+    rows = {
+        label: {
+            "Q": float(values[:, 0].mean()),
+            "TC": float(values[:, 1].mean()),
+            "Q of structune, less": mean_difference(values[:, 0], base[:, 0]),
+            "TC of structune, less": mean_difference(values[:, 1], base[:, 1]),
+            **costs.get(label, {}),
+        }
+        for label, values in ((label, np.array(values)) for label, values in scores.items())
+    }
+    return {"sets": len(sets), "rows": rows}
+
+
+def data(file: str) -> Path:
+    folder = data_folder()
+    if folder is None:
+        raise SystemExit("found no data folder: see STRUCTUNE_DATA")
+    return folder / "alignment" / file
+
+
+def inputs(name: str) -> Sets:
+    """The sequences to align."""
+    found = {}
+    with tarfile.open(data(f"bench1.0_{name}.tar.gz")) as archive:
+        for member in archive.getmembers():
+            path, file = PurePosixPath(member.name), archive.extractfile(member)
+            if path.parent.name == "in" and file is not None:
+                found[path.name] = {p.name: p.residues for p in read_proteins(io.BytesIO(file.read()))}
+    return dict(sorted(found.items()))
+
+
+# --- structune --------------------------------------------------------------------------------------------
+
+
+def aligned(name: str, key: str, sequences: dict[str, str], options: dict[str, Any]) -> ProteinAlignment:
+    aligner = model(folds()[key]) if name == "sabre" else SequenceAligner.pretrained()
+    found = aligner.set_params(n_jobs=-1).align(list(sequences.values()), **options)
+    return ProteinAlignment(list(sequences), found.rows)
+
+
+@cache
+def folds() -> dict[str, int]:
+    """One of two for each of SABmark's sets; those that share a sequence have the same."""
+    sets = inputs("sabre")
+    first: dict[str, int] = {}
+    joined = np.zeros((len(sets), len(sets)))
+    for k, sequences in enumerate(sets.values()):
+        for name in sequences:
+            joined[first.setdefault(name, k), k] = 1.0
+    n_components, component = connected_components(joined, directed=False)
+    fold = np.random.default_rng(0).integers(0, 2, n_components)[component]
+    return dict(zip(sets, fold.tolist(), strict=True))
+
+
+@cache
+def model(fold: int) -> SequenceAligner:
+    """Learned from the sets that are not of this fold."""
+    rng, rows, weights = np.random.default_rng(0), [], []
+    references = load_protein_alignments("sabre")
+    for reference in (references[key] for key, own in folds().items() if own != fold):
+        first, second = np.triu_indices(len(reference.names), 1)
+        drawn = [reference.pair(first[k], second[k]) for k in rng.permutation(first.size)[:MOST_PAIRS]]
+        known = [pair for pair in drawn if parse_alignment(pair, residues_of(pair), "").scored.any()]
+        rows += known
+        weights += [1.0 / np.sqrt(max(1, len(known)))] * len(known)
+    aligner = SequenceAligner(tuning="majorize", tolerance=3e-3, n_jobs=-1)
+    aligner.fit(list(map(residues_of, rows)), rows, sample_weight=weights)
+    say(f"fold {fold}: learned from {len(rows)} pairs, {aligner.status_}")
+    return aligner
+
+
+# --- others -----------------------------------------------------------------------------------------------
+
+
+def run(
+    program: str, name: str, key: str, sequences: dict[str, str], work: Path
+) -> tuple[ProteinAlignment, dict[str, float]]:
+    """What a program makes of a set, and what that took; kept for the next time."""
+    folder = work / program / name
+    made, costs = folder / key, folder / f"{key}.json"
+    if not costs.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (given := folder / "input.fa").write_text("".join(f">{n}\n{s}\n" for n, s in sequences.items()))
+        command = [*COMMANDS[program], str(given)]
+        start = time.perf_counter()
+        with made.open("w") as out:
+            to_file = ["-output", str(made)] if program == "muscle" else []
+            process = subprocess.Popen([*command, *to_file], stdout=out, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+        if status:
+            raise RuntimeError(f"{program} failed on {key}")
+        cost = {"seconds": time.perf_counter() - start, "megabytes": usage.ru_maxrss / 1024}
+        costs.write_text(json.dumps(cost))
+    rows = {p.name: p.residues for p in read_proteins(made)}
+    return ProteinAlignment(list(rows), list(rows.values())), json.loads(costs.read_text())
+
+
+def published(name: str, sets: list[str]) -> Iterator[tuple[str, Any]]:
+    with gzip.open(data(f"{name}_peers.tsv.gz"), "rt") as file:
+        known = {row["alignment"]: row for row in csv.DictReader(file, delimiter="\t")}
+    for label, column in PUBLISHED.items():
+        yield label, [[float(known[key][f"{column} {score}"]) for score in ("Q", "TC")] for key in sets]
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
