@@ -438,6 +438,20 @@ def rna_left_out() -> str:
     return table([*header, "CONTRAfold's parameters", "structune minus, points"], rows)
 
 
+def multiple_alignment() -> str:
+    return "\n\n".join(_aligned_sets(name) for name in ("sabre", "prefab4"))
+
+
+def _aligned_sets(name: str) -> str:
+    data, rows = result("multiple_alignment")[name], []
+    for label, row in data["rows"].items():
+        gain = "" if label == "structune" else interval(row["Q of structune, less"])
+        seconds = f"{row['seconds']:,.0f}" if "seconds" in row else ""
+        rows.append([label, f"{row['Q']:.3f}", f"{row['TC']:.3f}", gain, seconds])
+    header = [f"{data['sets']} sets of {name}", "Q", "TC", "structune's Q minus, points", "seconds, all"]
+    return table(header, rows)
+
+
 def rna_alignments() -> str:
     data = result("rna_alignments")
     rows = []
