@@ -277,6 +277,7 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
         (["families/one.fa", "-o", "out"], "found several files whose alignments would be"),
+        ([], "found 2 files, expected --output, a folder: fasta has one alignment a file"),
         (["-o", "families"], "found the same file for its alignment"),
     ],
 )

@@ -30,6 +30,7 @@ _ENDINGS = {
     Format.msf: ".msf",
     Format.json: ".json",
 }
+_ALONE = (Format.fasta, Format.phylip, Format.msf)
 _DROP = str.maketrans("", "", GAPS)
 
 
@@ -89,6 +90,9 @@ def _files(names: Sequence[str]) -> list[str]:
 def _targets(request: Request, paths: list[str]) -> list[str]:
     """Where each alignment goes; several need a folder."""
     if request.output is None:
+        if len(paths) > 1 and request.format in _ALONE:
+            told = f"found {len(paths)} files, expected --output, a folder"
+            raise DataError(f"{told}: {request.format} has one alignment a file")
         return ["-"] * len(paths)
     if len(paths) == 1 and not request.output.is_dir():
         return [str(request.output)]

@@ -145,7 +145,7 @@ class Request:
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Proteins in FASTA, also .gz, or - for standard input. With --multiple one family a file, "
             "any number of files, or folders of them.",
             show_default=False,

@@ -64,11 +64,13 @@ def match_probabilities(
         table = Table((values, (i, j)), shape=(len(sequences[x]), int(offsets[-1])))  # adds up
         table.data[table.data < LEAST] = 0.0
         table.eliminate_zeros()
-        tell(len(others))
         return table
 
+    parts = []
     with one_thread():
-        parts = list(executor.map(rows_of, range(len(sequences))))
+        for table in executor.map(rows_of, range(len(sequences))):
+            parts.append(table)
+            tell(len(sequences) - len(parts))
     return Matches(offsets, symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32)))
 
 
