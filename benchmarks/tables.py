@@ -446,9 +446,8 @@ def _aligned_sets(name: str) -> str:
     data, rows = result("multiple_alignment")[name], []
     for label, row in data["rows"].items():
         gain = "" if label == "structune" else interval(row["Q of structune, less"])
-        seconds = f"{row['seconds']:,.0f}" if "seconds" in row else ""
-        rows.append([label, f"{row['Q']:.3f}", f"{row['TC']:.3f}", gain, seconds])
-    header = [f"{data['sets']} sets of {name}", "Q", "TC", "structune's Q minus, points", "seconds, all"]
+        rows.append([label, f"{row['Q']:.3f}", f"{row['TC']:.3f}", gain])
+    header = [f"{data['sets']} sets of {name}", "Q", "TC", "structune's Q minus, points"]
     return table(header, rows)
 
 
