@@ -247,6 +247,17 @@ def problems(draw, most=5, **options):
     return problem_of(pairs, rng, **options)
 
 
+def most_of_matches(worth):
+    """The highest sum of the cells of an alignment, of all there are."""
+    n, m = worth.shape
+    return max(
+        sum(worth[i, j] for i, j in zip(rows, columns, strict=True))
+        for k in range(min(n, m) + 1)
+        for rows in combinations(range(n), k)
+        for columns in combinations(range(m), k)
+    )
+
+
 def random_matches(rng, lengths, share=0.4):
     """A table of matches of sequences of these lengths, with so many of its cells."""
     offsets = np.concatenate(([0], np.cumsum(lengths)))

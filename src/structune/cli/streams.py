@@ -6,6 +6,7 @@ import gzip
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 
@@ -18,6 +19,11 @@ def open_text(output: str) -> Iterator[IO[str]]:
         opened: Any = gzip.open if output.endswith(".gz") else open
         with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
             yield file
+
+
+def binary_source(file: str) -> Any:
+    """Standard input for ``-``, or a path."""
+    return sys.stdin.buffer if file == "-" else Path(file)
 
 
 def standard_input() -> IO[bytes]:

@@ -16,10 +16,11 @@ from structune.running.executors import ThreadExecutor
 PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")
 
 
-def found(model, sequences):
+def found(model, sequences, weights=None, n_workers=1, tell=lambda _: None):
     structure = model._structure
     described = [structure.describe(Protein(text), "x") for text in sequences]
-    return match_probabilities(structure, [model.coef_], described, ThreadExecutor(1), lambda _: None)
+    executor = ThreadExecutor(n_workers)
+    return match_probabilities(structure, weights or [model.coef_], described, executor, tell)
 
 
 def check(model, sequences):
@@ -62,23 +63,18 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     sequences = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), n)) for n in (40, 30, 50, 45, 20)]
     model, tables = SequenceAligner.pretrained(), []
-    structure = model._structure
-    described = [structure.describe(Protein(text), "x") for text in sequences]
     for n in (1, 3):
         told = []
-        tables.append(
-            match_probabilities(structure, [model.coef_], described, ThreadExecutor(n), told.append).table
-        )
+        tables.append(found(model, sequences, n_workers=n, tell=told.append).table)
         assert sum(told) == 10
     assert (tables[0] != tables[1]).nnz == 0
 
 
 def test_several_models_are_averaged():
     model, sequences = SequenceAligner.pretrained(), [*PAIR[0], "MKIVWWR"]
-    structure, other = model._structure, 0.5 * model.coef_
-    described = [structure.describe(Protein(text), "x") for text in sequences]
+    other = 0.5 * model.coef_
     alone, half, both = (
-        match_probabilities(structure, weights, described, ThreadExecutor(1), lambda _: None).table.toarray()
+        found(model, sequences, weights).table.toarray()
         for weights in ([model.coef_], [other], [model.coef_, other])
     )
     mean = (alone + half) / 2.0

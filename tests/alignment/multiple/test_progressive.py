@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from alignments import random_matches
+from alignments import most_of_matches, random_matches
 from structune.alignment.multiple.progressive import Progressive, guide_tree, rows_of
 
 
@@ -34,13 +34,7 @@ def test_groups_have_the_best_alignment_of_their_columns(seed):
     columns = sorted({found.column[r] for s in (first, second) for r in residues[s]})
     group = [[r for s in (first, second) for r in residues[s] if found.column[r] == c] for c in columns]
     worth = np.array([[sum(table[r, c] for r in column) for c in residues[third]] for column in group])
-    n, m = worth.shape
-    best = max(
-        sum(worth[i, j] for i, j in zip(rows, others, strict=True))
-        for k in range(min(n, m) + 1)
-        for rows in combinations(range(n), k)
-        for others in combinations(range(m), k)
-    )
+    best = most_of_matches(worth)
     inside = sum(table[a, b] for column in group for a, b in combinations(column, 2))
     assert found.value() == pytest.approx(best + inside, abs=1e-5)
 

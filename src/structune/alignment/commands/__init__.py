@@ -136,9 +136,12 @@ def align(request: own.Request) -> None:
       structune align two.fa --model aligner.structune --format json --plot matches.png
       structune align proteins.fa --model BLOSUM62 --format clustal
     """
-    from structune.alignment.commands import aligning, multiple
+    if request.multiple:
+        from structune.alignment.commands.multiple import run
+    else:
+        from structune.alignment.commands.aligning import run
 
-    raise typer.Exit((multiple if request.multiple else aligning).run(request))
+    raise typer.Exit(run(request))
 
 
 def warm() -> None:

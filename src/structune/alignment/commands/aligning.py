@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -13,14 +11,14 @@ from typing import Any
 import typer
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.data import check_gamma, open_aligner
+from structune.alignment.commands.data import check_gamma, null_for_nan, open_aligner
 from structune.alignment.commands.options import Request
 from structune.alignment.formats import ProteinAlignment, alignment_text, read_proteins
 from structune.alignment.structure.rows import parse_protein
 from structune.cli.batches import Progress, batches
 from structune.cli.checks import INTERRUPTED, check_targets
 from structune.cli.file_names import drawing_paths
-from structune.cli.streams import open_text
+from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.structure import FloatArray
 
@@ -42,7 +40,7 @@ def run(request: Request) -> int:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request, only_file(request.files))
+    pairs, total = _pairs(request, _only_file(request.files))
     path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
@@ -63,7 +61,7 @@ def run(request: Request) -> int:
     return 0
 
 
-def only_file(files: list[str] | None) -> str:
+def _only_file(files: list[str] | None) -> str:
     """The one that was given; standard input by default."""
     if files and len(files) > 1:
         raise DataError(f"found {len(files)} files, expected one (or --multiple, for a family each)")
@@ -72,8 +70,7 @@ def only_file(files: list[str] | None) -> str:
 
 def _pairs(request: Request, file: str) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
-    source: Any = sys.stdin.buffer if file == "-" else Path(file)
-    proteins = [(protein.name, protein.residues) for protein in read_proteins(source)]
+    proteins = [(protein.name, protein.residues) for protein in read_proteins(binary_source(file))]
     n = len(proteins)
     for name, sequence in proteins:
         parse_protein(sequence, f"{file}, {name}")
@@ -113,7 +110,7 @@ def _text(names: tuple[str, str], aligned: Aligned, format: str) -> str:
         return alignment_text(ProteinAlignment(list(names), list(rows)), format) + "\n"
     shown: dict[str, Any] = {"names": names, "rows": rows}
     if confidence is not None:  # of each column, null where there is a gap
-        shown["confidence"] = [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+        shown["confidence"] = null_for_nan(confidence)
     return json.dumps(shown) + "\n"
 
 

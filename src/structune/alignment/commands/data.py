@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load
+from structune.structure import FloatArray
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Aligned:
 def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
     rng, found = np.random.default_rng(seed), Aligned([], [], [], [], [])
-    for path in _files(paths):
+    for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             first, second = np.triu_indices(len(alignment.names), 1)
             chosen = np.arange(first.size) if most is None else np.sort(rng.permutation(first.size)[:most])
@@ -56,7 +58,8 @@ def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) 
     return found
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
+def files_of(paths: Iterable[Path]) -> Iterator[Path]:
+    """Files, and those in folders that are not hidden."""
     for path in paths:
         if path.is_dir():
             yield from sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith("."))
@@ -68,6 +71,11 @@ def _parsed(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedP
     for sequence in pair:
         parse_protein(sequence, name)
     return parse_alignment(rows, pair, name)
+
+
+def null_for_nan(confidence: FloatArray) -> list[float | None]:
+    """Of each column, as JSON has it: null where there is no match."""
+    return [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
 
 
 def open_aligner(model: str, n_jobs: int) -> SequenceAligner:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import typer
 
-from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.data import open_aligner
+from structune.alignment.commands.data import files_of, null_for_nan, open_aligner
 from structune.alignment.commands.options import Format, Request
 from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
 from structune.alignment.multiple.alignment import MultipleAlignment
-from structune.alignment.structure.rows import GAPS, parse_protein
+from structune.alignment.structure.rows import parse_protein, without_gaps
 from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED
-from structune.cli.streams import open_text
+from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 
 _ENDINGS = {
@@ -31,16 +28,6 @@ _ENDINGS = {
     Format.json: ".json",
 }
 _ALONE = (Format.fasta, Format.phylip, Format.msf)
-_DROP = str.maketrans("", "", GAPS)
-
-
-class _Family(NamedTuple):
-    name: str
-    proteins: list[NamedProtein]
-
-    @property
-    def n_pairs(self) -> int:
-        return len(self.proteins) * (len(self.proteins) - 1) // 2
 
 
 def run(request: Request) -> int:
@@ -51,16 +38,16 @@ def run(request: Request) -> int:
         raise CapabilityError(f"{request.model}: found a model without probabilities, which --multiple needs")
     if request.band is not None:
         aligner.set_params(band=request.band)
-    paths = list(_files(request.files or ["-"]))
-    families = [_read(path) for path in paths]
-    target_of = _targets(request, paths)
-    total = sum(family.n_pairs for family in families)
+    paths = list(map(str, files_of(map(Path, request.files or ["-"]))))
+    families = list(map(_read, paths))
+    targets = _targets(request, paths)
+    total = sum(len(proteins) * (len(proteins) - 1) // 2 for proteins in families)
     try:
         with Progress(not request.quiet, total, stage="align", unit="pairs") as progress:
-            for family, target in zip(families, target_of, strict=True):
-                found = _aligned(aligner, family, progress)
+            for proteins, target in zip(families, targets, strict=True):
+                found = aligner.align([p.residues for p in proteins], progress=progress.advance)
                 with open_text(target) as out:
-                    out.write(_text(family.proteins, found, request.format))
+                    out.write(_text(proteins, found, request.format))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
@@ -76,15 +63,6 @@ def _check(request: Request) -> None:
     }.items():
         if wrong:
             raise DataError(f"found {name} with --multiple, which has no use for it")
-
-
-def _files(names: Sequence[str]) -> list[str]:
-    found = list[str]()
-    for name in names:
-        path = Path(name)
-        inside = sorted(path.iterdir()) if name != "-" and path.is_dir() else [path]
-        found += [str(file) for file in inside if not file.name.startswith(".") and not file.is_dir()]
-    return found
 
 
 def _targets(request: Request, paths: list[str]) -> list[str]:
@@ -110,27 +88,22 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     return targets
 
 
-def _read(file: str) -> _Family:
-    source: Any = sys.stdin.buffer if file == "-" else Path(file)
-    proteins = [p._replace(residues=p.residues.translate(_DROP)) for p in read_proteins(source)]
-    if not proteins:
+def _read(file: str) -> list[NamedProtein]:
+    found = read_proteins(binary_source(file))
+    if not found:
         raise DataError(f"{file}: found no sequences, expected at least one")
+    proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
     for protein in proteins:
         parse_protein(protein.residues, f"{file}, {protein.name}")
-    return _Family(file, proteins)
-
-
-def _aligned(aligner: SequenceAligner, family: _Family, progress: Progress) -> MultipleAlignment:
-    return aligner.align([protein.residues for protein in family.proteins], progress=progress.advance)
+    return proteins
 
 
 def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
     names = [p.header if format == "fasta" else p.name for p in proteins]
     if format != "json":
         return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
-    confidence = [None if p != p else p for p in found.confidence.round(6).tolist()]
-    shown = {"names": names, "rows": found.rows, "confidence": confidence, "tree": newick(names, found)}
-    return json.dumps(shown) + "\n"
+    confidence, tree = null_for_nan(found.confidence), newick(names, found)
+    return json.dumps({"names": names, "rows": found.rows, "confidence": confidence, "tree": tree}) + "\n"
 
 
 def newick(names: Sequence[str], found: MultipleAlignment) -> str:

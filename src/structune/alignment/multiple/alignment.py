@@ -83,7 +83,7 @@ def align(
 def _confidence(matches: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
     """Mean probabilities of the matches of each column."""
     table, n = matches.table, np.bincount(column, minlength=width)
-    rows = np.repeat(column, np.diff(table.indptr))
+    rows = matches.of_rows(column)
     inside = rows == column[table.indices]
     sums = np.bincount(rows[inside], table.data[inside], minlength=width)
     pairs = (n * (n - 1)).astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -18,7 +19,8 @@ LEAST = 0.01  # probabilities below are left out
 _LEAST_HANDED_ON = 0.05  # what is less hardly counts among third sequences
 _PIECES = 16  # of work for each thread
 
-Table = scipy.sparse.csr_array
+if TYPE_CHECKING:  # pairs are aligned without SciPy's sparse tables, which take long to import
+    Table = scipy.sparse.csr_array[Any, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Matches:
     def sequence(self) -> NDArray[np.int32]:
         """That of each residue."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.lengths)
+
+    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of each entry of the table, that of some values of residues that its row has."""
+        return np.repeat(values, np.diff(self.table.indptr))
 
     @cached_property
     def sparse(self) -> Sparse:
@@ -89,19 +95,18 @@ class Matches:
         rows = np.linspace(0, self.sequence.size, _PIECES * executor.n_workers + 1).astype(np.int64).tolist()
         for _ in executor.map(relax, rows[:-1], rows[1:]):
             pass
-        upper = Table((out, self.table.indices, self.table.indptr), shape=self.table.shape)
+        upper = scipy.sparse.csr_array((out, self.table.indices, self.table.indptr), shape=self.table.shape)
         return Matches(self.offsets, symmetric(upper))
 
     def _handed_on(self, weight: FloatArray) -> Table:
         """Values times weights, and 1 for each residue with itself."""
         table = self.table.copy()
-        rows = np.repeat(self.sequence, np.diff(table.indptr))
-        kept = table.data >= _LEAST_HANDED_ON
-        table.data = np.where(kept, table.data * weight[rows, self.sequence[table.indices]], 0.0)
+        counts = weight[self.of_rows(self.sequence), self.sequence[table.indices]]
+        table.data = np.where(table.data >= _LEAST_HANDED_ON, table.data * counts, 0.0)
         table.eliminate_zeros()
-        own: Table = (table + scipy.sparse.eye_array(self.sequence.size, format="csr")).tocsr()
+        own: Table = scipy.sparse.csr_array(table + scipy.sparse.eye_array(self.sequence.size, format="csr"))
         own.sort_indices()
-        return Table(own)
+        return own
 
 
 def sparse(table: Table) -> Sparse:
@@ -110,7 +115,7 @@ def sparse(table: Table) -> Sparse:
 
 def symmetric(upper: Table) -> Table:
     """A table from its part above the diagonal."""
-    both = (upper + upper.T).tocsr()
+    both: Table = scipy.sparse.csr_array(upper + upper.T)
     both.eliminate_zeros()
     both.sort_indices()
-    return Table(both)
+    return both

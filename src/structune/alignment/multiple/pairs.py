@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from structune.alignment.kernels.posteriors import sparse_posterior
 from structune.alignment.kernels.sums import Factors, Side
-from structune.alignment.multiple.matches import LEAST, Matches, Table, symmetric
+from structune.alignment.multiple.matches import LEAST, Matches, symmetric
 from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.features import SequenceFeatures
@@ -21,6 +21,9 @@ from structune.alignment.structure.pair import Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
 from structune.structure import FloatArray, offsets_of
+
+if TYPE_CHECKING:
+    from structune.alignment.multiple.matches import Table
 
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
@@ -51,17 +54,17 @@ def match_probabilities(
     models = [_Model(structure, w, sequences) for w in weights]
 
     def rows_of(x: int) -> Table:
-        others = range(x + 1, len(sequences))
-        found = [(y, model.matches(x, y)) for model in models for y in others]
-        i, j, values = (
-            np.concatenate([np.empty(0, kind), *parts])
-            for kind, parts in (
-                (np.int64, (i for _, (i, _, _) in found)),
-                (np.int32, (j + np.int32(offsets[y]) for y, (_, j, _) in found)),
-                (np.float32, (p / np.float32(len(models)) for _, (_, _, p) in found)),
-            )
-        )
-        table = Table((values, (i, j)), shape=(len(sequences[x]), int(offsets[-1])))  # adds up
+        shape, others = (len(sequences[x]), int(offsets[-1])), range(x + 1, len(sequences))
+        if not others:
+            return scipy.sparse.csr_array(shape, dtype=np.float32)  # type: ignore[return-value]  # a shape
+        found = [model.matches(x, y) for model in models for y in others]
+        firsts = [offsets[y] for _ in models for y in others]
+        rows = np.concatenate([i for i, _, _ in found])
+        columns = np.concatenate([j + first for (_, j, _), first in zip(found, firsts, strict=True)])
+        values = np.concatenate([p for _, _, p in found]) / np.float32(len(models))
+        table: Table = scipy.sparse.csr_array(
+            (values, (rows, columns)), shape=shape
+        )  # adds up those of several models
         table.data[table.data < LEAST] = 0.0
         table.eliminate_zeros()
         return table
@@ -99,9 +102,7 @@ class _Model:
         self._local = threading.local()
         self._matrix = features.bilinear(w)
         with np.errstate(over="ignore"):  # found out by what is lost
-            self._steps, self._both = np.exp(w[features.steps]), np.exp(w[features.both])
-            if features.overhangs == "one":
-                self._both[1] = 0.0
+            self._steps, self._both = np.exp(w[features.steps]), np.exp(features.both_scores(w))
             self._prepared = [self._prepare(x) for x in sequences]
 
     def _prepare(self, x: SequenceFeatures) -> _Prepared:

@@ -81,8 +81,8 @@ class Progressive:
     def value(self) -> float:
         """The sum of the values of all matches."""
         table = self._matches.table
-        rows = np.repeat(self.column, np.diff(table.indptr))
-        return float(table.data[rows == self.column[table.indices]].sum(dtype=np.float64)) / 2.0
+        inside = self._matches.of_rows(self.column) == self.column[table.indices]
+        return float(table.data[inside].sum(dtype=np.float64)) / 2.0
 
     def _merge(self, a: IntArray, b: IntArray, widths: tuple[int, int]) -> int:
         if a.size > b.size:

@@ -204,10 +204,14 @@ class FeatureSet:
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
 
     def factors(self, w: Array, x: Side, y: Side) -> Factors:
+        return Factors(x, y, w[self.steps], self.both_scores(w))
+
+    def both_scores(self, w: Array) -> Array:
+        """Of gaps in both sequences, between matches and at an end."""
         both = w[self.both].copy()
         if self.overhangs == "one":
             both[1] = -np.inf
-        return Factors(x, y, w[self.steps], both)
+        return np.asarray(both)
 
     # --- uses ---------------------------------------------------------------------------------------------
 

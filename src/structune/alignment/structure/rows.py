@@ -12,6 +12,7 @@ from structune.errors import DataError
 from structune.structure import Array, IntArray
 
 GAPS = "-."
+_DROP_GAPS = str.maketrans("", "", GAPS)
 _NUMBERS = np.full(256, -1, np.int8)
 for _number, _letter in enumerate(LETTERS):
     _NUMBERS[ord(_letter)] = _NUMBERS[ord(_letter.lower())] = _number
@@ -31,8 +32,11 @@ class AlignedPair(NamedTuple):
 
 def residues_of(rows: tuple[str, str]) -> tuple[str, str]:
     """Both sequences without gaps."""
-    drop = str.maketrans("", "", GAPS)
-    return rows[0].translate(drop), rows[1].translate(drop)
+    return without_gaps(rows[0]), without_gaps(rows[1])
+
+
+def without_gaps(row: str) -> str:
+    return row.translate(_DROP_GAPS)
 
 
 def rows_of(pair: tuple[str, str], partner: IntArray) -> tuple[str, str]:

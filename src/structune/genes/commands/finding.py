@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
-from pathlib import Path
-from typing import Any
 
 import typer
 
 from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets
-from structune.cli.streams import open_text
+from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.commands.data import Finder, open_finder, predicted
 from structune.genes.commands.options import Request
@@ -95,7 +92,7 @@ def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
 
 def _sequences(source: str) -> Iterator[AnnotatedSequence]:
     """The sequences of a file, one at a time."""
-    file: Any = sys.stdin.buffer if source == "-" else Path(source)
+    file = binary_source(source)
     for name, sequence in read_dna(file):
         try:
             yield AnnotatedSequence(name, sequence)

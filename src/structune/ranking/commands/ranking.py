@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from structune.cli.streams import binary_source
 from structune.files.text import save
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
@@ -20,7 +21,7 @@ _HEADING = "query\trank\tdocument\tscore\tcomment\n"
 def run(model_path: Path, file: str, output: str) -> None:
     """Rank the documents of a file, and write them in their order."""
     model, reader = open_ranker(model_path)
-    data = reader.read(sys.stdin.buffer if file == "-" else Path(file))
+    data = reader.read(binary_source(file))
     target: Any = sys.stdout.buffer if output == "-" else Path(output)
     save(target, "".join([_HEADING, *_lines(model, data)]))
 

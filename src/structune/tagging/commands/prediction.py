@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from structune.cli.streams import binary_source
 from structune.tagging.commands.columns import open_model
 from structune.tagging.conll import ConllData, write_conll
 
@@ -16,7 +17,7 @@ Marginals = Sequence[Sequence[dict[str, float]]] | None
 def run(model_path: Path, file: str, output: str, with_marginals: bool, n_best: int | None) -> None:
     """Label a file, and write it with its labels."""
     model, reader = open_model(model_path)
-    data = reader.read_inputs(sys.stdin.buffer if file == "-" else Path(file))
+    data = reader.read_inputs(binary_source(file))
     table = reader.attributes(data)
     marginals = model.predict_marginals(table) if with_marginals else None
     target: Any = sys.stdout.buffer if output == "-" else Path(output)
