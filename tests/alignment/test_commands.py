@@ -265,6 +265,9 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     assert succeed("align", "--multiple", families, "-o", out, "--format", "clustal", *QUIET) == ""
     assert sorted(path.name for path in out.iterdir()) == ["one.aln", "two.aln"]
     assert "x   MKVLAAGIV\n" in (out / "two.aln").read_text()
+    (families / "PF1.21.fa").write_text(">x\nMKV\n")
+    succeed("align", "--multiple", families / "PF1.21.fa", "-o", out, *QUIET)
+    assert (out / "PF1.21.fa").exists()
     assert succeed("align", "--multiple", families / "two.fa.gz", "-o", out / "x.fa", *QUIET) == ""
     assert (out / "x.fa").read_text() == ">x\nMKVLAAGIV\n"
 

@@ -75,9 +75,8 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     if len(paths) == 1 and not request.output.is_dir():
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
-    targets = [
-        str(request.output / f"{Path(path).name.split('.')[0]}{_ENDINGS[request.format]}") for path in paths
-    ]
+    stems = [Path(path.removesuffix(".gz")).stem for path in paths]
+    targets = [str(request.output / f"{stem}{_ENDINGS[request.format]}") for stem in stems]
     for target in {target for target in targets if targets.count(target) > 1}:
         raise DataError(
             f"found several files whose alignments would be {target}, expected names of their own"
