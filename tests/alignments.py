@@ -264,4 +264,5 @@ def random_matches(rng, lengths, share=0.4):
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     table = np.where(rng.random((offsets[-1],) * 2) < share, rng.uniform(0.05, 1.0, (offsets[-1],) * 2), 0.0)
     table *= sequence[:, None] < sequence
-    return Matches(offsets, symmetric(scipy.sparse.csr_array(table.astype(np.float32))))
+    compared = ~np.eye(len(offsets) - 1, dtype=bool)
+    return Matches(offsets, symmetric(scipy.sparse.csr_array(table.astype(np.float32))), compared)

@@ -41,9 +41,8 @@ def run(request: Request) -> int:
     paths = list(map(str, files_of(map(Path, request.files or ["-"]))))
     families = list(map(_read, paths))
     targets = _targets(request, paths)
-    total = sum(len(proteins) * (len(proteins) - 1) // 2 for proteins in families)
     try:
-        with Progress(not request.quiet, total, stage="align", unit="pairs") as progress:
+        with Progress(not request.quiet, sum(map(len, families)), stage="align", unit="sequences") as progress:
             for proteins, target in zip(families, targets, strict=True):
                 found = aligner.align([p.residues for p in proteins], progress=progress.advance)
                 with open_text(target) as out:

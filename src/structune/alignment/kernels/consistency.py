@@ -73,26 +73,35 @@ def _from(table, r, first):
 
 
 @kernel
-def chain(table, rows, first, m):
-    """The most that matches of an alignment add up to: of some residues with those of a sequence.
+def chains(table, x, offsets, sequence, best, out):
+    """The most that matches of an alignment add up to: of one sequence with each of those after it.
 
     Parameters
     ----------
     table : Sparse
-    rows : (int, int)
-        The first residue, and that after the last.
-    first, m : int
-        The first residue of the other sequence, and how many it has.
+    x : int
+        The sequence.
+    offsets, sequence : ndarray
+        Of sequences where their residues begin, and of each residue its sequence.
+    best : ndarray, shape (n_residues + n_sequences,)
+        To work in.
+    out : ndarray, shape (n_sequences,)
+        Becomes the sums of the sequences after x.
     """
-    best = np.zeros(m + 1)  # a tree of the best that ends at each residue (Fenwick 1994)
-    found = np.empty(m)
-    for r in range(rows[0], rows[1]):
-        a, b = _from(table, r, first), _from(table, r, first + m)
-        for k in range(a, b):
-            found[k - a] = table.values[k] + _most(best, table.columns[k] - first)
-        for k in range(a, b):
-            _raise(best, table.columns[k] - first + 1, found[k - a])
-    return _most(best, m)
+    best[:] = 0.0  # for each sequence a tree of the best that ends at each of its residues (Fenwick 1994)
+    found = np.empty(sequence.size - offsets[x + 1])
+    for r in range(offsets[x], offsets[x + 1]):
+        first, last = _from(table, r, offsets[x + 1]), table.starts[r + 1]
+        for k in range(first, last):
+            c = table.columns[k]
+            y = sequence[c]
+            found[k - first] = table.values[k] + _most(best[offsets[y] + y :], c - offsets[y])
+        for k in range(first, last):
+            c = table.columns[k]
+            y = sequence[c]
+            _raise(best[offsets[y] + y : offsets[y + 1] + y + 1], c - offsets[y] + 1, found[k - first])
+    for y in range(x + 1, out.size):
+        out[y] = _most(best[offsets[y] + y :], offsets[y + 1] - offsets[y])
 
 
 @kernel

@@ -23,12 +23,13 @@ class MultipleAlignment:
         A row for each sequence, in the order of the sequences, with ``-`` for gaps.
     confidence : ndarray, shape (n_columns,)
         The mean probability, by the model of two sequences, that two residues of the column are matched; nan
-        where there is one residue only.
+        where there is one residue only, or none of the sequences were compared.
     accuracies : ndarray, shape (n_sequences, n_sequences)
         Of any two sequences alone, the share of right matches that is expected of their best alignment, by
-        the length of the shorter.
+        the length of the shorter; 0 of two that were not compared.
     tree : ndarray, shape (n_sequences - 1, 4)
-        The guide tree, as SciPy's `linkage` gives it: UPGMA by 1 - `accuracies`.
+        The guide tree, as SciPy's `linkage` gives it: UPGMA by 1 - `accuracies`, or, of many sequences, by
+        the words that they share.
     value : float
         What was made large: the sum over any two sequences of the values of their matches, which are
         probabilities made consistent with those of third sequences.
@@ -53,12 +54,21 @@ class MultipleAlignment:
 
 
 def align(
-    sequences: list[str], matches: Matches, consistency: int, refinements: int, executor: Executor
+    sequences: list[str],
+    matches: Matches,
+    tree: Tree | None,
+    consistency: int,
+    refinements: int,
+    executor: Executor,
 ) -> MultipleAlignment:
     """Align sequences by the probabilities of their matches.
 
     Parameters
     ----------
+    sequences : list of str
+    matches : Matches
+    tree : ndarray, shape (n_sequences - 1, 4), optional
+        The guide tree; by default that of expected accuracies.
     consistency : int
         How many times probabilities are made consistent with those of third sequences.
     refinements : int
@@ -67,7 +77,7 @@ def align(
     accuracies, values = matches.accuracies, matches
     for _ in range(consistency):
         values = values.consistent(accuracies, executor)
-    tree = guide_tree(accuracies)
+    tree = guide_tree(accuracies) if tree is None else tree
     found = Progressive(values, tree)
     found.refine(refinements)
     column, width = found.column, found.width
@@ -81,12 +91,13 @@ def align(
 
 
 def _confidence(matches: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
-    """Mean probabilities of the matches of each column."""
-    table, n = matches.table, np.bincount(column, minlength=width)
-    rows = matches.of_rows(column)
+    """Mean probabilities of the matches of each column, of sequences that were compared."""
+    table, rows = matches.table, matches.of_rows(column)
     inside = rows == column[table.indices]
     sums = np.bincount(rows[inside], table.data[inside], minlength=width)
-    pairs = (n * (n - 1)).astype(np.float64)
+    there = np.zeros((len(matches), width), np.float32)
+    there[matches.sequence, column] = 1.0
+    pairs = (there * (matches.compared.astype(np.float32) @ there)).sum(axis=0, dtype=np.float64)
     out = np.full(width, np.nan)
     np.divide(sums, pairs, out=out, where=pairs > 0)
     return out

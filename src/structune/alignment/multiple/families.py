@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from structune.alignment.multiple.alignment import MultipleAlignment, align
+from structune.alignment.multiple.compared import every_pair, pairs_along, word_tree
 from structune.alignment.multiple.pairs import match_probabilities
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.matrices import log_odds
@@ -15,6 +16,8 @@ from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.learning.estimator import StructuredEstimator
 from structune.running.executors import make_executor
+
+_STANDING = 8  # sequences that stand for a side of a merge
 
 
 class AlignsFamilies(StructuredEstimator):
@@ -30,6 +33,7 @@ class AlignsFamilies(StructuredEstimator):
         consistency: int = 1,
         refinements: int = 3,
         matrix: str | None = "BLOSUM62",
+        all_pairs: int = 200,
         progress: Callable[[int], None] | None = None,
     ) -> MultipleAlignment:
         """A multiple alignment of any number of sequences.
@@ -46,8 +50,11 @@ class AlignsFamilies(StructuredEstimator):
             A matrix of Biopython: probabilities are the means of those of the model and of this matrix, with
             its scores and those of affine gaps as log odds. A model that was learned from remote homologues
             makes too little of what close ones have in common. None for the model alone.
+        all_pairs : int
+            Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
+            which: at each of its merges at most eight sequences of either side.
         progress : function of int, optional
-            Called with the number of pairs of sequences that are done since the last call.
+            Called with the number of sequences that were compared since the last call.
 
         Returns
         -------
@@ -67,7 +74,7 @@ class AlignsFamilies(StructuredEstimator):
         sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
         values of matches. Third sequences count by the expected accuracies of their alignments with both.
         Memory is that of the probabilities from 0.01 on: some 16 bytes each, a few for each residue and
-        other sequence.
+        other sequence that it is compared with.
 
         Examples
         --------
@@ -87,6 +94,10 @@ class AlignsFamilies(StructuredEstimator):
         structure, executor = self._structure, make_executor(self.n_jobs)
         described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
         weights = [self.coef_] if matrix is None else [self.coef_, log_odds(structure.feature_set, matrix)]
-        found = match_probabilities(structure, weights, described, executor, progress or (lambda _: None))
         residues = [proteins[k].residues for k in order]
-        return align(residues, found, consistency, refinements, executor).reordered(np.argsort(order))
+        tree = word_tree(residues) if len(residues) > all_pairs else None
+        compared = every_pair(len(residues)) if tree is None else pairs_along(tree, _STANDING)
+        tell = progress or (lambda _: None)
+        found = match_probabilities(structure, weights, described, compared, executor, tell)
+        family = align(residues, found, tree, consistency, refinements, executor)
+        return family.reordered(np.argsort(order))

@@ -33,10 +33,13 @@ class Matches:
         Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
     table : csr_array of float32, shape (n_residues, n_residues)
         Columns of a row rise.
+    compared : ndarray of bool, shape (n_sequences, n_sequences)
+        Symmetric; False on the diagonal. Two that were not compared have no matches.
     """
 
     offsets: IntArray
     table: Table
+    compared: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -63,14 +66,15 @@ class Matches:
     def accuracies(self) -> FloatArray:
         """Of any two sequences the most that matches of an alignment add up to, by the length of the shorter.
 
-        Of probabilities, this is the expected share of right matches: what guide trees are made from.
+        Of probabilities, this is the expected share of right matches: what guide trees are made from. 0 of
+        two that were not compared.
         """
-        out, n = np.eye(len(self)), self.lengths
-        for x, y in zip(*np.triu_indices(len(self), 1), strict=True):
-            rows = self.offsets[x], self.offsets[x + 1]
-            most = kernels.chain(self.sparse, rows, self.offsets[y], n[y])
-            out[x, y] = out[y, x] = most / max(1, min(n[x], n[y]))
-        return out
+        n, n_residues = len(self), int(self.offsets[-1])
+        out, best = np.zeros((n, n)), np.empty(n_residues + n)
+        for x in range(n):
+            kernels.chains(self.sparse, x, self.offsets, self.sequence, best, out[x])
+        lengths = np.maximum(1, np.minimum.outer(self.lengths, self.lengths))
+        return np.asarray((out + out.T) / lengths + np.eye(n))
 
     def consistent(self, weight: FloatArray, executor: Executor) -> Matches:
         """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.
@@ -96,7 +100,7 @@ class Matches:
         for _ in executor.map(relax, rows[:-1], rows[1:]):
             pass
         upper = scipy.sparse.csr_array((out, self.table.indices, self.table.indptr), shape=self.table.shape)
-        return Matches(self.offsets, symmetric(upper))
+        return Matches(self.offsets, symmetric(upper), self.compared)
 
     def _handed_on(self, weight: FloatArray) -> Table:
         """Values times weights, and 1 for each residue with itself."""
@@ -113,9 +117,9 @@ def sparse(table: Table) -> Sparse:
     return Sparse(table.indptr, table.indices, table.data.astype(np.float32, copy=False))
 
 
-def symmetric(upper: Table) -> Table:
-    """A table from its part above the diagonal."""
-    both: Table = scipy.sparse.csr_array(upper + upper.T)
+def symmetric(once: Table) -> Table:
+    """A table from one that has each match in one place of both."""
+    both: Table = scipy.sparse.csr_array(once + once.T)
     both.eliminate_zeros()
     both.sort_indices()
     return both

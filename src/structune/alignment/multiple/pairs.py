@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from structune.alignment.kernels.posteriors import sparse_posterior
 from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.multiple.compared import are_compared
 from structune.alignment.multiple.matches import LEAST, Matches, symmetric
 from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
@@ -20,7 +21,7 @@ from structune.alignment.structure.features import SequenceFeatures
 from structune.alignment.structure.pair import Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
-from structune.structure import FloatArray, offsets_of
+from structune.structure import FloatArray, IntArray, offsets_of
 
 if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
@@ -34,10 +35,11 @@ def match_probabilities(
     structure: Alignment,
     weights: Sequence[FloatArray],
     sequences: Sequence[SequenceFeatures],
+    compared: Sequence[IntArray],
     executor: Executor,
     tell: Callable[[int], None],
 ) -> Matches:
-    """Probabilities of matches of any two sequences, those from 0.01 on.
+    """Probabilities of the matches of sequences that are compared, those from 0.01 on.
 
     Parameters
     ----------
@@ -45,19 +47,22 @@ def match_probabilities(
     weights : sequence of ndarray, each of shape (n_weights,)
         Of several the mean of their probabilities is taken.
     sequences : sequence of SequenceFeatures
+    compared : sequence of ndarray of int64
+        Of each sequence those that it is compared with; of two sequences, in the one or the other.
     executor : Executor
-        Each sequence with all after it is a piece of work.
+        Each sequence with those is a piece of work.
     tell : function of int
-        Called with the number of pairs that are done since the last call.
+        Called with the number of sequences that are done since the last call.
     """
     offsets = offsets_of(np.array([len(x) for x in sequences], np.int64))
-    models = [_Model(structure, w, sequences) for w in weights]
+    room = _Room(max(map(len, sequences), default=0))
+    models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
-        shape, others = (len(sequences[x]), int(offsets[-1])), range(x + 1, len(sequences))
+        shape, others = (len(sequences[x]), int(offsets[-1])), compared[x].tolist()
         if not others:
             return scipy.sparse.csr_array(shape, dtype=np.float32)  # type: ignore[return-value]  # a shape
-        found = [model.matches(x, y) for model in models for y in others]
+        found = [_ordered(model, x, y) for model in models for y in others]
         firsts = [offsets[y] for _ in models for y in others]
         rows = np.concatenate([i for i, _, _ in found])
         columns = np.concatenate([j + first for (_, j, _), first in zip(found, firsts, strict=True)])
@@ -73,8 +78,17 @@ def match_probabilities(
     with one_thread():
         for table in executor.map(rows_of, range(len(sequences))):
             parts.append(table)
-            tell(len(sequences) - len(parts))
-    return Matches(offsets, symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32)))
+            tell(1)
+    table = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
+    return Matches(offsets, table, are_compared(compared))
+
+
+def _ordered(model: _Model, x: int, y: int) -> Found:
+    """Matches of two sequences, rounded the same whichever is first."""
+    if x < y:
+        return model.matches(x, y)
+    columns, rows, values = model.matches(y, x)
+    return rows.astype(np.int64), columns.astype(np.int32), values
 
 
 @dataclass(frozen=True)
@@ -86,20 +100,25 @@ class _Prepared:
     factors: Side
 
 
-class _Room(NamedTuple):
-    match: NDArray[np.float32]
-    forward: FloatArray
-    columns: NDArray[np.int32]
-    values: NDArray[np.float32]
+class _Room(threading.local):
+    """Tables to work in, large enough for any two, of each thread."""
+
+    def __init__(self, longest: int) -> None:
+        most = longest * min(longest, int(1 / LEAST))
+        self.match = np.empty(longest**2, np.float32)
+        self.forward = np.empty((longest + 1) ** 2)
+        self.columns = np.empty(most, np.int32)
+        self.values = np.empty(most, np.float32)
 
 
 class _Model:
     """The model of two, with what it says of each sequence found once."""
 
-    def __init__(self, structure: Alignment, w: FloatArray, sequences: Sequence[SequenceFeatures]) -> None:
-        self._structure, self._w, self._sequences = structure, w, sequences
+    def __init__(
+        self, structure: Alignment, w: FloatArray, sequences: Sequence[SequenceFeatures], room: _Room
+    ) -> None:
+        self._structure, self._w, self._sequences, self._room = structure, w, sequences, room
         features = structure.feature_set
-        self._local = threading.local()
         self._matrix = features.bilinear(w)
         with np.errstate(over="ignore"):  # found out by what is lost
             self._steps, self._both = np.exp(w[features.steps]), np.exp(features.both_scores(w))
@@ -118,7 +137,7 @@ class _Model:
         n, m = len(a.left), b.right.shape[1]
         if self._structure.band is not None or not n * m:
             return self._slowly(x, y)
-        room = self._rooms()
+        room = self._room
         match, forward = room.match[: n * m].reshape(n, m), room.forward[: (n + 1) * (m + 1)]
         np.matmul(a.left, b.right, out=match)
         with np.errstate(over="ignore"):
@@ -130,20 +149,6 @@ class _Model:
             return self._slowly(x, y)
         size, counts = starts[0], (starts[:-1] - starts[1:])[::-1]
         return np.repeat(np.arange(n)[::-1], counts), room.columns[:size].copy(), room.values[:size].copy()
-
-    def _rooms(self) -> _Room:
-        """Tables to work in, large enough for any two, of this thread."""
-        if not hasattr(self._local, "room"):
-            n = max(map(len, self._sequences))
-            most = n * min(n, int(1 / LEAST))
-            self._local.room = _Room(
-                np.empty(n * n, np.float32),
-                np.empty((n + 1) ** 2),
-                np.empty(most, np.int32),
-                np.empty(most, np.float32),
-            )
-        room: _Room = self._local.room
-        return room
 
     def _slowly(self, x: int, y: int) -> Found:
         """The same for any weights, and with a band."""
