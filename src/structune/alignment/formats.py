@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from structune.errors import DataError
@@ -50,16 +51,27 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
         length than the first.
     """
     lines = Lines(source)
+    if (read := _reader(lines)) is None:
+        found = shown(next((text for text in lines.head(100) if text), ""))
+        raise DataError(f"{lines.name}: found {found}, expected an alignment in FASTA, Clustal or Stockholm")
+    return read(lines)
+
+
+def is_alignment_file(path: Path) -> bool:
+    """Whether a file begins as one of the formats that `read_protein_alignments` reads."""
+    try:
+        return _reader(Lines(path)) is not None
+    except DataError:  # no text
+        return False
+
+
+def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]] | None:
     head = next((text for text in lines.head(100) if text), "")
     if head.startswith("# STOCKHOLM"):
-        return _stockholm(lines)
+        return _stockholm
     if head.startswith(">"):
-        return _fasta(lines)
-    if head.upper().startswith(_CLUSTAL):
-        return _clustal(lines)
-    raise DataError(
-        f"{lines.name}: found {shown(head)}, expected an alignment in FASTA, Clustal or Stockholm"
-    )
+        return _fasta
+    return _clustal if head.upper().startswith(_CLUSTAL) else None
 
 
 class _Rows:

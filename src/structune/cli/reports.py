@@ -51,6 +51,11 @@ def write_training_page(
     _write_page(page, sections)
 
 
+def write_sections_page(page: Path, sections: Iterable[Section]) -> None:
+    """Write what a command has found as a page."""
+    _write_page(page, sections)
+
+
 def write_tables_page(page: Path, tables: Mapping[str, Table]) -> None:
     """Write tables as sections of these titles."""
     _write_page(page, [tables_section(title, table) for title, table in tables.items()])

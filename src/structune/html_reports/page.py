@@ -77,6 +77,33 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Rows of letters below each other, whose columns have colours behind them.
+
+    Attributes
+    ----------
+    names, rows : sequence of str
+        Of each row; rows are of one length.
+    runs : sequence of (int, str)
+        The columns from left to right: so many, and their colour.
+    """
+
+    names: Sequence[str]
+    rows: Sequence[str]
+    runs: Sequence[tuple[int, str]]
+    form = "columns"
+
+    @property
+    def behind(self) -> str:
+        """The style of all the rows together."""
+        stops, end = [], 0
+        for length, colour in self.runs:
+            stops.append(f"{colour} {end}ch {end + length}ch")
+            end += length
+        return f"background-image:linear-gradient(to right,{','.join(stops)})"
+
+
+@dataclass(frozen=True)
 class Fold:
     """What is seen when its title is clicked."""
 
@@ -86,7 +113,7 @@ class Fold:
     form = "fold"
 
 
-Block = Text | Table | Picture | Verbatim | Tokens | Fold
+Block = Text | Table | Picture | Verbatim | Tokens | Columns | Fold
 
 
 @dataclass(frozen=True)

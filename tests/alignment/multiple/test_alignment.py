@@ -78,6 +78,28 @@ def test_the_tree_names_the_sequences_as_they_were_given():
     assert 2 in found.tree[-1, :2].astype(int)
 
 
+def test_probabilities_are_those_of_the_sequences_as_they_were_given():
+    found = MODEL.align(FAMILY, matrix=None)
+    for a, b in ((0, 1), (3, 2)):
+        expected = MODEL.posterior(FAMILY[a], FAMILY[b])
+        assert_allclose(found.probabilities(a, b), np.where(expected < 0.01, 0.0, expected), atol=2e-5)
+
+
+def test_many_sequences_are_aligned_by_those_that_stand_for_others():
+    rng = np.random.default_rng(0)
+    family = [FAMILY[0][:k] + rng.choice(list("ACDEFW")) + FAMILY[0][k + 1 :] for k in range(35)]
+    family += [sequence[3:20] for sequence in family[:5]]
+    found = MODEL.align(family, all_pairs=10)
+    assert degapped(found.rows) == family
+    assert len(found.rows[0]) == 35
+    assert np.count_nonzero(found.accuracies) < len(family) ** 2 - 100
+    assert found.confidence[5:15].min() > 0.8  # of those that were compared
+    assert found.tree.shape == (39, 4)
+    again = MODEL.align(family, all_pairs=40)
+    assert again.rows == found.rows
+    assert np.count_nonzero(again.accuracies) == len(family) ** 2
+
+
 def test_long_and_short():
     rng = np.random.default_rng(0)
     long = "".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 1500))

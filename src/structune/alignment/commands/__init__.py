@@ -99,26 +99,33 @@ def shard(
 
 @spread
 def evaluate(
-    model: own.ModelArgument,
+    model: own.FoundArgument,
     files: own.TestFiles,
     *,
+    multiple: Annotated[
+        bool, typer.Option("--multiple", help="Align the whole families, not their sequences two by two.")
+    ] = False,
     gamma: own.Gamma = None,
     jobs: opt.Jobs = -1,
     telling: Telling,
 ) -> None:
     """Compare alignments with known ones.
 
-    Shows the recall (Q, the developer's score) and precision of matches, means over pairs, by the identity
-    of the known matches.
+    Of a model the recall (Q, the developer's score) and precision of matches, means over pairs, by the
+    identity of the known matches. Of whole families, with --multiple or in place of a model, the shares of
+    matches (Q, also called SPS) and of whole columns (TC) that were found. Residues of known alignments that
+    are in lower case are not scored.
 
     \b
     Example:
       structune evaluate alignment aligner.structune test/
       structune evaluate alignment pretrained test.fa
+      structune evaluate alignment pretrained test/ --multiple
+      structune evaluate alignment aligned/ test/
     """
     from structune.alignment.commands.evaluation import run
 
-    run(model, files, gamma, jobs, telling)
+    run(model, files, multiple, gamma, jobs, telling)
 
 
 @spread

@@ -31,6 +31,8 @@ def run(request: Request) -> int:
     """Align two by two, and write as soon as it is known; returns the exit code."""
     if request.gamma is not None and request.method != "mea":
         raise DataError("found --gamma, expected it with --method mea only")
+    if request.report is not None:
+        raise DataError("found --report, expected it with --multiple only")
     check_targets([], [request.plot])
     aligner = open_aligner(request.model, request.jobs)
     if request.band is not None:

@@ -67,6 +67,11 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
+def stem(path: Path) -> str:
+    """The name of a file without its ending, and without ``.gz``."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
 def _parsed(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedPair:
     for sequence in pair:
         parse_protein(sequence, name)

@@ -12,6 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.alignment.aligner import SequenceAligner
+from structune.alignment.commands import columns
 from structune.alignment.commands.data import Aligned, check_gamma, open_aligner, read_aligned
 from structune.alignment.metrics import AlignmentScores, alignment_scores
 from structune.alignment.structure.rows import identity
@@ -19,6 +20,7 @@ from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
 from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
+from structune.errors import DataError
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -82,10 +84,17 @@ class Evaluation:
         )
 
 
-def run(model: str, files: list[Path], gamma: float | None, n_jobs: int, telling: Telling) -> None:
-    """Show how well a model aligns the sequences of alignments."""
+def run(
+    model: str, files: list[Path], multiple: bool, gamma: float | None, n_jobs: int, telling: Telling
+) -> None:
+    """Show how well a model aligns the sequences of alignments, or what alignments are worth."""
     check_targets([], [], telling.report)
     check_apart([model, *files], [telling.report])
+    if multiple or columns.is_alignments(model):
+        if gamma is not None:
+            raise DataError("found --gamma with whole families, which have no use for it")
+        tell(columns.evaluate(model, files, n_jobs), telling)
+        return
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
     tell(evaluate(aligner, read_aligned(files), gamma), telling)

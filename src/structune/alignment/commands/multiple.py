@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from structune.alignment.commands.data import files_of, null_for_nan, open_aligner
+from structune.alignment.commands.data import files_of, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import Format, Request
 from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.alignment.structure.rows import parse_protein, without_gaps
 from structune.cli.batches import Progress
-from structune.cli.checks import INTERRUPTED
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets
+from structune.cli.file_names import drawing_paths
+from structune.cli.reports import write_sections_page
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+
+if TYPE_CHECKING:
+    from structune.html_reports import Section
 
 _ENDINGS = {
     Format.fasta: ".fa",
@@ -39,18 +46,55 @@ def run(request: Request) -> int:
     if request.band is not None:
         aligner.set_params(band=request.band)
     paths = list(map(str, files_of(map(Path, request.files or ["-"]))))
+    check_apart(paths, [request.report])
     families = list(map(_read, paths))
-    targets = _targets(request, paths)
+    targets, sections, code = _targets(request, paths), list[Any](), 0
+    draw = _drawer(request.plot, families)
     try:
-        with Progress(not request.quiet, sum(map(len, families)), stage="align", unit="sequences") as progress:
-            for proteins, target in zip(families, targets, strict=True):
+        with Progress(
+            not request.quiet, sum(map(len, families)), stage="align", unit="sequences"
+        ) as progress:
+            for path, proteins, target in zip(paths, families, targets, strict=True):
                 found = aligner.align([p.residues for p in proteins], progress=progress.advance)
                 with open_text(target) as out:
                     out.write(_text(proteins, found, request.format))
+                draw(proteins, found)
+                if request.report is not None:
+                    sections.append(_section(path, proteins, found))
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
-        return INTERRUPTED
-    return 0
+        code = INTERRUPTED
+    if request.report is not None:
+        write_sections_page(request.report, sections)
+    return code
+
+
+def _section(path: str, proteins: list[NamedProtein], found: MultipleAlignment) -> Section:
+    from structune.alignment.multiple.report import family_section
+
+    return family_section("Alignment" if path == "-" else stem(Path(path)), [p.name for p in proteins], found)
+
+
+def _drawer(
+    plot: Path | None, families: list[list[NamedProtein]]
+) -> Callable[[list[NamedProtein], MultipleAlignment], None]:
+    """What draws the matches of any two sequences of a family."""
+    path_of = drawing_paths(plot, several=len(families) > 1 or any(len(f) > 2 for f in families))
+    if path_of is None:
+        return lambda proteins, found: None
+    from structune.alignment.plots import plot_match_probabilities
+
+    def draw(proteins: list[NamedProtein], found: MultipleAlignment) -> None:
+        for a, b in combinations(range(len(proteins)), 2):
+            x, y = proteins[a], proteins[b]
+            rows = ProteinAlignment([x.name, y.name], [found.rows[a], found.rows[b]]).pair(0, 1)
+            table = found.probabilities(a, b)
+            title = f"x: {x.name}, y: {y.name}"
+            plot_match_probabilities(
+                x.residues, y.residues, table, rows, title, path_of(f"{x.name}-{y.name}")
+            )
+
+    return draw
 
 
 def _check(request: Request) -> None:
@@ -58,10 +102,10 @@ def _check(request: Request) -> None:
         "--which": request.which != "pairs",
         "--method": request.method != "mea",
         "--gamma": request.gamma is not None,
-        "--plot": request.plot is not None,
     }.items():
         if wrong:
             raise DataError(f"found {name} with --multiple, which has no use for it")
+    check_targets([], [request.plot], request.report)
 
 
 def _targets(request: Request, paths: list[str]) -> list[str]:
@@ -74,8 +118,8 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     if len(paths) == 1 and not request.output.is_dir():
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
-    stems = [Path(path.removesuffix(".gz")).stem for path in paths]
-    targets = [str(request.output / f"{stem}{_ENDINGS[request.format]}") for stem in stems]
+    names = [stem(Path(path)) for path in paths]
+    targets = [str(request.output / f"{name}{_ENDINGS[request.format]}") for name in names]
     for target in {target for target in targets if targets.count(target) > 1}:
         raise DataError(
             f"found several files whose alignments would be {target}, expected names of their own"

@@ -71,7 +71,14 @@ _MODEL = (
     "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
     "gaps of 11 and 1 (B, Z, X count as means of residues)."
 )
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL)]
+FoundArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help=f"{_MODEL} Or multiple alignments, of any program: a file or a folder, with the names of the "
+        "known ones.",
+    ),
+]
 ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="MODEL", help=_MODEL)]
 LossOption = Annotated[
     Loss,
@@ -194,7 +201,16 @@ class Request:
         Path | None,
         typer.Option(
             help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
-            "of several pairs to FILE-NAME-NAME each.",
+            "of several pairs to FILE-NAME-NAME each. With --multiple of any two sequences.",
+            show_default=False,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE",
+            help="With --multiple, write an HTML page of the alignments, coloured by confidence, and their "
+            "guide trees.",
             show_default=False,
         ),
     ] = None

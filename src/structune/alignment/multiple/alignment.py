@@ -30,6 +30,10 @@ class MultipleAlignment:
     tree : ndarray, shape (n_sequences - 1, 4)
         The guide tree, as SciPy's `linkage` gives it: UPGMA by 1 - `accuracies`, or, of many sequences, by
         the words that they share.
+    matches : Matches
+        The probabilities of matches that it was made of, of the sequences in `order`.
+    order : ndarray of int64, shape (n_sequences,)
+        Where each sequence is in `matches`.
     value : float
         What was made large: the sum over any two sequences of the values of their matches, which are
         probabilities made consistent with those of third sequences.
@@ -39,10 +43,22 @@ class MultipleAlignment:
     confidence: FloatArray
     accuracies: FloatArray
     tree: Tree
+    matches: Matches
+    order: IntArray
     value: float
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def probabilities(self, a: int, b: int) -> FloatArray:
+        """Probabilities of the matches of two sequences, by number; those below 0.01 are 0.
+
+        Returns
+        -------
+        ndarray, shape (n_residues of a, n_residues of b)
+        """
+        x, y = (self.matches.residues(int(self.order[k])) for k in (a, b))
+        return np.asarray(self.matches.table[x, y].toarray(), np.float64)
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
         """With the sequences in another order: the places that they have here."""
@@ -50,7 +66,8 @@ class MultipleAlignment:
         is_leaf = tree[:, :2] < len(self)
         tree[:, :2][is_leaf] = leaves[tree[:, :2][is_leaf].astype(np.int64)]
         rows = [self.rows[k] for k in order]
-        return replace(self, rows=rows, accuracies=self.accuracies[np.ix_(order, order)], tree=tree)
+        accuracies = self.accuracies[np.ix_(order, order)]
+        return replace(self, rows=rows, accuracies=accuracies, tree=tree, order=self.order[order])
 
 
 def align(
@@ -86,6 +103,8 @@ def align(
         _confidence(matches, column, width),
         accuracies,
         tree,
+        matches,
+        np.arange(len(sequences)),
         found.value(),
     )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structune.alignment.multiple.progressive import Tree, guide_tree
 from structune.structure import FloatArray, IntArray
 
-_CLASSES = "AGPST C DENQ FWY HKR ILMV".split()  # of Dayhoff
+_CLASSES = ["AGPST", "C", "DENQ", "FWY", "HKR", "ILMV"]  # of Dayhoff
 _WORD = 6  # letters, as in MUSCLE
 
 

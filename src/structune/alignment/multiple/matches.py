@@ -48,6 +48,9 @@ class Matches:
     def lengths(self) -> IntArray:
         return np.diff(self.offsets)
 
+    def residues(self, sequence: int) -> slice:
+        return slice(int(self.offsets[sequence]), int(self.offsets[sequence + 1]))
+
     @cached_property
     def sequence(self) -> NDArray[np.int32]:
         """That of each residue."""

@@ -1,0 +1,76 @@
+"""The guide tree of a multiple alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.errors import DataError
+from structune.plots.figure import ACCENT, LABEL_SIZE, Path, finish, height_for, new_figure, printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_NAMES, _LONGEST_NAME = 120, 40
+_LEAST = 1e-9  # distance: all the same would be an axis of one place
+
+
+def plot_guide_tree(
+    alignment: MultipleAlignment, names: Sequence[str] | None = None, path: Path = None
+) -> Figure:
+    """The tree along which groups of sequences were aligned.
+
+    Parameters
+    ----------
+    alignment : MultipleAlignment
+        Of two sequences at least.
+    names : sequence of str, optional
+        Of the sequences; by default their numbers, from 1. Those of more than 120 are left out.
+    path : path, optional
+        Where to save the figure; the ending tells the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For pyplot to show, if there is no path.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, there is one sequence only, or another number of names.
+    """
+    n = len(alignment)
+    if n < 2:
+        raise DataError(f"found {n} sequences, expected two at least for a tree")
+    names = [str(k + 1) for k in range(n)] if names is None else names
+    if len(names) != n:
+        raise DataError(f"found {len(names)} names for {n} sequences")
+    tree = alignment.tree.copy()
+    tree[:, 2] = np.maximum(tree[:, 2], _LEAST)
+    shown = n <= _MOST_NAMES
+    figure = new_figure(path, 7.0, height_for(n, 2.0) if shown else 9.0)
+    axes = figure.subplots()
+    scipy.cluster.hierarchy.dendrogram(
+        tree,
+        orientation="left",
+        labels=[_short(name) for name in names],
+        no_labels=not shown,
+        color_threshold=0.0,
+        above_threshold_color=ACCENT,
+        leaf_font_size=LABEL_SIZE,
+        ax=axes,
+    )
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.set_xlabel("distance: 1 - expected share of right matches, or of words in common")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    return finish(figure, path)
+
+
+def _short(name: str) -> str:
+    name = printable(name)
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -1,0 +1,72 @@
+"""A multiple alignment as a part of a page: its columns by their confidence, and its guide tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+import numpy as np
+
+from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.multiple.plots import plot_guide_tree
+from structune.html_reports.page import Block, Columns, Fold, Section, Text
+from structune.html_reports.pictures import histogram, picture
+from structune.html_reports.tables import make_table
+from structune.structure import FloatArray
+
+_COLUMNS, _LONGEST_NAME, _STEPS = 80, 24, 10
+_LOW, _HIGH = np.array([255, 255, 255]), np.array([110, 175, 225])  # colours, red, green and blue
+_TOLD = (
+    "The darker a column, the more probable it is that its residues belong together: the mean probability of "
+    "its matches, by the model of two sequences."
+)
+
+
+def family_section(title: str, names: Sequence[str], found: MultipleAlignment) -> Section:
+    """An alignment, coloured, with what it is like."""
+    scale = Columns(["confidence"], ["0123456789"], [(1, _colour(k)) for k in range(_STEPS)])
+    blocks: list[Block] = [_numbers(found), Text(_TOLD), scale, *_columns(names, found)]
+    known = found.confidence[~np.isnan(found.confidence)]
+    if known.size:
+        blocks.append(histogram(known, "confidence", "columns", "How many columns have which confidence."))
+    if len(found) > 1:
+        tree = picture(partial(plot_guide_tree, found, names), "the guide tree", "The guide tree.")
+        blocks.append(Fold("Guide tree", [tree]))
+    return Section(title, blocks)
+
+
+def _numbers(found: MultipleAlignment) -> Block:
+    confidence = found.confidence
+    known = confidence[~np.isnan(confidence)]
+    rows = [
+        ("sequences", f"{len(found):,}"),
+        ("columns", f"{confidence.size:,}"),
+        ("of confidence 0.9 or more", f"{(known >= 0.9).sum():,}"),
+        ("of confidence 0.5 to 0.9", f"{((known >= 0.5) & (known < 0.9)).sum():,}"),
+        ("value: the sum of its consistent probabilities", f"{found.value:,.1f}"),
+    ]
+    return make_table("", [""], [""], rows, len(rows))
+
+
+def _columns(names: Sequence[str], found: MultipleAlignment) -> Iterator[Block]:
+    steps = _step(found.confidence)
+    for first in range(0, steps.size, _COLUMNS):
+        part = slice(first, first + _COLUMNS)
+        runs = [(len(list(run)), _colour(k)) for k, run in groupby(steps[part].tolist())]
+        yield Columns([_short(name) for name in names], [row[part] for row in found.rows], runs)
+
+
+def _step(confidence: FloatArray) -> FloatArray:
+    """Digits, as in Stockholm files."""
+    digits: FloatArray = np.minimum(np.floor(_STEPS * np.nan_to_num(confidence)), _STEPS - 1.0)
+    return digits
+
+
+def _colour(step: float) -> str:
+    share = step / (_STEPS - 1)
+    return "#" + "".join(f"{round(c):02x}" for c in (1.0 - share) * _LOW + share * _HIGH)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
