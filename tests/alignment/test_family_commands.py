@@ -6,6 +6,7 @@ import json
 import pytest
 
 from commands import fail, succeed
+from structune import SequenceAligner
 
 QUIET = ["--quiet", "--jobs", "1"]
 
@@ -55,7 +56,7 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--model", "BLOSUM62"], "found a model without probabilities, which --multiple needs"),
+        (["--model", "margin.structune"], "found a model without probabilities, which --multiple needs"),
         (["--which", "all"], "found --which with --multiple, which has no use for it"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
@@ -68,7 +69,12 @@ def test_multiple_that_cannot_be(families, tmp_path, monkeypatch, args, message)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
     (tmp_path / "none.fa").write_text("")
+    SequenceAligner.from_matrix("BLOSUM62").save(tmp_path / "margin.structune")
     assert message in fail("align", "--multiple", "families", *args, *QUIET)
+
+
+def test_multiple_by_a_matrix(families):
+    assert "MKVLAAGIVGAGPAG" in succeed("align", "--multiple", families / "one.fa", "-m", "BLOSUM45", *QUIET)
 
 
 def test_several_files_are_for_families(families):

@@ -1,5 +1,5 @@
-from .aligner import ConfidentAlignment as ConfidentAlignment
 from .aligner import SequenceAligner as SequenceAligner
+from .confidence import ConfidentAlignment as ConfidentAlignment
 from .data import load_protein_alignments as load_protein_alignments
 from .formats import (
     NamedProtein as NamedProtein,

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from structune.alignment.confidence import ConfidentAlignment, confident
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
-from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import (
     GAP_EXTEND,
     GAP_OPEN,
+    alphabet_of,
     log_odds,
+    log_odds_scale,
     matrix_weights,
     read_matrix,
 )
@@ -37,18 +39,6 @@ from structune.structure import FloatArray, IntArray
 Pairs = Sequence[ProteinPair]
 Rows = Sequence[tuple[str, str]]
 T = TypeVar("T")
-
-
-class ConfidentAlignment(NamedTuple):
-    """An alignment of two proteins, as `SequenceAligner.predict_confidence` gives it.
-
-    ``rows``: with ``-`` for gaps; ``confidence`` (n_columns,): the probability of each match, nan where there
-    is a gap; ``posterior`` (n, m): the probability of each match of any two residues, None if not asked for.
-    """
-
-    rows: tuple[str, str]
-    confidence: FloatArray
-    posterior: FloatArray | None
 
 
 @parameters
@@ -80,6 +70,8 @@ class SequenceAligner(AlignsFamilies):
         In fits and predictions, how many residues of the longer sequence an alignment may be off the line
         between both ends, from its first match to its last: for long sequences that go together all along.
         None for no limit.
+    alphabet : {"protein", "nucleotide"}
+        What letters are: amino acids, or the bases of DNA or RNA with their ambiguity codes.
 
     Attributes
     ----------
@@ -119,6 +111,7 @@ class SequenceAligner(AlignsFamilies):
     overhangs: str = "both"
     center: str | None = None
     band: int | None = None
+    alphabet: str = "protein"
     hessian: str = field(default="exact", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -148,7 +141,7 @@ class SequenceAligner(AlignsFamilies):
         loss, X, y = self._make_loss(), as_list(X, "pairs"), as_list(y, "alignments")
         if not X:
             raise DataError("the training set is empty: expected at least one pair")
-        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band)
+        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
         shard = alignment.encode(X, y, sample_weight)
         self._check_known([shard], loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
@@ -235,7 +228,7 @@ class SequenceAligner(AlignsFamilies):
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors)
         )
-        return [_confident(pair, decoded) for pair, decoded in found]
+        return [confident(pair, decoded) for pair, decoded in found]
 
     def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
         """Probability of each match of two residues of one pair, shape (n, m).
@@ -326,12 +319,13 @@ class SequenceAligner(AlignsFamilies):
         gap_open: float = GAP_OPEN,
         gap_extend: float = GAP_EXTEND,
         ends: str = "global",
+        log_odds: bool = False,
     ) -> SequenceAligner:
         """The classical special case: a substitution matrix and affine gaps.
 
         It has scores and no probabilities: `predict` is the algorithm of Needleman & Wunsch (1970), with the
         gaps of Gotoh (1982). B, Z, X and the like have the means of the residues that they may be, and not
-        the rows of the matrix.
+        the rows of the matrix. A matrix of nucleotides makes an aligner of these.
 
         Parameters
         ----------
@@ -341,6 +335,9 @@ class SequenceAligner(AlignsFamilies):
             What the first residue of a gap costs, and each further one.
         ends : {"global", "semi-global"}
             Whether end gaps cost as much as others; or they are free, at each end in one sequence only.
+        log_odds : bool
+            Whether scores are scaled to log odds (Karlin & Altschul 1990), so that there are probabilities,
+            and families can be aligned.
 
         Raises
         ------
@@ -352,10 +349,13 @@ class SequenceAligner(AlignsFamilies):
         if not (np.isfinite(gap_open) and np.isfinite(gap_extend)):
             raise DataError(f"found the gap costs {gap_open} and {gap_extend}, expected finite numbers")
         free = ends == "semi-global"
-        aligner = cls(features="affine", overhangs="one" if free else "both", loss="margin")
-        structure = Alignment(aligner.features, aligner.overhangs)
-        scores = read_matrix(matrix)
-        aligner._import(matrix_weights(structure.feature_set, scores, gap_open, gap_extend, free))
+        alphabet, overhangs = alphabet_of(matrix), "one" if free else "both"
+        loss = "log" if log_odds else "margin"
+        aligner = cls(features="affine", overhangs=overhangs, loss=loss, alphabet=alphabet.name)
+        structure = Alignment(aligner.features, aligner.overhangs, alphabet=alphabet.name)
+        scores = read_matrix(matrix, alphabet)
+        scale = log_odds_scale(scores, alphabet) if log_odds else 1.0
+        aligner._import(scale * matrix_weights(structure.feature_set, scores, gap_open, gap_extend, free))
         aligner.alignment_ = structure
         return aligner
 
@@ -367,28 +367,21 @@ class SequenceAligner(AlignsFamilies):
             "overhangs": features.overhangs,
             "profile": features.profile,
             "secondary": features.secondary,
+            "alphabet": features.alphabet.name,
         }
         return {"alignment": header}, pack_names("weight", structure.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
         names = unpack_names("weight", arrays)
-        given = {"profile": 0, "secondary": False} | header["alignment"]
-        options = entries(given, features=str, overhangs=str, profile=int, secondary=bool)
+        given = {"profile": 0, "secondary": False, "alphabet": "protein"} | header["alignment"]
+        options = entries(given, features=str, overhangs=str, profile=int, secondary=bool, alphabet=str)
         # or the names of all its weights may not fit in memory
         fits = options["profile"] ** 2 <= 2 * len(names)
         if not fits or (structure := Alignment(**options)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()
         unpack_fit(aligner, structure.n_weights, header, arrays)
-        aligner.set_params(features=options["features"], overhangs=options["overhangs"])
+        aligner.set_params(**{key: options[key] for key in ("features", "overhangs", "alphabet")})
         aligner.alignment_ = structure
         return aligner
-
-
-def _confident(pair: tuple[str, str], decoded: Decoded) -> ConfidentAlignment:
-    rows = rows_of(pair, decoded.partner)
-    is_match = np.array(["-" not in column for column in zip(*rows, strict=True)], dtype=bool)
-    confidence = np.full(is_match.size, np.nan)
-    confidence[is_match] = decoded.confidence[decoded.partner >= 0]
-    return ConfidentAlignment(rows, confidence, decoded.posterior)

@@ -7,6 +7,7 @@ import pytest
 
 from structune.alignment.multiple.compared import are_compared, every_pair, pairs_along, word_tree
 from structune.alignment.multiple.progressive import guide_tree
+from structune.alignment.structure.alphabets import PROTEIN
 
 FAMILIES = ["MKVLAAGIVWWRDEKLMN", "HHHPPQQSTNNDEYFWCC"]
 
@@ -55,7 +56,7 @@ def test_words_find_families():
         letters = list(FAMILIES[k % 2])
         letters[rng.integers(len(letters))] = "A"
         sequences.append("".join(letters).lower() if k % 3 else "".join(letters))
-    tree, members = word_tree([*sequences, "", "XXXXXXX", "MK"]), [{x} for x in range(15)]
+    tree, members = word_tree([*sequences, "", "XXXXXXX", "MK"], PROTEIN.words), [{x} for x in range(15)]
     for a, b in tree[:, :2].astype(int).tolist():
         members.append(members[a] | members[b])
     assert {0, 2, 4, 6, 8, 10} in members

@@ -14,7 +14,7 @@ from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.data import check_gamma, null_for_nan, open_aligner
 from structune.alignment.commands.options import Request
 from structune.alignment.formats import ProteinAlignment, alignment_text, read_proteins
-from structune.alignment.structure.rows import parse_protein
+from structune.alignment.structure.alphabets import Alphabet, find_alphabet
 from structune.cli.batches import Progress, batches
 from structune.cli.checks import INTERRUPTED, check_targets
 from structune.cli.file_names import drawing_paths
@@ -42,7 +42,7 @@ def run(request: Request) -> int:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request, _only_file(request.files))
+    pairs, total = _pairs(request, _only_file(request.files), find_alphabet(aligner.alphabet))
     path_of = drawing_paths(request.plot, several=total > 1)
     try:
         with (
@@ -70,12 +70,12 @@ def _only_file(files: list[str] | None) -> str:
     return files[0] if files else "-"
 
 
-def _pairs(request: Request, file: str) -> tuple[Iterator[Named], int]:
+def _pairs(request: Request, file: str, alphabet: Alphabet) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
     proteins = [(protein.name, protein.residues) for protein in read_proteins(binary_source(file))]
     n = len(proteins)
     for name, sequence in proteins:
-        parse_protein(sequence, f"{file}, {name}")
+        alphabet.parse(sequence, f"{file}, {name}")
         if request.plot is not None and not sequence:
             raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which == "pairs" and n % 2):

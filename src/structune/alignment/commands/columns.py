@@ -101,7 +101,7 @@ def is_alignments(path: str) -> bool:
 
 def _aligned(model: str, references: Families, n_jobs: int) -> Families:
     """What a model makes of the sequences."""
-    aligner, found = open_aligner(model, n_jobs), {}
+    aligner, found = open_aligner(model, n_jobs, log_odds=True), {}
     for name, reference in references.items():
         family = aligner.align([without_gaps(row) for row in reference.rows])
         found[name] = ProteinAlignment(reference.names, family.rows)

@@ -11,7 +11,8 @@ import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats import read_protein_alignments
-from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein, residues_of
+from structune.alignment.structure.alphabets import Alphabet, find_alphabet
+from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
 from structune.cli.checks import check_class
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
@@ -33,9 +34,10 @@ class Aligned:
         return len(self.pairs)
 
 
-def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) -> Aligned:
+def read_aligned(paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
     rng, found = np.random.default_rng(seed), Aligned([], [], [], [], [])
+    letters = find_alphabet(alphabet)
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             first, second = np.triu_indices(len(alignment.names), 1)
@@ -43,7 +45,7 @@ def read_aligned(paths: Sequence[Path], most: int | None = None, seed: int = 0) 
             for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)
-                known = _parsed(rows, pair, f"{path}: alignment {number}, {names}")
+                known = _parsed(rows, pair, letters, f"{path}: alignment {number}, {names}")
                 if known.whole or known.scored.any():
                     found.pairs.append(pair)
                     found.rows.append(rows)
@@ -72,9 +74,9 @@ def stem(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def _parsed(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedPair:
+def _parsed(rows: tuple[str, str], pair: tuple[str, str], alphabet: Alphabet, name: str) -> AlignedPair:
     for sequence in pair:
-        parse_protein(sequence, name)
+        alphabet.parse(sequence, name)
     return parse_alignment(rows, pair, name)
 
 
@@ -83,12 +85,15 @@ def null_for_nan(confidence: FloatArray) -> list[float | None]:
     return [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
 
 
-def open_aligner(model: str, n_jobs: int) -> SequenceAligner:
-    """A model that train or tune saved, the word pretrained, or the name of a substitution matrix."""
+def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAligner:
+    """A model that train or tune saved, the word pretrained, or the name of a substitution matrix.
+
+    With `log_odds` a matrix has probabilities, too.
+    """
     if model == PRETRAINED:
         aligner = SequenceAligner.pretrained()
-    elif not Path(model).exists() and "." not in model:
-        aligner = SequenceAligner.from_matrix(model)
+    elif not Path(model).exists() and not Path(model).suffix[1:].isalpha():  # as in NUC.4.4
+        aligner = SequenceAligner.from_matrix(model, log_odds=log_odds)
     else:
         aligner = check_class(load(model), SequenceAligner, model, "an aligner")
     aligner.set_params(n_jobs=n_jobs)

@@ -97,7 +97,7 @@ def run(
         return
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
-    tell(evaluate(aligner, read_aligned(files), gamma), telling)
+    tell(evaluate(aligner, read_aligned(files, aligner.alphabet), gamma), telling)
 
 
 def evaluate(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> Evaluation:

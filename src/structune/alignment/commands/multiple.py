@@ -15,7 +15,8 @@ from structune.alignment.commands.data import files_of, null_for_nan, open_align
 from structune.alignment.commands.options import Format, Request
 from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
 from structune.alignment.multiple.alignment import MultipleAlignment
-from structune.alignment.structure.rows import parse_protein, without_gaps
+from structune.alignment.structure.alphabets import Alphabet, find_alphabet
+from structune.alignment.structure.rows import without_gaps
 from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets
 from structune.cli.file_names import drawing_paths
@@ -40,14 +41,14 @@ _ALONE = (Format.fasta, Format.phylip, Format.msf)
 def run(request: Request) -> int:
     """Align each family, and write as soon as it is known; returns the exit code."""
     _check(request)
-    aligner = open_aligner(request.model, request.jobs)
+    aligner = open_aligner(request.model, request.jobs, log_odds=True)
     if not aligner.has_probabilities:
         raise CapabilityError(f"{request.model}: found a model without probabilities, which --multiple needs")
     if request.band is not None:
         aligner.set_params(band=request.band)
     paths = list(map(str, files_of(map(Path, request.files or ["-"]))))
     check_apart(paths, [request.report])
-    families = list(map(_read, paths))
+    families = [_read(path, find_alphabet(aligner.alphabet)) for path in paths]
     targets, sections, code = _targets(request, paths), list[Any](), 0
     draw = _drawer(request.plot, families)
     try:
@@ -130,13 +131,13 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     return targets
 
 
-def _read(file: str) -> list[NamedProtein]:
+def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:
     found = read_proteins(binary_source(file))
     if not found:
         raise DataError(f"{file}: found no sequences, expected at least one")
     proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
     for protein in proteins:
-        parse_protein(protein.residues, f"{file}, {protein.name}")
+        alphabet.parse(protein.residues, f"{file}, {protein.name}")
     return proteins
 
 

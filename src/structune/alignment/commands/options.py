@@ -26,6 +26,13 @@ class FeatureSet(StrEnum):
     affine = "affine"
 
 
+class Letters(StrEnum):
+    """What sequences are of."""
+
+    protein = "protein"
+    nucleotide = "nucleotide"
+
+
 class Decoding(StrEnum):
     """Which alignment of a pair is wanted."""
 
@@ -139,10 +146,11 @@ class Space:
 
     features: Features = FeatureSet.full
     band: Band = None
+    alphabet: Annotated[Letters, typer.Option(help="What the letters of sequences are.")] = Letters.protein
 
     def parameters(self) -> dict[str, Any]:
         """Of `SequenceAligner`."""
-        return {"features": self.features.value, "band": self.band}
+        return {"features": self.features.value, "band": self.band, "alphabet": self.alphabet.value}
 
 
 @dataclass(frozen=True)

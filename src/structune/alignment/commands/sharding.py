@@ -14,7 +14,7 @@ from structune.cli.shard_data import Target
 def run(files: Sequence[Path], most_pairs: int | None, aligner: SequenceAligner, sharding: Sharding) -> None:
     """Pairs of one alignment are held out together."""
     target = Target(sharding)
-    data = read_aligned(files, most_pairs, sharding.seed)
+    data = read_aligned(files, aligner.alphabet, most_pairs, sharding.seed)
     groups = data.families if len(set(data.families)) > 1 else None
     written = target.write(aligner, data.pairs, data.rows, groups=groups)
     target.tell(written, target.described(written, "pairs", "residues"))

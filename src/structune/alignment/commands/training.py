@@ -29,9 +29,9 @@ def run(
     aligner = SequenceAligner(**settings)
 
     def read() -> Lesson:
-        shards = sharded(train, "--most-pairs", "--band", "--features")
+        shards = sharded(train, "--most-pairs", "--band", "--features", "--alphabet")
         fit, told = _of_shards(aligner, shards) if shards else _of_files(aligner, train, most_pairs)
-        known = None if test is None else read_aligned(test)
+        known = None if test is None else read_aligned(test, aligner.alphabet)
         return Lesson(fit, [("data", told)], None if known is None else partial(evaluate, aligner, known))
 
     return learn(aligner, results, read, plot)
@@ -42,7 +42,7 @@ def _of_shards(aligner: SequenceAligner, path: Path) -> _Data:
 
 
 def _of_files(aligner: SequenceAligner, paths: list[Path], most_pairs: int | None) -> _Data:
-    data = read_aligned(paths, most_pairs, aligner.random_state)
+    data = read_aligned(paths, aligner.alphabet, most_pairs, aligner.random_state)
     groups = data.families if len(set(data.families)) > 1 else None
     return lambda: aligner.fit(data.pairs, data.rows, groups=groups), _described(data)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from structune.alignment.multiple.progressive import Tree, guide_tree
 from structune.structure import FloatArray, IntArray
 
-_CLASSES = ["AGPST", "C", "DENQ", "FWY", "HKR", "ILMV"]  # of Dayhoff
 _WORD = 6  # letters, as in MUSCLE
 
 
@@ -52,31 +51,31 @@ def _by_turns(first: list[int], second: list[int]) -> list[int]:
     return both + first[k:] + second[k:]
 
 
-def word_tree(sequences: Sequence[str]) -> Tree:
-    """A tree of the shares of words of six classes of residues that sequences have in common (Edgar 2004)."""
-    return guide_tree(_shared_words(sequences))
+def word_tree(sequences: Sequence[str], classes: Sequence[str]) -> Tree:
+    """A tree of the shares of words that sequences have in common, of classes of residues (Edgar 2004)."""
+    return guide_tree(_shared_words(sequences, classes))
 
 
-def _shared_words(sequences: Sequence[str]) -> FloatArray:
+def _shared_words(sequences: Sequence[str], classes: Sequence[str]) -> FloatArray:
     """Of any two sequences the words in both, by those of the one that has fewer."""
-    words = [np.unique(_words(sequence)) for sequence in sequences]
+    class_of = {letter: k for k, letters in enumerate(classes) for letter in letters}
+    letters = [
+        np.array([class_of.get(letter, -1) for letter in text.upper()], np.int64) for text in sequences
+    ]
+    words = [np.unique(_words(part, len(classes))) for part in letters]
     sizes = np.array([part.size for part in words])
     table = scipy.sparse.csr_array(
         (np.ones(sizes.sum(), np.float32), np.concatenate(words), np.concatenate(([0], np.cumsum(sizes)))),
-        shape=(len(sequences), len(_CLASSES) ** _WORD),
+        shape=(len(sequences), len(classes) ** _WORD),
     )
     shared = (table @ table.T).toarray()
     return np.asarray(shared / np.maximum(1, np.minimum.outer(sizes, sizes)), np.float64)
 
 
-def _words(sequence: str) -> NDArray[np.int64]:
+def _words(letters: IntArray, n_classes: int) -> IntArray:
     """The number of each word without an unknown letter."""
-    letters = np.array([_CLASS_OF.get(letter, -1) for letter in sequence.upper()], np.int64)
     if letters.size < _WORD:
         return np.empty(0, np.int64)
     windows = np.lib.stride_tricks.sliding_window_view(letters, _WORD)
     windows = windows[(windows >= 0).all(axis=1)]
-    return windows @ len(_CLASSES) ** np.arange(_WORD)
-
-
-_CLASS_OF = {letter: k for k, letters in enumerate(_CLASSES) for letter in letters}
+    return np.asarray(windows @ n_classes ** np.arange(_WORD))

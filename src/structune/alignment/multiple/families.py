@@ -10,6 +10,7 @@ from structune.alignment.multiple.alignment import MultipleAlignment, align
 from structune.alignment.multiple.compared import every_pair, pairs_along, word_tree
 from structune.alignment.multiple.pairs import match_probabilities
 from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.alphabets import PROTEIN
 from structune.alignment.structure.matrices import log_odds
 from structune.alignment.structure.proteins import Protein, as_protein
 from structune.errors import DataError
@@ -32,7 +33,7 @@ class AlignsFamilies(StructuredEstimator):
         sequences: Sequence[str | Protein],
         consistency: int = 1,
         refinements: int = 3,
-        matrix: str | None = "BLOSUM62",
+        matrix: str | None = "auto",
         all_pairs: int = 200,
         progress: Callable[[int], None] | None = None,
     ) -> MultipleAlignment:
@@ -49,7 +50,8 @@ class AlignsFamilies(StructuredEstimator):
         matrix : str, optional
             A matrix of Biopython: probabilities are the means of those of the model and of this matrix, with
             its scores and those of affine gaps as log odds. A model that was learned from remote homologues
-            makes too little of what close ones have in common. None for the model alone.
+            makes too little of what close ones have in common. "auto" for BLOSUM62 with proteins, and none
+            with nucleotides; None for the model alone.
         all_pairs : int
             Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
             which: at each of its merges at most eight sequences of either side.
@@ -93,9 +95,12 @@ class AlignsFamilies(StructuredEstimator):
         order = sorted(range(len(proteins)), key=lambda k: proteins[k].residues)  # theirs is of no account
         structure, executor = self._structure, make_executor(self.n_jobs)
         described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
-        weights = [self.coef_] if matrix is None else [self.coef_, log_odds(structure.feature_set, matrix)]
+        features = structure.feature_set
+        if matrix == "auto":
+            matrix = "BLOSUM62" if features.alphabet is PROTEIN else None
+        weights = [self.coef_] if matrix is None else [self.coef_, log_odds(features, matrix)]
         residues = [proteins[k].residues for k in order]
-        tree = word_tree(residues) if len(residues) > all_pairs else None
+        tree = word_tree(residues, features.alphabet.words) if len(residues) > all_pairs else None
         compared = every_pair(len(residues)) if tree is None else pairs_along(tree, _STANDING)
         tell = progress or (lambda _: None)
         found = match_probabilities(structure, weights, described, compared, executor, tell)

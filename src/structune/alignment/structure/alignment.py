@@ -11,14 +11,15 @@ import numpy as np
 import scipy
 
 from structune.alignment.structure import inference
+from structune.alignment.structure.alphabets import LETTERS, PROTEIN
 from structune.alignment.structure.best import best
 from structune.alignment.structure.counts import bonus, count_matches, known_matches
-from structune.alignment.structure.features import LETTERS, FeatureSet, SequenceFeatures
+from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
 from structune.alignment.structure.pair import Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
-from structune.alignment.structure.rows import AlignedPair, parse_alignment, parse_protein
+from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
 from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
@@ -62,6 +63,8 @@ class Alignment(Structure):
     band : int, optional
         How many residues of the longer sequence an alignment may be off the line between both ends, from its
         first match to its last. Without it all alignments count, and all cells of a table take their time.
+    alphabet : {"protein", "nucleotide"}
+        Of "nucleotide", each residue around a match is a class of its own, and none is hydrophilic.
     """
 
     name = "alignment"
@@ -80,17 +83,23 @@ class Alignment(Structure):
         profile: int = 0,
         secondary: bool = False,
         band: int | None = None,
+        alphabet: str = "protein",
     ) -> None:
-        self.feature_set = FeatureSet(features, overhangs, profile, secondary)
+        self.feature_set = FeatureSet(features, overhangs, profile, secondary, alphabet)
         self.band = checked_band(band)
 
     @classmethod
     def for_pairs(
-        cls, inputs: Sequence[ProteinPair], features: str, overhangs: str, band: int | None
+        cls,
+        inputs: Sequence[ProteinPair],
+        features: str,
+        overhangs: str,
+        band: int | None,
+        alphabet: str,
     ) -> Alignment:
         """With weights for what the first sequence has beside its residues."""
         first, _ = _proteins(inputs[0], 0)
-        return cls(features, overhangs, first.n_columns, first.secondary is not None, band)
+        return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
         """The same with another band."""
@@ -109,8 +118,10 @@ class Alignment(Structure):
         return Groups.by_name(self.feature_set.groups)
 
     def guess(self) -> FloatArray:
-        """BLOSUM62 with affine gaps."""
-        return matrix_weights(self.feature_set, read_matrix("BLOSUM62"))
+        """A matrix with affine gaps."""
+        alphabet = self.feature_set.alphabet
+        matrix = read_matrix("BLOSUM62" if alphabet is PROTEIN else "NUC.4.4", alphabet)
+        return matrix_weights(self.feature_set, matrix)
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -198,7 +209,7 @@ class Alignment(Structure):
             for side, protein in enumerate(pair):
                 if protein not in numbers:
                     name = f"pair {p}, {'xy'[side]}"
-                    letters.append(parse_protein(protein.residues, name))
+                    letters.append(self.feature_set.alphabet.parse(protein.residues, name))
                     annotations.append(annotation(protein, features.profile, features.secondary, name))
                     numbers[protein] = len(numbers)
                 sequences[p, side] = numbers[protein]
@@ -209,7 +220,7 @@ class Alignment(Structure):
     def describe(self, protein: Protein, name: str) -> SequenceFeatures:
         """Features of one sequence; errors begin with its name."""
         features = self.feature_set
-        letters = parse_protein(protein.residues, name)
+        letters = self.feature_set.alphabet.parse(protein.residues, name)
         return features.describe(letters, annotation(protein, features.profile, features.secondary, name))
 
     def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:

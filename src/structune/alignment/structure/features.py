@@ -9,47 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.proteins import STATES
 from structune.errors import DataError
 from structune.structure import Array, FloatArray, IntArray
 
-RESIDUES = "ARNDCQEGHILKMFPSTWYV"
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
-AMBIGUOUS = {"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K"}  # others may be any residue
-CLASSES = {
-    "small": "AST",
-    "cysteine": "C",
-    "polar": "DENQ",
-    "aromatic": "FWY",
-    "glycine": "G",
-    "basic": "HKR",
-    "aliphatic": "ILMV",
-    "proline": "P",
-}
-HYDROPHILIC = "DEGKNPQRS"  # as in CLUSTAL W and CONTRAlign
 _WINDOW = 3  # residues on either side of a place between two
 _N_COUNTS = 2 * _WINDOW + 1
 _SHIFTS = (-2, -1, 1, 2)  # from a match to the residues around it whose classes count
 STEPS = {"affine": 1, "full": 4}  # lengths of gaps that have weights of their own
-
-
-def _residue_table() -> FloatArray:
-    """Of each letter, the shares of the residues that it may stand for."""
-    table = np.zeros((len(LETTERS), len(RESIDUES)))
-    for row, letter in zip(table, LETTERS, strict=True):
-        known = letter if letter in RESIDUES else AMBIGUOUS.get(letter, RESIDUES)
-        row[[RESIDUES.index(residue) for residue in known]] = 1.0 / len(known)
-    return table
-
-
-def _sums(names: list[str]) -> FloatArray:
-    """Which residues are in each of the named sets of them."""
-    return np.array([[float(residue in name) for name in names] for residue in RESIDUES])
-
-
-RESIDUE_TABLE = _residue_table()
-CLASS_TABLE = RESIDUE_TABLE @ _sums(list(CLASSES.values()))
-HYDROPHILIC_TABLE = RESIDUE_TABLE @ _sums([HYDROPHILIC])[:, 0]
 
 
 class Block(NamedTuple):
@@ -69,7 +37,7 @@ class SequenceFeatures:
     ----------
     pairing : ndarray, shape (n, n_columns)
         A match scores the products of these columns of both residues.
-    residues : ndarray, shape (n, 20)
+    residues : ndarray, shape (n, n_residues)
     hydrophilic : ndarray of int64, shape (n + 1,)
         How many of the six residues around each place between two are hydrophilic.
     """
@@ -95,10 +63,16 @@ class FeatureSet:
         Columns of the profile of each sequence.
     secondary : bool
         Whether each sequence has a secondary structure.
+    alphabet : {"protein", "nucleotide"}
     """
 
     def __init__(
-        self, name: str = "full", overhangs: str = "both", profile: int = 0, secondary: bool = False
+        self,
+        name: str = "full",
+        overhangs: str = "both",
+        profile: int = 0,
+        secondary: bool = False,
+        alphabet: str = "protein",
     ) -> None:
         if overhangs not in ("both", "one"):
             raise DataError(f"overhangs={overhangs!r}: expected 'both' or 'one'")
@@ -107,14 +81,14 @@ class FeatureSet:
         if profile < 0:
             raise DataError(f"profile={profile!r}: expected a number of columns")
         self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
-        self.profile, self.secondary = profile, secondary
+        self.profile, self.secondary, self.alphabet = profile, secondary, find_alphabet(alphabet)
         self.names: list[str] = []
         self.groups: list[str] = []
         self.shifts = _SHIFTS if name == "full" else ()
         self.blocks: list[Block] = []
-        self._block("substitution", tuple(RESIDUES))
+        self._block("substitution", tuple(self.alphabet.residues))
         for shift in self.shifts:
-            self._block(f"context {shift:+d}", tuple(CLASSES))
+            self._block(f"context {shift:+d}", tuple(self.alphabet.classes))
         self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
         self._secondary = self._block("secondary", tuple(STATES)) if secondary else None
         self.steps = self._add("gap length", [f"at least {k + 1}" for k in range(self.n_steps)] + ["further"])
@@ -123,7 +97,9 @@ class FeatureSet:
         self.linear: dict[str, slice] = {}
         if name == "full":
             for kind in ("gap residue", "terminal residue"):
-                self.linear[kind] = self._add(kind, list(RESIDUES))
+                self.linear[kind] = self._add(kind, list(self.alphabet.residues))
+        self._sees_hydrophilic = name == "full" and bool(self.alphabet.hydrophilic)
+        if self._sees_hydrophilic:
             for kind in ("gap opens", "gap closes", "gap within", "gap opposite", "gap opens opposite"):
                 self.linear[kind] = self._add(kind, [f"{k} hydrophilic" for k in range(_N_COUNTS)])
         self._secondary_gap = self._add("secondary gap", list(STATES) if secondary else [])
@@ -157,9 +133,10 @@ class FeatureSet:
 
     def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
         """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
-        residues, classes = RESIDUE_TABLE[letters], CLASS_TABLE[letters]
+        alphabet = self.alphabet
+        residues, classes = alphabet.residue_table[letters], alphabet.class_table[letters]
         pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts), annotation])
-        return SequenceFeatures(pairing, residues, _places(HYDROPHILIC_TABLE[letters]))
+        return SequenceFeatures(pairing, residues, _places(alphabet.hydrophilic_table[letters]))
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -188,9 +165,10 @@ class FeatureSet:
         residue, opens, closes = np.zeros((3, n), w.dtype)
         site, site_open = np.zeros((2, n + 1), w.dtype)
         if self.linear:
-            places = sequence.hydrophilic
             terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
             residue = sequence.residues @ w[self.linear["gap residue"]]
+        if self._sees_hydrophilic:
+            places = sequence.hydrophilic
             residue = residue + w[self.linear["gap within"]][places[:-1]]
             opens = w[self.linear["gap opens"]][places[:-1]]
             closes = w[self.linear["gap closes"]][places[1:]]
@@ -250,12 +228,18 @@ class FeatureSet:
         counted = {
             "terminal residue": sequence.residues.T @ terminal,
             "gap residue": sequence.residues.T @ side.residue,
-            "gap within": _tally(sequence.hydrophilic[:-1], side.residue),
-            "gap opens": _tally(sequence.hydrophilic[:-1], side.opens),
-            "gap closes": _tally(sequence.hydrophilic[1:], side.closes),
-            "gap opposite": _tally(sequence.hydrophilic, side.site),
-            "gap opens opposite": _tally(sequence.hydrophilic, side.site_open),
         }
+        counted |= (
+            {}
+            if not self._sees_hydrophilic
+            else {
+                "gap within": _tally(sequence.hydrophilic[:-1], side.residue),
+                "gap opens": _tally(sequence.hydrophilic[:-1], side.opens),
+                "gap closes": _tally(sequence.hydrophilic[1:], side.closes),
+                "gap opposite": _tally(sequence.hydrophilic, side.site),
+                "gap opens opposite": _tally(sequence.hydrophilic, side.site_open),
+            }
+        )
         for kind, count in counted.items():
             out[self.linear[kind]] += weight * count
 

@@ -9,34 +9,52 @@ from typing import Any
 import numpy as np
 import scipy
 
-from structune.alignment.structure.features import RESIDUES, STEPS, FeatureSet
+from structune.alignment.structure.alphabets import ALPHABETS, PROTEIN, Alphabet
+from structune.alignment.structure.features import STEPS, FeatureSet
 from structune.errors import DataError
 from structune.structure import FloatArray
 
-# of residues in proteins, in the order of RESIDUES, in percent (Robinson & Robinson 1991)
-_PERCENT = "7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5.8 1.3 3.2 6.4"
 _LEAST_MEAN = 1e-3  # of the largest score, below zero
 GAP_OPEN, GAP_EXTEND = 11.0, 1.0  # the first residue of a gap, and each further one
 
 
-def read_matrix(name: str) -> FloatArray:
-    """One of Biopython's matrices, in the order of `RESIDUES`, shape (20, 20).
+def read_matrix(name: str, alphabet: Alphabet = PROTEIN) -> FloatArray:
+    """One of Biopython's matrices, in the order of the residues of an alphabet.
 
     Raises
     ------
     DataError
-        No such matrix, or one of nucleotides.
+        No such matrix, or one of another alphabet.
     """
+    matrix = _read(name)
+    if alphabet_of(name) is not alphabet:
+        raise DataError(f"found the matrix {name!r}, expected one of the alphabet {alphabet.name!r}")
+    return np.array([[float(matrix[a, b]) for b in alphabet.residues] for a in alphabet.residues])
+
+
+def alphabet_of(name: str) -> Alphabet:
+    """That of one of Biopython's matrices.
+
+    Raises
+    ------
+    DataError
+        No such matrix, or one of neither.
+    """
+    letters = _read(name).alphabet
+    for alphabet in ALPHABETS.values():
+        if set(alphabet.residues) <= set(letters):
+            return alphabet
+    raise DataError(f"found the matrix {name!r}, expected one of amino acids or nucleotides")
+
+
+def _read(name: str) -> Any:
     from Bio.Align import substitution_matrices
 
     read: Callable[..., Any] = substitution_matrices.load
     known = read()
     if name not in known:
         raise DataError(f"found the matrix {name!r}, expected one of {', '.join(known)}")
-    matrix = read(name)
-    if not set(RESIDUES) <= set(matrix.alphabet):
-        raise DataError(f"found the matrix {name!r}, expected one of amino acids")
-    return np.array([[float(matrix[a, b]) for b in RESIDUES] for a in RESIDUES])
+    return read(name)
 
 
 def matrix_weights(
@@ -51,15 +69,16 @@ def matrix_weights(
     Parameters
     ----------
     features : FeatureSet
-    matrix : ndarray, shape (20, 20)
+    matrix : ndarray, shape (n_residues, n_residues)
         As `read_matrix` gives it.
     gap_open, gap_extend : float
         Costs of the first residue of a gap, and of each further one.
     free_ends : bool
         Whether terminal gaps cost nothing.
     """
-    pairs = combinations_with_replacement(range(len(RESIDUES)), 2)
-    named = {f"substitution: {RESIDUES[a]} {RESIDUES[b]}": matrix[a, b] for a, b in pairs}
+    residues = features.alphabet.residues
+    pairs = combinations_with_replacement(range(len(residues)), 2)
+    named = {f"substitution: {residues[a]} {residues[b]}": matrix[a, b] for a, b in pairs}
     named |= {f"gap length: at least {k}": -gap_extend for k in range(2, STEPS[features.name] + 1)}
     named |= {"gap length: at least 1": -gap_open, "gap length: further": -gap_extend}
     if not free_ends:
@@ -69,11 +88,11 @@ def matrix_weights(
 
 def log_odds(features: FeatureSet, name: str) -> FloatArray:
     """The weights of a matrix with the usual gaps and free ends, as log odds."""
-    matrix = read_matrix(name)
-    return log_odds_scale(matrix) * matrix_weights(features, matrix)
+    matrix = read_matrix(name, features.alphabet)
+    return log_odds_scale(matrix, features.alphabet) * matrix_weights(features, matrix)
 
 
-def log_odds_scale(matrix: FloatArray) -> float:
+def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
     """The lambda by which scores are log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990).
 
     Raises
@@ -81,8 +100,7 @@ def log_odds_scale(matrix: FloatArray) -> float:
     DataError
         Scores whose mean is not negative, or none of which is positive.
     """
-    percent = np.array(_PERCENT.split(), dtype=np.float64)
-    shares, most = np.outer(percent, percent) / percent.sum() ** 2, matrix.max()
+    shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
         raise DataError("found a matrix whose scores are not log odds")
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1

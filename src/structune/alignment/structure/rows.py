@@ -1,4 +1,4 @@
-"""Protein sequences and rows of alignments as text, checked."""
+"""Rows of alignments as text, checked."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.alignment.structure.features import LETTERS
 from structune.errors import DataError
-from structune.structure import Array, IntArray
+from structune.structure import IntArray
 
 GAPS = "-."
 _DROP_GAPS = str.maketrans("", "", GAPS)
-_NUMBERS = np.full(256, -1, np.int8)
-for _number, _letter in enumerate(LETTERS):
-    _NUMBERS[ord(_letter)] = _NUMBERS[ord(_letter.lower())] = _number
 
 
 class AlignedPair(NamedTuple):
@@ -49,15 +45,6 @@ def rows_of(pair: tuple[str, str], partner: IntArray) -> tuple[str, str]:
         rows[1].append("-" * (next_i - i) + y[j:next_j] + y[next_j : next_j + 1])
         i, j = next_i + 1, next_j + 1
     return "".join(rows[0]), "".join(rows[1])
-
-
-def parse_protein(sequence: str, name: str) -> Array:
-    """Places of the residues in `LETTERS`."""
-    codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)
-    numbers = _NUMBERS[codes]
-    for k in np.flatnonzero(numbers < 0)[:1]:
-        raise DataError(f"{name}: found {sequence[k]!r} at residue {k} (from 0), expected an amino acid")
-    return numbers
 
 
 def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> AlignedPair:

@@ -1,0 +1,160 @@
+"""Letters of sequences: what each may stand for, and in which classes they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.structure import Array, FloatArray
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Which letters there are.
+
+    Attributes
+    ----------
+    name : str
+    noun : str
+        What a letter stands for, in errors.
+    residues : str
+    percent : str
+        How frequent each of these is.
+    ambiguous : mapping
+        The residues that other letters may stand for.
+    classes : mapping
+        Those of residues around a match.
+    words : tuple of str
+        Residues that are the same where sequences are compared by words.
+    hydrophilic : str
+        None where that means nothing.
+    """
+
+    name: str
+    noun: str
+    residues: str
+    percent: str
+    ambiguous: Mapping[str, str]
+    classes: Mapping[str, str]
+    words: tuple[str, ...]
+    hydrophilic: str = ""
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """How frequent each residue is; their sum is 1."""
+        percent = np.array(self.percent.split(), dtype=np.float64)
+        return np.asarray(percent / percent.sum())
+
+    @cached_property
+    def residue_table(self) -> FloatArray:
+        """Of each of `LETTERS`, the shares of the residues that it may stand for, shape (27, n_residues)."""
+        table = np.zeros((len(LETTERS), len(self.residues)))
+        for row, letter in zip(table, LETTERS, strict=True):
+            known = letter if letter in self.residues else self.ambiguous.get(letter, "")
+            row[[self.residues.index(residue) for residue in known]] = 1.0 / max(1, len(known))
+        return table
+
+    @cached_property
+    def class_table(self) -> FloatArray:
+        return self.residue_table @ self._sums(list(self.classes.values()))
+
+    @cached_property
+    def hydrophilic_table(self) -> FloatArray:
+        return self.residue_table @ self._sums([self.hydrophilic])[:, 0]
+
+    def _sums(self, sets: list[str]) -> FloatArray:
+        """Which residues are in each of some sets of them."""
+        return np.array([[float(residue in name) for name in sets] for residue in self.residues])
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int8]:
+        """Of each character, of either case, its place in `LETTERS`; -1 of others than ours."""
+        numbers = np.full(256, -1, np.int8)
+        for number, (letter, row) in enumerate(zip(LETTERS, self.residue_table, strict=True)):
+            if row.any():
+                numbers[ord(letter)] = numbers[ord(letter.lower())] = number
+        return numbers
+
+    def parse(self, sequence: str, name: str) -> Array:
+        """Places of the letters in `LETTERS`.
+
+        Raises
+        ------
+        DataError
+            Another character. Begins with `name`.
+        """
+        codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)
+        numbers: Array = self._numbers[codes]
+        for k in np.flatnonzero(numbers < 0)[:1]:
+            raise DataError(f"{name}: found {sequence[k]!r} at residue {k} (from 0), expected {self.noun}")
+        return numbers
+
+
+_AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
+
+PROTEIN = Alphabet(
+    name="protein",
+    noun="an amino acid",
+    residues=_AMINO_ACIDS,
+    # of Robinson & Robinson (1991)
+    percent="7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5.8 1.3 3.2 6.4",
+    ambiguous={
+        "B": "DN",
+        "Z": "EQ",
+        "J": "IL",
+        "U": "C",
+        "O": "K",
+        "X": _AMINO_ACIDS,
+        "*": _AMINO_ACIDS,
+    },
+    classes={
+        "small": "AST",
+        "cysteine": "C",
+        "polar": "DENQ",
+        "aromatic": "FWY",
+        "glycine": "G",
+        "basic": "HKR",
+        "aliphatic": "ILMV",
+        "proline": "P",
+    },
+    words=("AGPST", "C", "DENQ", "FWY", "HKR", "ILMV"),  # classes of Dayhoff
+    hydrophilic="DEGKNPQRS",  # as in CLUSTAL W and CONTRAlign
+)
+NUCLEOTIDE = Alphabet(
+    name="nucleotide",
+    noun="a nucleotide",
+    residues="ACGT",
+    percent="25 25 25 25",
+    ambiguous={
+        "U": "T",
+        "R": "AG",
+        "Y": "CT",
+        "S": "CG",
+        "W": "AT",
+        "K": "GT",
+        "M": "AC",
+        "B": "CGT",
+        "D": "AGT",
+        "H": "ACT",
+        "V": "ACG",
+        "N": "ACGT",
+        "X": "ACGT",
+        "*": "ACGT",
+    },
+    classes={letter: letter for letter in "ACGT"},
+    words=("A", "C", "G", "TU"),
+)
+ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
+
+
+def find_alphabet(name: str) -> Alphabet:
+    if name not in ALPHABETS:
+        raise DataError(f"alphabet={name!r}: expected one of {list(ALPHABETS)}")
+    return ALPHABETS[name]

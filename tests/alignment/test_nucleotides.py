@@ -1,0 +1,107 @@
+"""Aligners of DNA and RNA: the same model with other letters."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import structune
+from commands import fail, succeed
+from structune import SequenceAligner
+from structune.alignment.structure.alignment import Alignment
+from structune.errors import DataError
+
+PAIRS = [("GATTACAGATTACA", "gatuacauacan"), ("ACGTACGT", "ACGACGT")]
+ROWS = [("GATTACAGATTACA", "gatuaca--uacan".upper()), ("ACGTACGT", "ACG-ACGT")]
+
+
+def test_probabilities_are_those_of_a_protein_model_of_four_letters():
+    rng = np.random.default_rng(0)
+    protein, nucleotide = Alignment("affine"), Alignment("affine", alphabet="nucleotide")
+    w = dict(zip(protein.weight_names(), rng.normal(size=protein.n_weights), strict=True))
+    own = np.array([w[_sorted(name)] for name in nucleotide.weight_names()])
+    other = np.array(list(w.values()))
+    pair = [("GATTACA", "GCTACAC")]
+    expected = protein.posterior(other, protein.encode(pair), 0)
+    assert_allclose(nucleotide.posterior(own, nucleotide.encode(pair), 0), expected, rtol=1e-9)
+
+
+def _sorted(name):
+    """The name among proteins: pairs of residues are in the order ARNDC...GT there."""
+    kind, _, letters = name.partition(": ")
+    if kind == "substitution":
+        letters = " ".join(sorted(letters.split(), key="ACGT".index))
+    return f"{kind}: {letters}"
+
+
+@pytest.mark.parametrize("features", ["affine", "full"])
+def test_expected_features_are_the_gradient_of_the_log_partition(features):
+    structure, rng = Alignment(features, alphabet="nucleotide"), np.random.default_rng(1)
+    shard = structure.encode(PAIRS)
+    w, step = 0.3 * rng.normal(size=structure.n_weights), 1e-5
+    expected = np.zeros(w.size)
+    structure.log_partition(w, shard, expected)
+    for k in rng.permutation(w.size)[:12]:
+        ends = [structure.log_partition(w + sign * step * np.eye(w.size)[k], shard).sum() for sign in (1, -1)]
+        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(expected[k], abs=1e-6)
+
+
+def test_ambiguous_letters_are_means():
+    structure = Alignment("affine", alphabet="nucleotide")
+    w = np.random.default_rng(2).normal(size=structure.n_weights)
+    described = structure.describe(structune.Protein("RUNACGT"), "x").residues
+    assert_allclose(described[0], [0.5, 0.0, 0.5, 0.0])
+    assert_allclose(described[1], [0.0, 0.0, 0.0, 1.0])
+    assert_allclose(described[2], 0.25)
+    dna, rna = (structure.posterior(w, structure.encode([(x, "ACG")]), 0) for x in ("ACTG", "acug"))
+    assert_allclose(dna, rna)
+
+
+def test_fits_files_and_families(tmp_path):
+    model = SequenceAligner(alphabet="nucleotide", penalty=0.1, n_jobs=1).fit(PAIRS, ROWS)
+    assert model.predict(PAIRS[1:]) == ROWS[1:]
+    model.save(tmp_path / "m.structune")
+    again = structune.load(tmp_path / "m.structune")
+    assert again.alphabet == "nucleotide"
+    assert again.predict(PAIRS) == model.predict(PAIRS)
+    assert [row.replace("-", "") for row in again.align(PAIRS[0]).rows] == list(PAIRS[0])
+    with pytest.raises(DataError, match="found 'E' at residue 1"):
+        again.predict([("AEC", "ACG")])
+    with pytest.raises(DataError, match="alphabet='dna'"):
+        SequenceAligner(alphabet="dna").fit(PAIRS, ROWS)
+
+
+def test_matrices_of_nucleotides_align_families():
+    rng = np.random.default_rng(3)
+    gene = "".join(rng.choice(list("ACGT"), 120))
+    family = [gene, gene[:50] + gene[56:], gene[:90] + "ACGTTA" + gene[90:], gene.replace("T", "U")]
+    model = SequenceAligner.from_matrix("NUC.4.4", log_odds=True).set_params(n_jobs=1)
+    for all_pairs in (2, 200):
+        found = model.align(family, all_pairs=all_pairs)
+        columns = list(zip(*found.rows, strict=True))
+        assert len(columns) == 126
+        assert sum("-" not in column for column in columns) == 114
+        assert all(len(set("".join(c).replace("U", "T")) - {"-"}) == 1 for c in columns)
+        assert np.nanmin(found.confidence[:40]) > 0.8
+    pairs = itertools.combinations(range(4), 2)
+    assert all(found.accuracies[a, b] > 0.9 for a, b in pairs)
+
+
+def test_commands(tmp_path):
+    (tmp_path / "genes.fa").write_text(">a\nGATTACAGATTACA\n>b\ngauuacauuaca\n")
+    quiet = ["--quiet", "--jobs", "1"]
+    out = succeed("align", "--multiple", tmp_path / "genes.fa", "--model", "NUC.4.4", *quiet)
+    assert "GATTACAGATTACA" in out
+    assert "found 'E' at" in fail(
+        "align", "--multiple", _written(tmp_path, ">a\nACE\n"), "--model", "NUC.4.4", *quiet
+    )
+    (tmp_path / "known.fa").write_text(">a\nGATTACAGA\n>b\nGAU-ACANN\n")
+    args = ["--alphabet", "nucleotide", "--features", "affine", "--model", tmp_path / "m.structune"]
+    succeed("train", "alignment", tmp_path / "known.fa", *args, *quiet)
+    assert "recall" in succeed("evaluate", "alignment", tmp_path / "m.structune", tmp_path / "known.fa")
+
+
+def _written(folder, text):
+    (folder / "bad.fa").write_text(text)
+    return folder / "bad.fa"
