@@ -4,7 +4,7 @@
     python benchmarks/multiple_alignment_confidence.py --quick    few sets, nothing is written
 
 All sets of SABmark, by models that have learned from the other one of two folds, and every 32nd of PREFAB 4,
-as in ``multiple_alignment.py``. Of the columns that were found, the matches of two residues that are scored in
+as in ``multiple_alignment.py``. Of the columns that were found, the matches of two residues scored in
 the reference; each set counts as much.
 """
 
