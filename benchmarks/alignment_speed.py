@@ -40,7 +40,7 @@ from threadpoolctl import threadpool_limits
 from common import alternately, peak, write
 from structune import SequenceAligner, load
 from structune.alignment import Alignment, load_protein_alignments
-from structune.alignment.structure.features import RESIDUES
+from structune.alignment.structure.alphabets import PROTEIN
 from structune.alignment.structure.rows import residues_of
 from structune.learning import LogLoss, Risk
 from structune.running import ThreadExecutor
@@ -71,9 +71,10 @@ def homologues(seed: int) -> Iterator[Pair]:
 
 def proteins(seed: int) -> Iterator[Pair]:
     """Their sequences, without letters that are not one residue: programs score these differently."""
+    letters = PROTEIN.residues
     for rows in homologues(seed):
         x, y = residues_of(rows)
-        yield "".join(r for r in x.upper() if r in RESIDUES), "".join(r for r in y.upper() if r in RESIDUES)
+        yield "".join(r for r in x.upper() if r in letters), "".join(r for r in y.upper() if r in letters)
 
 
 def cut(n: int, seed: int = 1) -> Iterator[Pair]:
