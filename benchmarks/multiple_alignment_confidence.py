@@ -20,6 +20,7 @@ from common import asked_to_be_quick, folder_for, write
 from multiple_alignment import folds, inputs, model
 from structune import SequenceAligner
 from structune.alignment import ProteinAlignment, load_protein_alignments
+from structune.alignment.metrics import found_columns
 
 NAME = "multiple_alignment_confidence"
 EVERY = {"sabre": 1, "prefab4": 32}
@@ -48,17 +49,11 @@ def counted(name: str, every: int) -> list[dict[str, float]]:
 
 def right_matches(reference: ProteinAlignment, found: ProteinAlignment) -> tuple[FloatArray, FloatArray]:
     """Of each column that was found its matches that are scored, and those of them that are right."""
-    rows, columns, known = dict(zip(found.names, found.rows, strict=True)), [], []
-    for name, row in zip(reference.names, reference.rows, strict=True):
-        letters, there = np.array(list(row)), np.array(list(rows[name]))
-        places = np.flatnonzero(~np.isin(letters, ["-", "."]))
-        scored = np.char.isupper(letters[places])
-        columns.append(np.flatnonzero(there != "-")[scored])
-        known.append(places[scored])
-    column, wanted, width = np.concatenate(columns), np.concatenate(known), len(found.rows[0])
-    both, counts = np.unique(np.stack([column, wanted]), axis=1, return_counts=True)
+    columns, width = found_columns(reference, found), len(found.rows[0])
+    _, wanted = there = np.nonzero(columns >= 0)
+    both, counts = np.unique(np.stack([columns[there], wanted]), axis=1, return_counts=True)
     right = np.bincount(both[0], counts * (counts - 1) / 2, minlength=width)
-    sizes = np.bincount(column, minlength=width)
+    sizes = np.bincount(columns[there], minlength=width)
     return sizes * (sizes - 1) / 2, right
 
 

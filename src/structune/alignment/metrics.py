@@ -101,7 +101,7 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     DataError
         A sequence of the reference that is not there, or is another one.
     """
-    columns = _found_columns(reference, found)
+    columns = found_columns(reference, found)
     counts = [np.unique(column[column >= 0], return_counts=True)[1] for column in columns.T]
     sizes = np.array([count.sum() for count in counts], np.int64)
     right = np.array([(count * (count - 1)).sum() for count in counts], np.int64)
@@ -112,7 +112,7 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     return ColumnScores(float(right.sum() / wanted.sum()), float(whole.mean()))
 
 
-def _found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
+def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
     """Where what is in each cell of the reference was put, -1 for gaps and what is not scored."""
     rows = dict(zip(found.names, found.rows, strict=True))
     out = np.full((len(reference.names), max(map(len, reference.rows), default=0)), -1)

@@ -36,7 +36,7 @@ def tell(evaluation: Evaluation, telling: Telling) -> None:
     else:
         print_tables(*evaluation.tables())
     if telling.report is not None:
-        _write_page(telling.report, _evaluation_sections(evaluation))
+        write_sections_page(telling.report, _evaluation_sections(evaluation))
 
 
 def write_training_page(
@@ -48,17 +48,12 @@ def write_training_page(
     sections = [tables_section("Training", record), *training_sections(model)]
     if evaluation is not None:
         sections += _evaluation_sections(evaluation)
-    _write_page(page, sections)
-
-
-def write_sections_page(page: Path, sections: Iterable[Section]) -> None:
-    """Write what a command has found as a page."""
-    _write_page(page, sections)
+    write_sections_page(page, sections)
 
 
 def write_tables_page(page: Path, tables: Mapping[str, Table]) -> None:
     """Write tables as sections of these titles."""
-    _write_page(page, [tables_section(title, table) for title, table in tables.items()])
+    write_sections_page(page, [tables_section(title, table) for title, table in tables.items()])
 
 
 def tables_section(title: str, *tables: Table) -> Section:
@@ -75,7 +70,8 @@ def _evaluation_sections(evaluation: Evaluation) -> Iterator[Section]:
     yield from evaluation.sections()
 
 
-def _write_page(path: Path, sections: Iterable[Section]) -> None:
+def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
+    """Write what a command has found, and what it was asked, as a page."""
     from structune.html_reports import write_page
 
     title, given = asked()

@@ -68,6 +68,12 @@ def printable(text: str) -> str:
     return _CONTROL.sub("?", text.encode("utf-8", "replace").decode())
 
 
+def shortened(text: str, most: int) -> str:
+    """A printable text of at most so many characters."""
+    text = printable(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def tidy(axes: Axes) -> None:
     """No box, a light grid."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -54,7 +54,7 @@ def run(request: Request) -> int:
                 for named, aligned in zip(batch, found, strict=True):
                     out.write(_text(named[0], aligned, request.format))
                     if path_of is not None:
-                        _draw(named, aligned, path_of)
+                        draw(named, aligned, path_of)
                 out.flush()
                 progress.advance(len(batch))
     except KeyboardInterrupt:
@@ -116,7 +116,8 @@ def _text(names: tuple[str, str], aligned: Aligned, format: str) -> str:
     return json.dumps(shown) + "\n"
 
 
-def _draw(named: Named, aligned: Aligned, path_of: Callable[[str], Path]) -> None:
+def draw(named: Named, aligned: Aligned, path_of: Callable[[str], Path]) -> None:
+    """The probabilities of the matches of a pair, which were asked for, and its alignment."""
     from structune.alignment.plots import plot_match_probabilities
 
     ((a, b), (x, y)), (rows, _, posterior) = named, aligned

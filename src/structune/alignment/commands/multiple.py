@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from structune.alignment.commands.aligning import draw
 from structune.alignment.commands.data import files_of, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import Format, Request
 from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
@@ -50,7 +51,7 @@ def run(request: Request) -> int:
     check_apart(paths, [request.report])
     families = [_read(path, find_alphabet(aligner.alphabet)) for path in paths]
     targets, sections, code = _targets(request, paths), list[Any](), 0
-    draw = _drawer(request.plot, families)
+    path_of = drawing_paths(request.plot, several=len(families) > 1 or any(len(f) > 2 for f in families))
     try:
         with Progress(
             not request.quiet, sum(map(len, families)), stage="align", unit="sequences"
@@ -59,7 +60,8 @@ def run(request: Request) -> int:
                 found = aligner.align([p.residues for p in proteins], progress=progress.advance)
                 with open_text(target) as out:
                     out.write(_text(proteins, found, request.format))
-                draw(proteins, found)
+                if path_of is not None:
+                    _draw(proteins, found, path_of)
                 if request.report is not None:
                     sections.append(_section(path, proteins, found))
     except KeyboardInterrupt:
@@ -76,26 +78,13 @@ def _section(path: str, proteins: list[NamedProtein], found: MultipleAlignment) 
     return family_section("Alignment" if path == "-" else stem(Path(path)), [p.name for p in proteins], found)
 
 
-def _drawer(
-    plot: Path | None, families: list[list[NamedProtein]]
-) -> Callable[[list[NamedProtein], MultipleAlignment], None]:
-    """What draws the matches of any two sequences of a family."""
-    path_of = drawing_paths(plot, several=len(families) > 1 or any(len(f) > 2 for f in families))
-    if path_of is None:
-        return lambda proteins, found: None
-    from structune.alignment.plots import plot_match_probabilities
-
-    def draw(proteins: list[NamedProtein], found: MultipleAlignment) -> None:
-        for a, b in combinations(range(len(proteins)), 2):
-            x, y = proteins[a], proteins[b]
-            rows = ProteinAlignment([x.name, y.name], [found.rows[a], found.rows[b]]).pair(0, 1)
-            table = found.probabilities(a, b)
-            title = f"x: {x.name}, y: {y.name}"
-            plot_match_probabilities(
-                x.residues, y.residues, table, rows, title, path_of(f"{x.name}-{y.name}")
-            )
-
-    return draw
+def _draw(proteins: list[NamedProtein], found: MultipleAlignment, path_of: Callable[[str], Path]) -> None:
+    """The matches of any two sequences."""
+    alignment = ProteinAlignment([p.name for p in proteins], found.rows)
+    for a, b in combinations(range(len(proteins)), 2):
+        x, y = proteins[a], proteins[b]
+        named = (x.name, y.name), (x.residues, y.residues)
+        draw(named, (alignment.pair(a, b), None, found.probabilities(a, b)), path_of)
 
 
 def _check(request: Request) -> None:

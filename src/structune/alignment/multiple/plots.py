@@ -10,7 +10,7 @@ import scipy
 
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.errors import DataError
-from structune.plots.figure import ACCENT, LABEL_SIZE, Path, finish, height_for, new_figure, printable
+from structune.plots.figure import ACCENT, LABEL_SIZE, Path, finish, height_for, new_figure, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def plot_guide_tree(
     scipy.cluster.hierarchy.dendrogram(
         tree,
         orientation="left",
-        labels=[_short(name) for name in names],
+        labels=[shortened(name, _LONGEST_NAME) for name in names],
         no_labels=not shown,
         color_threshold=0.0,
         above_threshold_color=ACCENT,
@@ -69,8 +69,3 @@ def plot_guide_tree(
     axes.set_xlabel("distance: 1 - expected share of right matches, or of words in common")
     axes.spines[["top", "right", "left"]].set_visible(False)
     return finish(figure, path)
-
-
-def _short(name: str) -> str:
-    name = printable(name)
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -13,6 +13,7 @@ from structune.alignment.multiple.plots import plot_guide_tree
 from structune.html_reports.page import Block, Columns, Fold, Section, Text
 from structune.html_reports.pictures import histogram, picture
 from structune.html_reports.tables import make_table
+from structune.plots.figure import shortened
 from structune.structure import FloatArray
 
 _COLUMNS, _LONGEST_NAME, _STEPS = 80, 24, 10
@@ -50,11 +51,11 @@ def _numbers(found: MultipleAlignment) -> Block:
 
 
 def _columns(names: Sequence[str], found: MultipleAlignment) -> Iterator[Block]:
-    steps = _step(found.confidence)
+    steps, names = _step(found.confidence), [shortened(name, _LONGEST_NAME) for name in names]
     for first in range(0, steps.size, _COLUMNS):
         part = slice(first, first + _COLUMNS)
         runs = [(len(list(run)), _colour(k)) for k, run in groupby(steps[part].tolist())]
-        yield Columns([_short(name) for name in names], [row[part] for row in found.rows], runs)
+        yield Columns(names, [row[part] for row in found.rows], runs)
 
 
 def _step(confidence: FloatArray) -> FloatArray:
@@ -66,7 +67,3 @@ def _step(confidence: FloatArray) -> FloatArray:
 def _colour(step: float) -> str:
     share = step / (_STEPS - 1)
     return "#" + "".join(f"{round(c):02x}" for c in (1.0 - share) * _LOW + share * _HIGH)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -229,17 +229,15 @@ class FeatureSet:
             "terminal residue": sequence.residues.T @ terminal,
             "gap residue": sequence.residues.T @ side.residue,
         }
-        counted |= (
-            {}
-            if not self._sees_hydrophilic
-            else {
-                "gap within": _tally(sequence.hydrophilic[:-1], side.residue),
-                "gap opens": _tally(sequence.hydrophilic[:-1], side.opens),
-                "gap closes": _tally(sequence.hydrophilic[1:], side.closes),
-                "gap opposite": _tally(sequence.hydrophilic, side.site),
-                "gap opens opposite": _tally(sequence.hydrophilic, side.site_open),
+        if self._sees_hydrophilic:
+            places = sequence.hydrophilic
+            counted |= {
+                "gap within": _tally(places[:-1], side.residue),
+                "gap opens": _tally(places[:-1], side.opens),
+                "gap closes": _tally(places[1:], side.closes),
+                "gap opposite": _tally(places, side.site),
+                "gap opens opposite": _tally(places, side.site_open),
             }
-        )
         for kind, count in counted.items():
             out[self.linear[kind]] += weight * count
 

@@ -27,7 +27,7 @@ def read_matrix(name: str, alphabet: Alphabet = PROTEIN) -> FloatArray:
         No such matrix, or one of another alphabet.
     """
     matrix = _read(name)
-    if alphabet_of(name) is not alphabet:
+    if _alphabet_of(name, matrix) is not alphabet:
         raise DataError(f"found the matrix {name!r}, expected one of the alphabet {alphabet.name!r}")
     return np.array([[float(matrix[a, b]) for b in alphabet.residues] for a in alphabet.residues])
 
@@ -40,9 +40,12 @@ def alphabet_of(name: str) -> Alphabet:
     DataError
         No such matrix, or one of neither.
     """
-    letters = _read(name).alphabet
+    return _alphabet_of(name, _read(name))
+
+
+def _alphabet_of(name: str, matrix: Any) -> Alphabet:
     for alphabet in ALPHABETS.values():
-        if set(alphabet.residues) <= set(letters):
+        if set(alphabet.residues) <= set(matrix.alphabet):
             return alphabet
     raise DataError(f"found the matrix {name!r}, expected one of amino acids or nucleotides")
 
