@@ -10,7 +10,9 @@ import pytest
 
 import structune
 from commands import fail, succeed
-from structune.alignment.formats import ProteinAlignment, read_protein_alignments, write_protein_alignments
+from structune.alignment.formats.any import read_protein_alignments
+from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats.writers import write_protein_alignments
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.structure.rows import parse_alignment, residues_of
 

@@ -1,21 +1,11 @@
 from .aligner import SequenceAligner as SequenceAligner
 from .confidence import ConfidentAlignment as ConfidentAlignment
 from .data import load_protein_alignments as load_protein_alignments
-from .formats import (
-    NamedProtein as NamedProtein,
-)
-from .formats import (
-    ProteinAlignment as ProteinAlignment,
-)
-from .formats import (
-    read_protein_alignments as read_protein_alignments,
-)
-from .formats import (
-    read_proteins as read_proteins,
-)
-from .formats import (
-    write_protein_alignments as write_protein_alignments,
-)
+from .formats.any import read_protein_alignments as read_protein_alignments
+from .formats.fasta import NamedProtein as NamedProtein
+from .formats.fasta import read_proteins as read_proteins
+from .formats.record import ProteinAlignment as ProteinAlignment
+from .formats.writers import write_protein_alignments as write_protein_alignments
 from .metrics import AlignmentScores as AlignmentScores
 from .metrics import ColumnScores as ColumnScores
 from .metrics import alignment_scores as alignment_scores

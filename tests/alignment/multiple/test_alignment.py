@@ -126,6 +126,11 @@ def test_a_matrix_that_there_is_not():
         MODEL.align(FAMILY, matrix="BLOSUM61")
 
 
+def test_a_model_that_is_a_matrix_has_no_other_one_beside_it():
+    model = SequenceAligner.from_matrix("BLOSUM45", log_odds=True)
+    assert model.align(FAMILY).value == model.align(FAMILY, matrix=None).value
+
+
 def test_models_without_probabilities():
     with pytest.raises(CapabilityError):
         SequenceAligner.from_matrix().align(FAMILY)

@@ -13,7 +13,9 @@ import typer
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.data import check_gamma, null_for_nan, open_aligner
 from structune.alignment.commands.options import Request
-from structune.alignment.formats import ProteinAlignment, alignment_text, read_proteins
+from structune.alignment.formats.fasta import read_proteins
+from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import Alphabet, find_alphabet
 from structune.cli.batches import Progress, batches
 from structune.cli.checks import INTERRUPTED, check_targets

@@ -11,7 +11,8 @@ import numpy as np
 from rich.table import Table
 
 from structune.alignment.commands.data import files_of, open_aligner, stem
-from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
+from structune.alignment.formats.any import is_alignment_file, read_protein_alignments
+from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.metrics import ColumnScores, column_scores
 from structune.alignment.structure.rows import without_gaps
 from structune.cli.tables import numbers_table, record_table

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.formats import read_protein_alignments
+from structune.alignment.formats.any import read_protein_alignments
 from structune.alignment.structure.alphabets import Alphabet, find_alphabet
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
 from structune.cli.checks import check_class

@@ -14,7 +14,9 @@ import typer
 from structune.alignment.commands.aligning import draw
 from structune.alignment.commands.data import files_of, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import Format, Request
-from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
+from structune.alignment.formats.fasta import NamedProtein, read_proteins
+from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats.writers import alignment_text
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.alignment.structure.alphabets import Alphabet, find_alphabet
 from structune.alignment.structure.rows import without_gaps

@@ -50,8 +50,8 @@ class AlignsFamilies(StructuredEstimator):
         matrix : str, optional
             A matrix of Biopython: probabilities are the means of those of the model and of this matrix, with
             its scores and those of affine gaps as log odds. A model that was learned from remote homologues
-            makes too little of what close ones have in common. "auto" for BLOSUM62 with proteins, and none
-            with nucleotides; None for the model alone.
+            makes too little of what close ones have in common. "auto" for BLOSUM62 with models of proteins
+            that were learned, and none with others; None for the model alone.
         all_pairs : int
             Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
             which: at each of its merges at most eight sequences of either side.
@@ -97,7 +97,8 @@ class AlignsFamilies(StructuredEstimator):
         described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
         features = structure.feature_set
         if matrix == "auto":
-            matrix = "BLOSUM62" if features.alphabet is PROTEIN else None
+            is_learned = self.status_ != "imported"
+            matrix = "BLOSUM62" if is_learned and features.alphabet is PROTEIN else None
         weights = [self.coef_] if matrix is None else [self.coef_, log_odds(features, matrix)]
         residues = [proteins[k].residues for k in order]
         tree = word_tree(residues, features.alphabet.words) if len(residues) > all_pairs else None

@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structune.alignment.formats import (
-    ProteinAlignment,
-    alignment_text,
-    read_protein_alignments,
-    read_proteins,
-    write_protein_alignments,
-)
+from structune.alignment.formats.any import read_protein_alignments
+from structune.alignment.formats.fasta import read_proteins
+from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats.writers import alignment_text, write_protein_alignments
 from structune.errors import DataError
 
 ROWS = ProteinAlignment(["a", "b", "c"], ["AC-D", "A.cD", "--CD"])
@@ -42,24 +39,75 @@ c  CD
 #=GC SS_cons HHHH
 //
 """
+PHYLIP = """ 3 4
+a  AC
+b  A.
+c  --
+   -D
+   cD
+   CD
+"""
+MSF = """PileUp
+
+ x.msf  MSF: 4  Type: P  Check: 0  ..
+
+ Name: a  Len: 4  Check: 0  Weight: 1.00
+ Name: b  oo  Len: 4  Check: 0  Weight: 1.00
+ Name: c  Len: 4  Check: 0  Weight: 1.00
+
+//
+
+     1  2
+a    A C
+b    A.
+c    ~~
+
+a    -D
+b    cD
+c    CD
+"""
 
 
 def read(text):
     return list(read_protein_alignments(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("text", [FASTA, CLUSTAL, STOCKHOLM], ids=["fasta", "clustal", "stockholm"])
+@pytest.mark.parametrize("text", [FASTA, CLUSTAL, STOCKHOLM, PHYLIP, MSF], ids=lambda text: text.split()[0])
 def test_read(text, tmp_path):
-    assert read(text) == [ROWS]
+    expected = [ROWS if text != MSF else ROWS._replace(rows=["AC-D", "A.cD", "..CD"])]
+    assert read(text) == expected
     (tmp_path / "x.gz").write_bytes(gzip.compress(text.encode()))
-    assert list(read_protein_alignments(tmp_path / "x.gz")) == [ROWS]
-    assert read(text.replace("\n", "\r\n")) == [ROWS]
+    assert list(read_protein_alignments(tmp_path / "x.gz")) == expected
+    assert read(text.replace("\n", "\r\n")) == expected
 
 
 def test_stockholm_files_may_hold_several():
     assert read(STOCKHOLM + STOCKHOLM) == [ROWS, ROWS]
     assert read("# STOCKHOLM 1.0\n") == []
     assert read(CLUSTAL + CLUSTAL) == [ROWS, ROWS]
+    assert read(PHYLIP + PHYLIP) == [ROWS, ROWS]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 6\nfirst ACD\n-FG\nsecond ACD EFG\n",  # each is whole before the next
+        "2 6 I\nfirst ACD\nsecond ACD\n\n-FG\nEFG\n",
+        "2 6\nfirst     ACD-FG\nsecond    ACDEFG\n",
+    ],
+)
+def test_phylip(text):
+    assert read(text) == [ProteinAlignment(["first", "second"], ["ACD-FG", "ACDEFG"])]
+
+
+def test_phylip_with_names_of_ten_characters():
+    names = ["Homo sapie", "Homo erect"]
+    assert read("2 6\nHomo sapieACD -FG\nHomo erectACDEFG\n") == [
+        ProteinAlignment(names, ["ACD-FG", "ACDEFG"])
+    ]
+    assert read("2 6\nHomo sapieACD\n-FG\nHomo erectACDEFG\n") == [
+        ProteinAlignment(names, ["ACD-FG", "ACDEFG"])
+    ]
 
 
 def test_headers_of_other_programs():
@@ -72,7 +120,7 @@ def test_pairs_have_no_columns_of_gaps_alone():
     assert ProteinAlignment(["a", "b"], ["", ""]).pair(0, 1) == ("", "")
 
 
-@pytest.mark.parametrize("format", ["fasta", "clustal"])
+@pytest.mark.parametrize("format", ["fasta", "clustal", "stockholm", "phylip", "msf"])
 @given(
     rows=st.integers(1, 150).flatmap(
         lambda n: st.lists(st.text("ACDEF-", min_size=n, max_size=n), min_size=1, max_size=4)
@@ -82,7 +130,9 @@ def test_round_trip(format, rows):
     given = ProteinAlignment([f"n{k}" for k in range(len(rows))], rows)
     target = io.StringIO()
     write_protein_alignments(target, [given], format)
-    assert read(target.getvalue()) == [given]
+    (found,) = read(target.getvalue())
+    assert found.names == given.names
+    assert [row.replace(".", "-") for row in found.rows] == given.rows
 
 
 def test_write_to_a_path(tmp_path):
@@ -127,7 +177,7 @@ def test_proteins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found '', expected an alignment in FASTA, Clustal or Stockholm"),
+        ("", "found '', expected an alignment in FASTA, Clustal, Stockholm, PHYLIP or MSF"),
         ("ACDE\n", "found 'ACDE', expected an alignment"),
         (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2"),
         (">a\nAC\n>a\nAC\n", ":3: found the name 'a' again, first in 1"),
@@ -136,6 +186,13 @@ def test_proteins(tmp_path):
         ("CLUSTAL\n\na AC\nb ACD\n", ":4: found a row of 3 columns for 'b', expected 2"),
         ("# STOCKHOLM 1.0\na AC\n", ":2: found the end of the file, expected '//'"),
         ("# STOCKHOLM 1.0\na\n//\n", ":2: found 'a', expected a name and residues"),
+        ("2 3\na ACD\nb AC\n", ":3: found a row of 2 columns for 'b', expected 3"),
+        ("2 3\na ACD\na ACD\n", ":3: found the name 'a' again, first in 2"),
+        ("2 3\na ACD\n", ":1: found 1 lines after it, expected 2 sequences of 3 columns"),
+        ("0 3\na ACD\n", ":1: found 1 lines after it, expected 0 sequences of 3 columns"),
+        (MSF.replace("//", ""), ":18: found the end of the file, expected '//' after the names"),
+        (MSF.replace("c    CD", "d    CD"), "18: found 'd    CD', expected a name from above '//'"),
+        (MSF.replace("c    CD\n", ""), ":7: found a row of 2 columns for 'c', expected 4"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -145,7 +202,7 @@ def test_what_is_wrong_is_named(text, message):
 
 @given(
     st.text(st.sampled_from(list(">#AC-. \n/*1")), max_size=60),
-    st.sampled_from(["", ">a\n", "CLUSTAL\n", "# STOCKHOLM 1.0\n"]),
+    st.sampled_from(["", ">a\n", "CLUSTAL\n", "# STOCKHOLM 1.0\n", "1 1\n", "MSF: ..\nName: A\n//\n"]),
 )
 def test_any_text_is_read_or_refused(text, head):
     try:

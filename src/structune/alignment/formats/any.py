@@ -1,0 +1,68 @@
+"""Reading alignments from files of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from structune.alignment.formats.clustal import PROGRAMS, read_clustal
+from structune.alignment.formats.fasta import read_fasta
+from structune.alignment.formats.msf import is_msf_header, read_msf
+from structune.alignment.formats.phylip import is_phylip_header, read_phylip
+from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats.stockholm import read_stockholm
+from structune.errors import DataError
+from structune.files.text import Lines, Source, shown
+
+_HEAD = 100  # lines that may come before what tells the format
+
+
+def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
+    """Read the alignments of a file, compressed by gzip or not; its beginning tells the format.
+
+    A FASTA or MSF file holds one alignment, a Clustal, Stockholm or PHYLIP file any number. In A2M files,
+    which are FASTA files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    ProteinAlignment
+
+    Raises
+    ------
+    DataError
+        Names the file and line of what fits no format, of a name without a row, and of a row of another
+        length than the first.
+    """
+    lines = Lines(source)
+    if (read := _reader(lines)) is None:
+        found = shown(next((text for text in lines.head(_HEAD) if text), ""))
+        raise DataError(
+            f"{lines.name}: found {found}, expected an alignment in FASTA, Clustal, Stockholm, PHYLIP or MSF"
+        )
+    return read(lines)
+
+
+def is_alignment_file(path: Path) -> bool:
+    """Whether a file begins as one of the formats that `read_protein_alignments` reads."""
+    try:
+        return _reader(Lines(path)) is not None
+    except DataError:  # no text
+        return False
+
+
+def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]] | None:
+    head = next((text for text in lines.head(_HEAD) if text), "")
+    if head.startswith("# STOCKHOLM"):
+        return read_stockholm
+    if head.startswith(">"):
+        return read_fasta
+    if head.upper().startswith(PROGRAMS):
+        return read_clustal
+    if is_phylip_header(head):
+        return read_phylip
+    return read_msf if any(map(is_msf_header, lines.head(_HEAD))) else None
