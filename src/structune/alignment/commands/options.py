@@ -62,10 +62,10 @@ TrainFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="TRAIN",
-        help="Alignments in FASTA, A2M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such files. "
-        "Each two rows of an alignment are an example; where there are residues in lower case, only the columns of "
-        "two residues in upper case are known to be right. For train and tune also a folder that "
-        "shard wrote.",
+        help="Alignments in FASTA, A2M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
+        "files. Each two rows of an alignment are an example; where there are residues in lower case, "
+        "only the columns of two residues in upper case are known to be right. For train and tune also "
+        "a folder that shard wrote.",
     ),
 ]
 TestFile = Annotated[
