@@ -17,27 +17,23 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from shutil import which
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from common import mean_difference, write
-from structune import SequenceAligner
 from structune.alignment import ProteinAlignment, column_scores, load_protein_alignments, read_proteins
-from structune.alignment.structure.rows import parse_alignment, residues_of
-from structune.files.data_sets import data_folder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+from families import aligner_for, data, inputs, model
 
 COMMANDS = {
     "probcons": ["probcons"],
@@ -59,9 +55,6 @@ PARTS: dict[str, dict[str, Any]] = {
     "pairs alone": {"matrix": None, "refinements": 0, "consistency": 0},
 }
 ON_PREFAB = ("structune", "without the matrix", "pairs alone")
-MOST_PAIRS = 2  # of a set to learn from
-
-Sets = dict[str, dict[str, str]]  # sequences by name, by set
 
 
 def main() -> None:
@@ -122,62 +115,12 @@ def compared(name: str, every: int, work: Path, parts: list[str], programs: list
     return {"sets": len(sets), "rows": rows}
 
 
-def data(file: str) -> Path:
-    folder = data_folder()
-    if folder is None:
-        raise SystemExit("found no data folder: see STRUCTUNE_DATA")
-    return folder / "alignment" / file
-
-
-def inputs(name: str) -> Sets:
-    """The sequences to align."""
-    found = {}
-    with tarfile.open(data(f"bench1.0_{name}.tar.gz")) as archive:
-        for member in archive.getmembers():
-            path, file = PurePosixPath(member.name), archive.extractfile(member)
-            if path.parent.name == "in" and file is not None:
-                found[path.name] = {p.name: p.residues for p in read_proteins(io.BytesIO(file.read()))}
-    return dict(sorted(found.items()))
-
-
 # --- structune --------------------------------------------------------------------------------------------
 
 
 def aligned(name: str, key: str, sequences: dict[str, str], options: dict[str, Any]) -> ProteinAlignment:
-    aligner = model(folds()[key]) if name == "sabre" else SequenceAligner.pretrained()
-    found = aligner.set_params(n_jobs=-1).align(list(sequences.values()), **options)
+    found = aligner_for(name, key).align(list(sequences.values()), **options)
     return ProteinAlignment(list(sequences), found.rows)
-
-
-@cache
-def folds() -> dict[str, int]:
-    """One of two for each of SABmark's sets; those that share a sequence have the same."""
-    sets = inputs("sabre")
-    first: dict[str, int] = {}
-    joined = np.zeros((len(sets), len(sets)))
-    for k, sequences in enumerate(sets.values()):
-        for name in sequences:
-            joined[first.setdefault(name, k), k] = 1.0
-    n_components, component = connected_components(joined, directed=False)
-    fold = np.random.default_rng(0).integers(0, 2, n_components)[component]
-    return dict(zip(sets, fold.tolist(), strict=True))
-
-
-@cache
-def model(fold: int) -> SequenceAligner:
-    """Learned from the sets that are not of this fold."""
-    rng, rows, weights = np.random.default_rng(0), [], []
-    references = load_protein_alignments("sabre")
-    for reference in (references[key] for key, own in folds().items() if own != fold):
-        first, second = np.triu_indices(len(reference.names), 1)
-        drawn = [reference.pair(first[k], second[k]) for k in rng.permutation(first.size)[:MOST_PAIRS]]
-        known = [pair for pair in drawn if parse_alignment(pair, residues_of(pair), "").scored.any()]
-        rows += known
-        weights += [1.0 / np.sqrt(max(1, len(known)))] * len(known)
-    aligner = SequenceAligner(tuning="majorize", tolerance=3e-3, n_jobs=-1)
-    aligner.fit(list(map(residues_of, rows)), rows, sample_weight=weights)
-    say(f"fold {fold}: learned from {len(rows)} pairs, {aligner.status_}")
-    return aligner
 
 
 # --- others -----------------------------------------------------------------------------------------------

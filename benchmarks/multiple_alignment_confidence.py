@@ -3,13 +3,15 @@
     python benchmarks/multiple_alignment_confidence.py            some minutes
     python benchmarks/multiple_alignment_confidence.py --quick    few sets, nothing is written
 
-All sets of SABmark, by models that have learned from the other one of two folds, and every 32nd of PREFAB 4,
-as in ``multiple_alignment.py``. Of the columns that were found, the matches of two residues scored in
-the reference; each set counts as much.
+Every other set of SABmark, by models that have learned from the other one of two folds, and every 32nd of
+PREFAB 4; ``training/family_confidence.py`` has fitted the confidence to others. Of the columns that were
+found, the matches of residues whose match in the reference is known; each set counts as much.
 """
 
 from __future__ import annotations
 
+import sys
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common import asked_to_be_quick, folder_for, write
-from multiple_alignment import folds, inputs, model
-from structune import SequenceAligner
 from structune.alignment import ProteinAlignment, load_protein_alignments
-from structune.alignment.metrics import found_columns
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+from families import aligner_for, inputs, judged
 
 NAME = "multiple_alignment_confidence"
-EVERY = {"sabre": 1, "prefab4": 32}
+SETS = {"sabre": slice(1, None, 2), "prefab4": slice(0, None, 32)}
 N_BINS = 10
 FloatArray = NDArray[np.float64]
 
 
-def counted(name: str, every: int) -> list[dict[str, float]]:
+def counted(name: str, chosen: slice) -> list[dict[str, float]]:
     """Mean confidence and share of right matches of bins of confidence."""
     references, found = load_protein_alignments(name), []
-    for key, sequences in list(inputs(name).items())[::every]:
-        aligner = model(folds()[key]) if name == "sabre" else SequenceAligner.pretrained()
-        family = aligner.set_params(n_jobs=-1).align(list(sequences.values()))
+    for key, sequences in list(inputs(name).items())[chosen]:
+        family = aligner_for(name, key).align(list(sequences.values()))
         pairs, right = right_matches(references[key], ProteinAlignment(list(sequences), family.rows))
         inside = pairs > 0
         found.append(np.array([family.confidence, pairs, right])[:, inside] / [[1.0], *[[pairs.sum()]] * 2])
@@ -48,13 +49,14 @@ def counted(name: str, every: int) -> list[dict[str, float]]:
 
 
 def right_matches(reference: ProteinAlignment, found: ProteinAlignment) -> tuple[FloatArray, FloatArray]:
-    """Of each column that was found its matches that are scored, and those of them that are right."""
-    columns, width = found_columns(reference, found), len(found.rows[0])
-    _, wanted = there = np.nonzero(columns >= 0)
-    both, counts = np.unique(np.stack([columns[there], wanted]), axis=1, return_counts=True)
-    right = np.bincount(both[0], counts * (counts - 1) / 2, minlength=width)
-    sizes = np.bincount(columns[there], minlength=width)
-    return sizes * (sizes - 1) / 2, right
+    """Of each column its matches of residues whose match is known, and how many of them are right."""
+    width = len(found.rows[0])
+    pairs, right = np.zeros(width), np.zeros(width)
+    for a, b in combinations(range(len(reference.names)), 2):
+        match = judged(reference, found, a, b)
+        pairs += np.bincount(match.column, minlength=width)
+        right += np.bincount(match.column, match.right, minlength=width)
+    return pairs, right
 
 
 def figure(result: dict[str, list[dict[str, float]]], path: Path) -> None:
@@ -74,7 +76,8 @@ def figure(result: dict[str, list[dict[str, float]]], path: Path) -> None:
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
     result: dict[str, Any] = {
-        name: counted(name, every * (16 if quick else 1)) for name, every in EVERY.items()
+        name: counted(name, slice(chosen.start, None, chosen.step * (16 if quick else 1)))
+        for name, chosen in SETS.items()
     }
     path = write(str(folder_for(NAME, quick) / NAME), result)
     figure(result, path.with_suffix(".png"))

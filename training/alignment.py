@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune import SequenceAligner
-from structune.alignment import alignment_scores, load_protein_alignments
+from structune.alignment import ProteinAlignment, alignment_scores, load_protein_alignments
 from structune.alignment.structure.rows import parse_alignment, residues_of
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "alignment" / "pretrained.structune"
@@ -55,7 +56,7 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    pairs = drawn(8 if quick else 1)
+    pairs = drawn(list(load_protein_alignments("sabre").values())[:: 8 if quick else 1])
     gamma = choose_gamma(pairs)
     aligner = fit(pairs, gamma)
     path = Path("alignment.structune") if quick else MODEL
@@ -67,10 +68,10 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def drawn(every: int) -> Pairs:
+def drawn(alignments: Sequence[ProteinAlignment]) -> Pairs:
     """Some pairs of each alignment that have a known match."""
     rng, rows, family = np.random.default_rng(0), [], []
-    for number, alignment in enumerate(list(load_protein_alignments("sabre").values())[::every]):
+    for number, alignment in enumerate(alignments):
         first, second = np.triu_indices(len(alignment.names), 1)
         found = (alignment.pair(first[k], second[k]) for k in rng.permutation(first.size)[:MOST].tolist())
         known = [pair for pair in found if has_known(pair)]
@@ -83,8 +84,8 @@ def has_known(rows: tuple[str, str]) -> bool:
     return bool(parse_alignment(rows, residues_of(rows), "reference").scored.any())
 
 
-def fit(pairs: Pairs, gamma: float) -> SequenceAligner:
-    aligner = SequenceAligner(tuning="majorize", tolerance=1e-3, gamma=gamma, verbose=1)
+def fit(pairs: Pairs, gamma: float = GAMMAS[0], tolerance: float = 1e-3) -> SequenceAligner:
+    aligner = SequenceAligner(tuning="majorize", tolerance=tolerance, gamma=gamma, verbose=1, n_jobs=-1)
     aligner.fit(pairs.sequences, pairs.rows, sample_weight=pairs.weights)
     say(f"fitted to {len(pairs.rows)} pairs: {aligner.status_}, {aligner.passes_:.0f} passes")
     return aligner
@@ -95,7 +96,7 @@ def choose_gamma(pairs: Pairs) -> float:
     n = pairs.family.max() + 1
     out = np.isin(pairs.family, np.random.default_rng(1).permutation(n)[: round(HOLDOUT * n)])
     held = pairs.where(out)
-    aligner, found = fit(pairs.where(~out), GAMMAS[0]), {}
+    aligner, found = fit(pairs.where(~out)), {}
     for gamma in GAMMAS:
         scores = alignment_scores(held.rows, aligner.predict(held.sequences, gamma))
         found[gamma] = float(scores.recall.mean()), float(scores.precision.mean())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from structune.alignment.multiple.confidence import column_confidence
 from structune.alignment.multiple.matches import Matches
 from structune.alignment.multiple.progressive import Progressive, Tree, guide_tree, rows_of
 from structune.running.executors import Executor
@@ -22,8 +22,10 @@ class MultipleAlignment:
     rows : list of str
         A row for each sequence, in the order of the sequences, with ``-`` for gaps.
     confidence : ndarray, shape (n_columns,)
-        The mean probability, by the model of two sequences, that two residues of the column are matched; nan
-        where there is one residue only, or none of the sequences were compared.
+        How many of the matches of two residues of the column are right, in the mean: a logistic function of
+        their probabilities by the model of two, of those that agree with third sequences, and of how many
+        these are, fitted to alignments of structures. nan where there is one residue only, or none of the
+        sequences were compared.
     accuracies : ndarray, shape (n_sequences, n_sequences)
         Of any two sequences alone, the share of right matches that is expected of their best alignment, by
         the length of the shorter; 0 of two that were not compared.
@@ -100,23 +102,10 @@ def align(
     column, width = found.column, found.width
     return MultipleAlignment(
         rows_of(sequences, column, width),
-        _confidence(matches, column, width),
+        column_confidence(matches, values, column, width),
         accuracies,
         tree,
         matches,
         np.arange(len(sequences)),
         found.value(),
     )
-
-
-def _confidence(matches: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
-    """Mean probabilities of the matches of each column, of sequences that were compared."""
-    table, rows = matches.table, matches.of_rows(column)
-    inside = rows == column[table.indices]
-    sums = np.bincount(rows[inside], table.data[inside], minlength=width)
-    there = np.zeros((len(matches), width), np.float32)
-    there[matches.sequence, column] = 1.0
-    pairs = (there * (matches.compared.astype(np.float32) @ there)).sum(axis=0, dtype=np.float64)
-    out = np.full(width, np.nan)
-    np.divide(sums, pairs, out=out, where=pairs > 0)
-    return out
