@@ -8,7 +8,7 @@ Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout
 Every other set of SABmark, by models of two folds, and every 32nd of PREFAB 4, by the model that ships, are
 aligned, and two sequences of each set alone. A match of a residue whose match is known is right or wrong;
 each set counts as much, and two alone half of that. ``benchmarks/multiple_alignment_confidence.py`` takes
-others.
+others, though some sequences are in several sets.
 """
 
 from __future__ import annotations

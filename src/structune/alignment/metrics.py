@@ -112,6 +112,12 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     return ColumnScores(float(right.sum() / wanted.sum()), float(whole.mean()))
 
 
+def is_scored(reference: ProteinAlignment) -> bool:
+    """Whether there is a column of two residues to score."""
+    own = found_columns(reference, reference)
+    return bool(((own >= 0).sum(axis=0) > 1).any())
+
+
 def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
     """Where what is in each cell of the reference was put, -1 for gaps and what is not scored."""
     rows = dict(zip(found.names, found.rows, strict=True))

@@ -110,8 +110,20 @@ def test_phylip_with_names_of_ten_characters():
     ]
 
 
-def test_headers_of_other_programs():
-    assert read(CLUSTAL.replace("CLUSTAL W (1.83)", "MUSCLE (3.8)")) == [ROWS]
+@pytest.mark.parametrize("program", ["MUSCLE (3.8)", "Kalign (2.0)"])
+def test_headers_of_other_programs(program):
+    assert read(CLUSTAL.replace("CLUSTAL W (1.83)", program)) == [ROWS]
+
+
+def test_a_name_that_begins_as_a_program_does():
+    given = ProteinAlignment(["muscle_actin", "b"], ["ACDE" * 20, "ACDF" * 20])
+    assert read(alignment_text(given, "clustal") * 2) == [given] * 2
+
+
+@pytest.mark.parametrize("format", ["clustal", "stockholm", "phylip", "msf"])
+def test_names_that_are_there_twice_get_numbers(format):
+    given = ProteinAlignment(["a b", "a_b", "a_b_2"], ["AC", "AD", "AE"])
+    assert read(alignment_text(given, format)) == [given._replace(names=["a_b", "a_b_3", "a_b_2"])]
 
 
 def test_pairs_have_no_columns_of_gaps_alone():
@@ -189,7 +201,12 @@ def test_proteins(tmp_path):
         ("2 3\na ACD\nb AC\n", ":3: found a row of 2 columns for 'b', expected 3"),
         ("2 3\na ACD\na ACD\n", ":3: found the name 'a' again, first in 2"),
         ("2 3\na ACD\n", ":1: found 1 lines after it, expected 2 sequences of 3 columns"),
-        ("0 3\na ACD\n", ":1: found 1 lines after it, expected 0 sequences of 3 columns"),
+        ("0 3\na ACD\n", "found '0 3', expected an alignment in FASTA, "),
+        ("CLUSTAL\n\na AC\na AC\n", ":4: found the name 'a' again in a block"),
+        ("# STOCKHOLM 1.0\na AC\na AC\n//\n", ":3: found the name 'a' again in a block"),
+        (f"{9 * '9' + '9'} 4\na AC\n", "expected an alignment in FASTA, "),
+        ("MSF: 4 ..\n//\n", "found no names before '//'"),
+        (MSF.replace("MSF: 4", "MSF: 40"), ":5: found a row of 4 columns for 'a', expected 40"),
         (MSF.replace("//", ""), ":18: found the end of the file, expected '//' after the names"),
         (MSF.replace("c    CD", "d    CD"), "18: found 'd    CD', expected a name from above '//'"),
         (MSF.replace("c    CD\n", ""), ":7: found a row of 2 columns for 'c', expected 4"),
@@ -202,7 +219,7 @@ def test_what_is_wrong_is_named(text, message):
 
 @given(
     st.text(st.sampled_from(list(">#AC-. \n/*1")), max_size=60),
-    st.sampled_from(["", ">a\n", "CLUSTAL\n", "# STOCKHOLM 1.0\n", "1 1\n", "MSF: ..\nName: A\n//\n"]),
+    st.sampled_from(["", ">a\n", "CLUSTAL\n", "# STOCKHOLM 1.0\n", "1 1\n", "MSF: 2 ..\nName: A\n//\n"]),
 )
 def test_any_text_is_read_or_refused(text, head):
     try:

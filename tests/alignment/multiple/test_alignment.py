@@ -111,6 +111,7 @@ def test_long_and_short():
 @pytest.mark.parametrize(
     ("sequences", "message"),
     [
+        (["AC", 5], "found 5, expected a sequence: a str or a Protein"),
         ([], "found no sequences to align, expected at least one"),
         (["AC", "A1"], r"sequence 1 \(from 0\): found '1' at residue 1 \(from 0\), expected an amino acid"),
         ([Protein("AC", secondary="HH")], "expected none"),
@@ -119,6 +120,12 @@ def test_long_and_short():
 def test_what_is_wrong_is_named(sequences, message):
     with pytest.raises(DataError, match=message):
         MODEL.align(sequences)
+
+
+@pytest.mark.parametrize(("name", "value"), [("consistency", -1), ("refinements", 1.5), ("all_pairs", None)])
+def test_numbers_that_are_none(name, value):
+    with pytest.raises(DataError, match=f"{name}={value}: expected a whole number >= 0"):
+        MODEL.align(FAMILY, **{name: value})
 
 
 def test_a_matrix_that_there_is_not():

@@ -1,5 +1,8 @@
 """Guide trees as pictures."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from structune import SequenceAligner
@@ -28,6 +31,14 @@ def test_names(tmp_path):
 def test_many_have_no_names(tmp_path):
     found = MODEL.align(["MKVLAAGIV"] * 121, all_pairs=10, refinements=0)
     assert not any(labels(plot_guide_tree(found, path=tmp_path / "tree.png")))
+
+
+def test_a_tree_as_deep_as_it_has_leaves(tmp_path):
+    n = 3000
+    chain = [[0, 1, 0.5, 2], *([k, n + k - 2, 0.5, k + 1] for k in range(2, n))]
+    found = replace(MODEL.align(["MKV"] * 2), rows=["A"] * n, tree=np.array(chain, float))
+    (lines,) = plot_guide_tree(found, path=tmp_path / "tree.png").axes[0].collections
+    assert len(lines.get_segments()) == n - 1
 
 
 def test_what_is_wrong_is_named():

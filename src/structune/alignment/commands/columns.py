@@ -13,7 +13,7 @@ from rich.table import Table
 from structune.alignment.commands.data import files_of, open_aligner, stem
 from structune.alignment.formats.any import is_alignment_file, read_protein_alignments
 from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.metrics import ColumnScores, column_scores
+from structune.alignment.metrics import ColumnScores, column_scores, is_scored
 from structune.alignment.structure.rows import without_gaps
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
@@ -89,6 +89,10 @@ def evaluate(model: str, files: list[Path], n_jobs: int) -> ColumnEvaluation:
         if alignment is None:
             raise DataError(f"{model}: found no alignment of {name}, expected one for each known one")
         try:
+            if not is_scored(reference):
+                raise DataError(
+                    "found no column of two residues to score; those in lower case are not scored"
+                )
             scores[name] = column_scores(reference, alignment)
         except DataError as error:
             raise DataError(f"{model}: {name}: {error}") from error

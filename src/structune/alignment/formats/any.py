@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from structune.alignment.formats.clustal import PROGRAMS, read_clustal
+from structune.alignment.formats.clustal import is_clustal_header, read_clustal
 from structune.alignment.formats.fasta import read_fasta
 from structune.alignment.formats.msf import is_msf_header, read_msf
 from structune.alignment.formats.phylip import is_phylip_header, read_phylip
@@ -61,7 +61,7 @@ def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]] | Non
         return read_stockholm
     if head.startswith(">"):
         return read_fasta
-    if head.upper().startswith(PROGRAMS):
+    if is_clustal_header(head):
         return read_clustal
     if is_phylip_header(head):
         return read_phylip

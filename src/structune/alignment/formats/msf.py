@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.rows import Rows
 from structune.files.text import Lines, shown
 
+_HEADER = re.compile(r".*MSF:\s*(\d{1,9})\b.*\.\.")
 _END_OF_NAMES = "//"
 _DROP = str.maketrans("~", ".")  # gaps at ends
 
 
 def is_msf_header(text: str) -> bool:
-    return "MSF:" in text and text.endswith("..")
+    return _HEADER.fullmatch(text) is not None
 
 
 def read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
-    rows, number, in_header = Rows(lines), 0, True
-    for number, text in lines.filled():
-        words = text.split()
-        if text == _END_OF_NAMES:
-            in_header = False
-        elif in_header:
-            if words[0] == "Name:" and len(words) > 1:
-                rows.begin(number, words[1])
-        elif words[0] in rows:
-            rows.add(number, words[0], "".join(words[1:]).translate(_DROP))
-        elif not all(word.isdigit() for word in words):  # the numbers of columns
+    number, rows = _names(lines)
+    for number, text in lines:
+        pieces = [word for word in text.split() if not word.isdigit()]  # numbers are those of columns
+        if not pieces:
+            rows.end_block()
+        elif pieces[0] in rows:
+            rows.add_to_block(number, pieces[0], "".join(pieces[1:]).translate(_DROP))
+        else:
             raise lines.refuse(number, f"found {shown(text)}, expected a name from above '//'")
-    if in_header:
-        raise lines.refuse(number, "found the end of the file, expected '//' after the names")
+    if not len(rows):
+        raise lines.refuse(number, "found no names before '//'")
     yield rows.alignment()
+
+
+def _names(lines: Lines) -> tuple[int, Rows]:
+    """The rows that there will be, from the lines up to the one that ends their names."""
+    rows, number = Rows(lines), 0
+    for number, text in lines:
+        if header := _HEADER.fullmatch(text):
+            rows = Rows(lines, int(header[1]))
+        elif text == _END_OF_NAMES:
+            return number, rows
+        elif text.startswith("Name:") and len(words := text.split()) > 1:
+            rows.begin(number, words[1])
+    raise lines.refuse(number, "found the end of the file, expected '//' after the names")

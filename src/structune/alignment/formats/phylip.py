@@ -16,7 +16,7 @@ from structune.alignment.formats.rows import Rows
 from structune.errors import DataError
 from structune.files.text import Lines
 
-_HEADER = re.compile(r"(\d+)\s+(\d+)(\s+[ISis])?")
+_HEADER = re.compile(r"([1-9]\d{0,8})\s+(\d{1,9})(\s+[A-Za-z]+)?")
 _NAME = 10  # characters of strict names
 
 Numbered = list[tuple[int, str]]
@@ -44,7 +44,7 @@ def _alignment(lines: Lines, number: int, rest: Numbered, n_rows: int, n_columns
                 return rows.alignment()
         except DataError as error:
             refused.append(error)
-    if len(rest) % max(1, n_rows) == 0 and refused:
+    if len(rest) % n_rows == 0 and refused:
         raise refused[0]
     raise lines.refuse(
         number, f"found {len(rest)} lines after it, expected {n_rows} sequences of {n_columns} columns"
@@ -52,13 +52,13 @@ def _alignment(lines: Lines, number: int, rest: Numbered, n_rows: int, n_columns
 
 
 def _interleaved(rows: Rows, rest: Numbered, split: Split, n_rows: int, _: int) -> None:
-    names, turns = list[str](), max(1, n_rows)
+    names = list[str]()
     for k, (number, text) in enumerate(rest):
-        if k < turns:
+        if k < n_rows:
             name, text = split(text)
             rows.begin(number, name)
             names.append(name)
-        rows.add(number, names[k % turns], _joined(text))
+        rows.add(number, names[k % n_rows], _joined(text))
 
 
 def _sequential(rows: Rows, rest: Numbered, split: Split, _: int, n_columns: int) -> None:

@@ -16,6 +16,7 @@ class Rows:
         self._lines, self._n_columns = lines, n_columns
         self._pieces: dict[str, list[str]] = {}
         self._first: dict[str, int] = {}
+        self._block: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -30,6 +31,17 @@ class Rows:
                 number, f"found the name {shown(name)} again, first in {self._first[name]}"
             )
         self._pieces[name], self._first[name] = [], number
+
+    def end_block(self) -> None:
+        """From here on names may be there again."""
+        self._block = set()
+
+    def add_to_block(self, number: int, name: str, piece: str) -> None:
+        """The next piece of a row, of which a block has one."""
+        if name in self._block:
+            raise self._lines.refuse(number, f"found the name {shown(name)} again in a block")
+        self._block.add(name)
+        self.add(number, name, piece)
 
     def add(self, number: int, name: str, piece: str) -> None:
         if name not in self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from structune.alignment.formats.record import ProteinAlignment
 from structune.errors import DataError
@@ -41,7 +42,7 @@ def alignment_text(
     alignment : ProteinAlignment
     format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
         PHYLIP's is the relaxed one, with names of any length. In all but FASTA white space in names becomes
-        ``_``.
+        ``_``, and of names that are there twice the later ones get a number.
     confidence : sequence of float, optional
         Of each column, for Stockholm: a digit each, 9 from 0.9 on, ``.`` for nan.
     """
@@ -49,8 +50,17 @@ def alignment_text(
         expected = ", ".join(map(repr, _WRITERS))
         raise DataError(f"format={format!r}: expected one of {expected}")
     if format != "fasta":
-        alignment = alignment._replace(names=list(map(one_word, alignment.names)))
+        alignment = alignment._replace(names=_distinct(list(map(one_word, alignment.names))))
     return _WRITERS[format](alignment, confidence)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    taken, out = set(names), list[str]()
+    for name in names:
+        free = (f"{name}_{k}" for k in count(2))
+        out.append(name if name not in out else next(other for other in free if other not in taken))
+        taken.add(out[-1])
+    return out
 
 
 def _fasta_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:

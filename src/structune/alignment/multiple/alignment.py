@@ -24,8 +24,8 @@ class MultipleAlignment:
     confidence : ndarray, shape (n_columns,)
         How many of the matches of two residues of the column are right, in the mean: a logistic function of
         their probabilities by the model of two, of those that agree with third sequences, and of how many
-        these are, fitted to alignments of structures. nan where there is one residue only, or none of the
-        sequences were compared.
+        these are, fitted to alignments of structures, with the defaults of `SequenceAligner.align`. nan
+        where there is one residue only, or none of the sequences were compared.
     accuracies : ndarray, shape (n_sequences, n_sequences)
         Of any two sequences alone, the share of right matches that is expected of their best alignment, by
         the length of the shorter; 0 of two that were not compared.

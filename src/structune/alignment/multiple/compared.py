@@ -25,7 +25,7 @@ def pairs_along(tree: Tree, most: int) -> list[IntArray]:
     """Of each sequence those that it is compared with, of pairs on both sides of each merge of a tree.
 
     At most so many of each side, which stand for it: taken by turns from those that stand for its own two
-    sides, so that any two of them were compared before. Costs grow in proportion to the sequences.
+    sides, so that any two of them were compared before. Pairs grow in proportion to the sequences.
     """
     n = len(tree) + 1
     found: list[list[int]] = [[] for _ in range(n)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
 
 # training/family_confidence.py: of 1, of log odds of both values of a match, of the share of third sequences
-_WEIGHTS = (0.37, 0.20, 0.76, 1.71)
+_WEIGHTS = (0.25, 0.24, 0.65, 1.53)
 
 
 def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int32], width: int) -> FloatArray:

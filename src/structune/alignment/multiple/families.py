@@ -66,7 +66,8 @@ class AlignsFamilies(StructuredEstimator):
         Raises
         ------
         DataError
-            No sequences, a character that is no residue, or a matrix that is not known. Names the sequence.
+            No sequences, a character that is no residue, a matrix that is not known, or a number that is no
+            whole one. Names the sequence.
         CapabilityError
             A model that was not fitted by log loss.
 
@@ -90,6 +91,10 @@ class AlignsFamilies(StructuredEstimator):
         self._require_probabilities()
         self._check_fitted()
         proteins = [as_protein(sequence) for sequence in as_list(sequences, "sequences")]
+        counts = {"consistency": consistency, "refinements": refinements, "all_pairs": all_pairs}
+        for name, value in counts.items():
+            if not isinstance(value, int | np.integer) or value < 0:
+                raise DataError(f"{name}={value!r}: expected a whole number >= 0")
         if not proteins:
             raise DataError("found no sequences to align, expected at least one")
         order = sorted(range(len(proteins)), key=lambda k: proteins[k].residues)  # theirs is of no account

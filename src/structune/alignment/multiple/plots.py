@@ -9,10 +9,12 @@ import numpy as np
 import scipy
 
 from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.multiple.progressive import Tree
 from structune.errors import DataError
 from structune.plots.figure import ACCENT, LABEL_SIZE, Path, finish, height_for, new_figure, shortened
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_NAMES, _LONGEST_NAME = 120, 40
@@ -49,23 +51,35 @@ def plot_guide_tree(
     names = [str(k + 1) for k in range(n)] if names is None else names
     if len(names) != n:
         raise DataError(f"found {len(names)} names for {n} sequences")
-    tree = alignment.tree.copy()
-    tree[:, 2] = np.maximum(tree[:, 2], _LEAST)
     shown = n <= _MOST_NAMES
     figure = new_figure(path, 7.0, height_for(n, 2.0) if shown else 9.0)
     axes = figure.subplots()
-    scipy.cluster.hierarchy.dendrogram(
-        tree,
-        orientation="left",
-        labels=[shortened(name, _LONGEST_NAME) for name in names],
-        no_labels=not shown,
-        color_threshold=0.0,
-        above_threshold_color=ACCENT,
-        leaf_font_size=LABEL_SIZE,
-        ax=axes,
-    )
+    leaves = _draw(axes, alignment.tree)
+    if shown:
+        axes.set_yticks(range(n), [shortened(names[k], _LONGEST_NAME) for k in leaves], fontsize=LABEL_SIZE)
+    else:
+        axes.set_yticks([])
+    axes.yaxis.tick_right()
+    axes.tick_params(axis="y", length=0)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
     axes.set_xlabel("distance: 1 - expected share of right matches, or of words in common")
     axes.spines[["top", "right", "left"]].set_visible(False)
     return finish(figure, path)
+
+
+def _draw(axes: Axes, tree: Tree) -> list[int]:
+    """Lines from each merge to both of its groups; returns the leaves from below (SciPy limits the depth)."""
+    from matplotlib.collections import LineCollection
+
+    n = len(tree) + 1
+    leaves: list[int] = scipy.cluster.hierarchy.leaves_list(tree).tolist()
+    place, distance, lines = np.empty(2 * n - 1), np.zeros(2 * n - 1), []
+    place[leaves] = np.arange(n)
+    for k, (a, b, away, _) in enumerate(tree.tolist(), n):
+        ends, groups = (place[int(a)], place[int(b)]), (distance[int(a)], distance[int(b)])
+        place[k], distance[k] = np.mean(ends), away
+        lines.append([(groups[0], ends[0]), (away, ends[0]), (away, ends[1]), (groups[1], ends[1])])
+    axes.add_collection(LineCollection(lines, colors=ACCENT))
+    axes.set(xlim=(max(distance[-1], _LEAST) * 1.05, 0.0), ylim=(-0.5, n - 0.5))
+    return leaves

@@ -19,8 +19,8 @@ from structune.structure import FloatArray
 _COLUMNS, _LONGEST_NAME, _STEPS = 80, 24, 10
 _LOW, _HIGH = np.array([255, 255, 255]), np.array([110, 175, 225])  # colours, red, green and blue
 _TOLD = (
-    "The darker a column, the more probable it is that its residues belong together: the mean probability of "
-    "its matches, by the model of two sequences."
+    "The darker a column, the surer it is that its residues belong together: its confidence is how many of "
+    "its matches are right, as far as the model and the other sequences tell."
 )
 
 

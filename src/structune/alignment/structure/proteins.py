@@ -74,6 +74,8 @@ ProteinPair = tuple[str | Protein, str | Protein]
 
 
 def as_protein(sequence: str | Protein) -> Protein:
+    if not isinstance(sequence, str | Protein):
+        raise DataError(f"found {sequence!r:.40}, expected a sequence: a str or a Protein")
     return Protein(sequence) if isinstance(sequence, str) else sequence
 
 
