@@ -1,15 +1,15 @@
 """Multiple alignments of proteins: structune, other programs, and published results, on SABmark and PREFAB.
 
-    python benchmarks/multiple_alignment.py WORK            every 16th set of PREFAB
-    python benchmarks/multiple_alignment.py WORK --every 1  all of it: hours
+    python benchmarks/multiple_alignment.py WORK            every 32nd set of PREFAB: two hours
+    python benchmarks/multiple_alignment.py WORK --every 1  all of it: days
     python benchmarks/multiple_alignment.py WORK --every 200 --sabre-every 8   a look, nothing is written
 
 SABmark's sets, as Edgar made them consistent ("sabre"), are aligned by models that have learned from the
 other one of two folds; sets that share a sequence are in one fold. PREFAB 4's are aligned by the model that
 ships, which has learned from SABmark alone; some of its chains are in both. muscle, mafft and probcons run if
-they are installed (Debian has them), one thread each; what they have made is kept in WORK, with times.
-``--programs mafft`` runs that one alone on PREFAB, where others take a minute a set. Published results are
-those that came with the collection.
+they are installed (Debian has them), one thread each; what they have made is kept in WORK. ``--programs mafft``
+runs that one alone on PREFAB, where others take a minute a set. Published results are those that came with the
+collection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import argparse
 import csv
 import gzip
 import json
-import os
 import subprocess
 import sys
 import time
@@ -62,7 +61,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("work", type=Path)
-    parser.add_argument("--every", type=int, default=16)
+    parser.add_argument("--every", type=int, default=32)
     parser.add_argument("--sabre-every", type=int, default=1)
     parser.add_argument("--programs", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))
     given = parser.parse_args()
@@ -72,33 +71,26 @@ def main() -> None:
         "sabre": compared("sabre", given.sabre_every, given.work, list(PARTS), list(COMMANDS)),
         "prefab4": compared("prefab4", given.every, given.work, list(ON_PREFAB), given.programs),
     }
-    if given.sabre_every == 1 and given.every <= 16:
+    if given.sabre_every == 1 and given.every <= 32:
         write("multiple_alignment", result)
     else:
         print(json.dumps(result, indent=1))
 
 
 def compared(name: str, every: int, work: Path, parts: list[str], programs: list[str]) -> dict[str, Any]:
-    """Mean Q and TC of all, differences from structune's, and what they took."""
+    """Mean Q and TC of all, and differences from structune's."""
     sets = dict(list(inputs(name).items())[::every])
     references = load_protein_alignments(name)
     scores: dict[str, Any] = {}
-    costs: dict[str, Any] = {}
     for label in parts:
-        start = time.perf_counter()
         found = {key: aligned(name, key, sequences, PARTS[label]) for key, sequences in sets.items()}
-        costs[label] = {"seconds": time.perf_counter() - start}
         scores[label] = [column_scores(references[key], found[key]) for key in sets]
         say(f"{name}, {label}: {np.mean(scores[label], axis=0).round(4)}")
     for program in filter(which, programs):
-        made = [run(program, name, key, sets[key], work) for key in sets]
         scores[program] = [
-            column_scores(references[key], one) for key, (one, _) in zip(sets, made, strict=True)
+            column_scores(references[key], run(program, work / program / name / key, sequences))
+            for key, sequences in sets.items()
         ]
-        costs[program] = {
-            "seconds": sum(cost["seconds"] for _, cost in made),
-            "megabytes": max(cost["megabytes"] for _, cost in made),
-        }
         say(f"{name}, {program}: {np.mean(scores[program], axis=0).round(4)}")
     scores |= published(name, list(sets))
     base = np.array(scores["structune"])
@@ -108,7 +100,6 @@ def compared(name: str, every: int, work: Path, parts: list[str], programs: list
             "TC": float(values[:, 1].mean()),
             "Q of structune, less": mean_difference(values[:, 0], base[:, 0]),
             "TC of structune, less": mean_difference(values[:, 1], base[:, 1]),
-            **costs.get(label, {}),
         }
         for label, values in ((label, np.array(values)) for label, values in scores.items())
     }
@@ -126,27 +117,19 @@ def aligned(name: str, key: str, sequences: dict[str, str], options: dict[str, A
 # --- others -----------------------------------------------------------------------------------------------
 
 
-def run(
-    program: str, name: str, key: str, sequences: dict[str, str], work: Path
-) -> tuple[ProteinAlignment, dict[str, float]]:
-    """What a program makes of a set, and what that took; kept for the next time."""
-    folder = work / program / name
-    made, costs = folder / key, folder / f"{key}.json"
-    if not costs.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (given := folder / "input.fa").write_text("".join(f">{n}\n{s}\n" for n, s in sequences.items()))
-        command = [*COMMANDS[program], str(given)]
-        start = time.perf_counter()
-        with made.open("w") as out:
-            to_file = ["-output", str(made)] if program == "muscle" else []
-            process = subprocess.Popen([*command, *to_file], stdout=out, stderr=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-        if status:
-            raise RuntimeError(f"{program} failed on {key}")
-        cost = {"seconds": time.perf_counter() - start, "megabytes": usage.ru_maxrss / 1024}
-        costs.write_text(json.dumps(cost))
+def run(program: str, made: Path, sequences: dict[str, str]) -> ProteinAlignment:
+    """What a program makes of a set; kept for the next time."""
+    if not made.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        given, part = made.parent / "input.fa", made.parent / "part"
+        given.write_text("".join(f">{name}\n{sequence}\n" for name, sequence in sequences.items()))
+        to_file = ["-output", str(part)] if program == "muscle" else []
+        with part.open("w") as out:
+            command = [*COMMANDS[program], str(given), *to_file]
+            subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True)
+        part.rename(made)
     rows = {p.name: p.residues for p in read_proteins(made)}
-    return ProteinAlignment(list(rows), list(rows.values())), json.loads(costs.read_text())
+    return ProteinAlignment(list(rows), list(rows.values()))
 
 
 def published(name: str, sets: list[str]) -> Iterator[tuple[str, Any]]:

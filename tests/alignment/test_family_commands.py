@@ -142,3 +142,7 @@ def test_evaluations_that_cannot_be(folders):
     assert "found another alignment named sub" in fail("evaluate", "align", found, known)
     (folders / "none").mkdir()
     assert "found no alignment, expected at least one" in fail("evaluate", "align", found, folders / "none")
+    (folders / "lower.fa").write_text(">x\nmkACde\n>y\n--de--\n")
+    assert "lower: found no column of two residues to score" in fail(
+        "evaluate", "align", found / "two.afa", folders / "lower.fa"
+    )
