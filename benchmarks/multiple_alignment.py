@@ -7,9 +7,9 @@
 SABmark's sets, as Edgar made them consistent ("sabre"), are aligned by models that have learned from the
 other one of two folds; sets that share a sequence are in one fold. PREFAB 4's are aligned by the model that
 ships, which has learned from SABmark alone; some of its chains are in both. muscle, mafft and probcons run if
-they are installed (Debian has them), one thread each; what they have made is kept in WORK. ``--programs mafft``
-runs that one alone on PREFAB, where others take a minute a set. Published results are those that came with the
-collection.
+they are installed (Debian has them), one thread each; what they have made is kept in WORK. With
+``--programs mafft`` only that one is run on PREFAB, where others take a minute a set. Published results are
+those that came with the collection.
 """
 
 from __future__ import annotations
