@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
 import laws
@@ -135,7 +135,7 @@ def test_without_trigram_weights_it_is_the_first_order(problem):
     assert_allclose(found["gradient"][:n], expected["gradient"], rtol=1e-10, atol=1e-10)
     for name in ("log_z", "marginals"):
         assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-10)
-    assert_array_equal(chain.best(w, shard)[0], first.best(w[:n], shard)[0])
+    assert_allclose(chain.best(w, shard)[1], first.best(w[:n], shard)[1], rtol=1e-10, atol=1e-10)  # or tied
 
 
 def test_what_it_cannot_do_is_told():
