@@ -142,9 +142,8 @@ def test_round_trip(format, rows):
     given = ProteinAlignment([f"n{k}" for k in range(len(rows))], rows)
     target = io.StringIO()
     write_protein_alignments(target, [given], format)
-    (found,) = read(target.getvalue())
-    assert found.names == given.names
-    assert [row.replace(".", "-") for row in found.rows] == given.rows
+    gap = "." if format == "msf" else "-"
+    assert read(target.getvalue()) == [given._replace(rows=[row.replace("-", gap) for row in rows])]
 
 
 def test_write_to_a_path(tmp_path):
