@@ -108,7 +108,7 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
             raise DataError(f"{told}: {request.format} has one alignment a file")
         return ["-"] * len(paths)
     if len(paths) == 1 and not request.output.is_dir():
-        _check_apart(paths, [str(request.output)])
+        check_apart(paths, [request.output])
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
@@ -117,14 +117,10 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
         raise DataError(
             f"found several files whose alignments would be {target}, expected names of their own"
         )
-    _check_apart(paths, targets)
-    return targets
-
-
-def _check_apart(paths: list[str], targets: list[str]) -> None:
     for path, target in zip(paths, targets, strict=True):
         if path != "-" and Path(target).exists() and Path(path).samefile(target):
-            raise DataError(f"{path}: found the same file for its alignment, expected another one")
+            raise DataError(f"{path}: found the same file for its alignment, expected another folder")
+    return targets
 
 
 def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_GAPS = "-."
+from structune.alignment.structure.rows import GAPS
 
 
 class ProteinAlignment(NamedTuple):
@@ -16,6 +16,6 @@ class ProteinAlignment(NamedTuple):
     def pair(self, a: int, b: int) -> tuple[str, str]:
         """Rows of two sequences, without the columns where both have gaps."""
         columns = zip(self.rows[a], self.rows[b], strict=True)
-        kept = [(x, y) for x, y in columns if x not in _GAPS or y not in _GAPS]
+        kept = [(x, y) for x, y in columns if x not in GAPS or y not in GAPS]
         x, y = zip(*kept, strict=True) if kept else ((), ())
         return "".join(x), "".join(y)

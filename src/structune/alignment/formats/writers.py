@@ -55,10 +55,11 @@ def alignment_text(
 
 
 def _distinct(names: list[str]) -> list[str]:
-    taken, out = set(names), list[str]()
+    taken, seen, out = set(names), set[str](), list[str]()
     for name in names:
         free = (f"{name}_{k}" for k in count(2))
-        out.append(name if name not in out else next(other for other in free if other not in taken))
+        out.append(name if name not in seen else next(other for other in free if other not in taken))
+        seen.add(name)
         taken.add(out[-1])
     return out
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.alignment.multiple.matches import LEAST, Matches
 from structune.structure import FloatArray
-
-if TYPE_CHECKING:
-    from structune.alignment.multiple.matches import Table
 
 # training/family_confidence.py: of 1, of log odds of both values of a match, of the share of third sequences
 _WEIGHTS = (0.25, 0.24, 0.65, 1.53)
@@ -36,9 +31,9 @@ def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int3
     there = np.zeros((len(matches), width), np.float32)
     there[matches.sequence, column] = 1.0
     pairs = (there * (matches.compared.astype(np.float32) @ there)).sum(axis=0, dtype=np.float64)
-    i, key, p = _in_columns(matches.table, column)
+    i, key, p = _in_columns(matches, column)
     v = np.zeros_like(p)
-    _, those, left = _in_columns(values.table, column)
+    _, those, left = _in_columns(values, column)
     v[np.searchsorted(key, those)] = left
     found = confidence(features(p, v, len(matches)))
     least = confidence(features(np.zeros(1), np.zeros(1), len(matches)))[0]
@@ -66,10 +61,10 @@ def confidence(matches: FloatArray) -> FloatArray:
 
 
 def _in_columns(
-    table: Table, column: NDArray[np.int32]
+    matches: Matches, column: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """Matches of one column: their first residues, numbers that rise with both residues, and values."""
-    rows = np.repeat(np.arange(column.size), np.diff(table.indptr))
+    table, rows = matches.table, matches.of_rows(np.arange(column.size))
     inside = column[rows] == column[table.indices]
     i, j = rows[inside], table.indices[inside]
     return i, i * column.size + j, table.data[inside]
