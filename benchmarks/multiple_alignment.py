@@ -52,8 +52,9 @@ PARTS: dict[str, dict[str, Any]] = {
     "without consistency": {"consistency": 0},
     "two rounds of consistency": {"consistency": 2},
     "pairs alone": {"matrix": None, "refinements": 0, "consistency": 0},
+    "not all pairs": {"all_pairs": 0},
 }
-ON_PREFAB = ("structune", "without the matrix", "pairs alone")
+ON_PREFAB = ("structune", "without the matrix", "pairs alone", "not all pairs")
 
 
 def main() -> None:

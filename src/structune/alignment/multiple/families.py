@@ -34,7 +34,7 @@ class AlignsFamilies(StructuredEstimator):
         consistency: int = 1,
         refinements: int = 3,
         matrix: str | None = "auto",
-        all_pairs: int = 200,
+        all_pairs: int = 100,
         progress: Callable[[int], None] | None = None,
     ) -> MultipleAlignment:
         """A multiple alignment of any number of sequences.
