@@ -53,7 +53,15 @@ from structune import (
 from structune.alignment import read_protein_alignments, read_proteins
 from structune.errors import DataError, ModelFileError
 from structune.files.shards import open_shards
-from structune.genes import AnnotatedSequence, Transcript, read_dna, read_genbank, read_genomes, read_gff3
+from structune.genes import (
+    AnnotatedSequence,
+    Transcript,
+    read_dna,
+    read_genbank,
+    read_genomes,
+    read_gff3,
+    read_gtf,
+)
 from structune.genes.examples import SkippedGenesWarning
 from structune.ranking import read_letor
 from structune.ranking.commands import data as rank_data
@@ -553,6 +561,13 @@ _GFF3 = (
     "c\tx\tCDS\t1\t4\t.\t+\t0\tParent=t\nc\tx\tCDS\t11\t15\t.\t+\t2\tParent=t\n"
     "c\tx\tregion\t1\t60\t.\t.\t.\tIs_circular=true\nc\tx\tCDS\t40\t45\t.\t-\t0\tID=p;pseudo=true\n"
 )
+_GTF = (
+    "#c\nc\tx\tgene\t1\t30\t.\t+\t.\tg\nc\tx\ttranscript\t1\t30\t0.5\t+\t.\tt\n"
+    'c\tx\tCDS\t1\t4\t.\t+\t0\ttranscript_id "t"; gene_id "g";\n'
+    'c\tx\tstart_codon\t1\t3\t.\t+\t0\ttranscript_id "t"; gene_id "g";\n'
+    'c\tx\tCDS\t11\t15\t.\t+\t2\ttranscript_id "t"; gene_id "g";\n'
+    'c\tx\tstop_codon\t16\t18\t.\t+\t0\ttranscript_id "t"; gene_id "g";\n'
+)
 _WHOLE_GFF3 = f"{_GFF3}##FASTA\n>c\n{'ACGTAC' * 10}\n"
 _SINGLE = 'join(3..8,15..17)\n                     /gene="g5.t1"\n                     /locus_tag="b1"\n'
 
@@ -609,6 +624,7 @@ _READERS = {
     "proteins": (_texts(_ALIGNED), _all_of(read_proteins)),
     "dna": (_texts(_DNA), _all_of(read_dna)),
     "gff3": (_texts(_GFF3), _all_of(read_gff3)),
+    "gtf": (_texts(_GTF), _all_of(read_gtf)),
     "genbank": (_texts(_genbank()), _all_of(read_genbank)),
     "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(read_genomes)),
 }

@@ -14,7 +14,8 @@ from structune.files.text import Lines
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.genomes import annotated
-from structune.genes.formats.gff3 import GeneAnnotation, parse_gff3
+from structune.genes.formats.gff3 import parse_gff3
+from structune.genes.formats.parts import GeneAnnotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
 _FILES = {

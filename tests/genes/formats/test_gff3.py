@@ -218,3 +218,50 @@ spans = st.builds(
 def test_any_features_are_read_or_refused(text):
     with suppress(DataError):
         read_gff3(io.StringIO(text))
+
+
+def test_prodigal():
+    """``partial=00`` is a whole gene."""
+    rest = "start_type=ATG;rbs_motif=GGAG/GAGG;rbs_spacer=5-10bp;gc_cont=0.377;conf=99.98;score=36.78;"
+    lines = [
+        f"NC_1\tProdigal_v2.6.3\tCDS\t{start}\t{end}\t35.3\t-\t0\tID=1_{k};partial={partial};{rest}\n"
+        for k, (start, end, partial) in enumerate([(213, 938, "00"), (938, 1276, "00"), (1280, 1399, "01")])
+    ]
+    found, skipped = read("# Sequence Data: seqnum=1\n", *lines)
+    assert [(t.name, t.exons, t.score) for t in found] == [
+        ("1_0", ((212, 938),), 35.3),
+        ("1_1", ((937, 1276),), 35.3),
+    ]
+    assert skipped == [Skipped("NC_1", "1_2", "not whole", (1279, 1399))]
+
+
+def test_bakta():
+    """Coding lines of one level, other features beside them, sequences behind."""
+    coding = "c1\tProdigal\tCDS\t{}\t+\t0\tID={};Name=thrA;locus_tag={};product=x;Dbxref=RefSeq:W\n"
+    trna = "c1\ttRNAscan-SE\ttRNA\t5\t9\t.\t+\t.\tID=A_01;locus_tag=A_01\n"
+    lines = coding.format("11\t40\t.", "A_02", "A_02"), trna, coding.format("51\t80\t.", "A_03", "A_03")
+    found, skipped = read("# Annotated with Bakta\n", *lines, "##FASTA\n", ">c1\n", "ACGT\n")
+    assert [(t.name, t.gene) for t in found] == [("A_02", "A_02"), ("A_03", "A_03")]
+    assert not skipped
+
+
+def test_pgap():
+    """Coding lines below genes; pseudogenes and parts of genes are marked."""
+    gene = "NZ_1\tRefSeq\tgene\t{0}\t{1}\t.\t+\t.\tID=gene-{2};Name={2};locus_tag={2}{3}\n"
+    coding = "NZ_1\tProtein Homology\tCDS\t{0}\t{1}\t.\t+\t0\tID=cds-{2};Parent=gene-{2}{3};transl_table=11\n"
+    marks = {"A1": "", "A2": ";pseudo=true", "A3": ";partial=true;end_range=300,."}
+    places = {"A1": (1, 90), "A2": (101, 190), "A3": (201, 300)}
+    lines = [line.format(*places[k], k, mark) for k, mark in marks.items() for line in (gene, coding)]
+    found, skipped = read(*lines)
+    assert [(t.name, t.gene) for t in found] == [("cds-A1", "gene-A1")]
+    assert [one.reason for one in skipped] == ["a pseudogene", "not whole"]
+
+
+def test_ensembl_of_bacteria():
+    above = (
+        "Chromosome\tena\tgene\t1\t90\t.\t+\t.\tID=gene:b1;biotype=protein_coding\n",
+        "Chromosome\tena\tmRNA\t1\t90\t.\t+\t.\tID=transcript:t1;Parent=gene:b1\n",
+        "Chromosome\tena\texon\t1\t90\t.\t+\t.\tParent=transcript:t1;Name=t1-1\n",
+    )
+    (found,), _ = read(*above, "Chromosome\tena\tCDS\t1\t90\t.\t+\t0\tID=CDS:p1;Parent=transcript:t1\n")
+    assert (found.name, found.gene) == ("t1", "b1")

@@ -18,7 +18,7 @@ from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
 from structune.genes.formats.genomes import read_genomes
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.annotations import read_annotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from structune.html_reports import Section
 
 Genes = dict[str, tuple[Transcript, ...]]
-_ENDINGS = (".gff3", ".gff", ".gff3.gz", ".gff.gz")
+_ENDINGS = tuple(f"{kind}{packed}" for kind in (".gff3", ".gff", ".gtf") for packed in ("", ".gz"))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def run(
     """Show how well a model, or another program, finds annotated genes."""
     check_targets([], [], telling.report)
     check_apart([model, *annotations, *(sequences or [])], [telling.report])
-    if _is_gff3(Path(model)):
+    if _is_annotation(Path(model)):
         if task is not None:
             raise DataError(f"{model}: found predicted genes, expected a model with --task")
         evaluation = _evaluate_file(Path(model), annotations, sequences, margin)
@@ -115,7 +115,7 @@ def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | No
 def _evaluate_file(
     prediction: Path, annotations: Sequence[Path], sequences: Sequence[Path] | None, margin: int | None
 ) -> Evaluation:
-    of_file = read_gff3(prediction)
+    of_file = read_annotation(prediction)
     tell_skipped(str(prediction), of_file.skipped)
     true, found = _annotated(annotations, sequences), of_file.transcripts
     beyond = [contig for contig in found if contig not in true]
@@ -133,8 +133,8 @@ def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) ->
     """Genes by the names of their sequences, which must differ."""
     found, skipped = Genes(), list[Skipped]()
     for path, fasta in paired(annotations, sequences):
-        if fasta is None and _is_gff3(path):
-            annotation = read_gff3(path)
+        if fasta is None and _is_annotation(path):
+            annotation = read_annotation(path)
             of_file = list(annotation.transcripts.items())
             skipped += annotation.skipped
         else:
@@ -158,5 +158,5 @@ def _compared(
     return Evaluation(counted(true, regions), counted(found, regions), scores, stops)
 
 
-def _is_gff3(path: Path) -> bool:
+def _is_annotation(path: Path) -> bool:
     return path.name.lower().endswith(_ENDINGS)

@@ -30,8 +30,8 @@ TrainFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="ANNOTATION",
-        help="Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 with "
-        "--sequences; also .gz. For train and tune also a folder that shard wrote.",
+        help="Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 or GTF "
+        "with --sequences; also .gz. For train and tune also a folder that shard wrote.",
     ),
 ]
 Sequences = Annotated[
@@ -61,14 +61,14 @@ ModelOrPrediction = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A file that train or tune wrote, of genes or prokaryotic-genes; the word pretrained; or genes "
-        "that any program predicted, in a file named .gff3 or .gff, also .gz.",
+        "that any program predicted, in a file named .gff3, .gff or .gtf, also .gz.",
     ),
 ]
 Annotations = Annotated[
     list[Path],
     typer.Argument(
         metavar="ANNOTATION",
-        help="Genes on their sequences, as in train genes; beside predicted ones, GFF3 without "
+        help="Genes on their sequences, as in train genes; beside predicted ones, GFF3 or GTF without "
         "sequences will do.",
     ),
 ]

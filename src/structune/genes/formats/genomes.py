@@ -1,4 +1,4 @@
-"""Sequences of DNA with the genes on them, from GenBank, or from GFF3 with FASTA."""
+"""Sequences of DNA with the genes on them, from GenBank, or from GFF3 or GTF with FASTA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
 from structune.genes.formats.dna import parse_dna, read_dna
 from structune.genes.formats.genbank import parse_genbank
-from structune.genes.formats.gff3 import GeneAnnotation, parse_gff3
+from structune.genes.formats.annotations import parse_annotation
+from structune.genes.formats.gff3 import parse_gff3
+from structune.genes.formats.parts import GeneAnnotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
 _HEAD = 100  # lines looked at
@@ -21,8 +23,8 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     Parameters
     ----------
     annotation : path or file object
-        GFF3 if there are `sequences`, or if it begins with ``##gff-version`` and so has them itself, after
-        ``##FASTA``; else GenBank. Compressed by gzip or not.
+        GFF3 or GTF if there are `sequences`; GFF3 if it begins with ``##gff-version`` and so has them itself,
+        after ``##FASTA``; else GenBank. Compressed by gzip or not.
     sequences : path or file object, optional
         FASTA, compressed by gzip or not.
 
@@ -34,13 +36,13 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     Raises
     ------
     DataError
-        As `read_gff3`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end,
+        As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end,
         when all sequences were given: for genes on a sequence that is not there.
     """
     lines = Lines(annotation, strip=False)
     if sequences is not None:
         lines.strip()
-        return annotated(parse_gff3(lines), read_dna(sequences), lines.name)
+        return annotated(parse_annotation(lines), read_dna(sequences), lines.name)
     head = next((text for text in lines.head(_HEAD) if text.strip()), "")
     if not head.startswith("##gff-version"):
         return parse_genbank(lines)

@@ -11,13 +11,13 @@ def words(letter, length, out, reverse):
     it is ``4 ** length``.
     """
     n, none = letter.size, 4**length
-    top = none // 4
+    mask, top = none - 1, 2 * (length - 1)
     known, code, back = 0, 0, 0
     for t in range(n):
         a = letter[t]
         known = known + 1 if a < 4 else 0
-        code = (code * 4 + a % 4) % none
-        back = back // 4 + (3 - a % 4) * top
+        code = (code << 2 | (a & 3)) & mask
+        back = back >> 2 | (3 - (a & 3)) << top
         out[t] = code if known >= length else none
         if t >= length - 1:
             reverse[t - length + 1] = back if known >= length else none

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from structune.genes.examples import AS_DNA, Examples
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
+from structune.genes.prokaryotes.structure.assembly import Gene
 from structune.genes.prokaryotes.structure.candidates import STARTS, OrfRules
-from structune.genes.prokaryotes.structure.encoding import Gene
 
 _GENES = 5  # of an example, if there is room between them
 _Item = tuple[int, int, Transcript | None]  # start, end, and the gene if it can be learned from

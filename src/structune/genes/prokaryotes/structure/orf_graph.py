@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,10 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
+from structune.genes.prokaryotes.structure.assembly import Gene, assembled, check_candidates, mark_genes
 from structune.genes.prokaryotes.structure.candidates import OrfRules
-from structune.genes.prokaryotes.structure.encoding import (
-    Gene,
-    check_candidates,
-    chosen_candidates,
-    encode_sequence,
-)
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays, join_sequences
+from structune.genes.prokaryotes.structure.encoding import find_frames
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays
 from structune.genes.prokaryotes.structure.weights import OrfWeights
 from structune.structure import Array, FloatArray, Groups, Structure, Tilt, check_weights
 
@@ -82,19 +78,21 @@ class OrfGraph(Structure):
         """
         names = [f"sequence {s}" for s in range(len(inputs))]
         letters = [encode_letters(text, name) for text, name in zip(inputs, names, strict=True)]
-        parts = [encode_sequence(part, self.weights, is_open) for part in letters]
-        for s, part in enumerate(parts):
-            part["chosen"] = np.empty(0, np.int8)
-            if outputs is not None:
-                part["chosen"] = chosen_candidates(part, outputs[s], names[s])
-        sizes = [part.size for part in letters]
-        shard = join_sequences(parts, self._none, sizes, check_weights(weights, len(parts)))
+        n_bases = np.array([part.size for part in letters], np.int64)
+        shard = assembled(
+            find_frames(letters, self.weights, is_open), n_bases, check_weights(weights, len(letters))
+        )
+        if outputs is None:
+            return shard
+        shard = replace(shard, chosen=np.zeros(len(shard.bounds), np.int8))
+        for s, genes in enumerate(outputs):
+            mark_genes(shard, s, genes, names[s], shard.chosen)
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
         return shard
 
     def check_shard(self, shard: OrfShard) -> None:
         n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
-        check_arrays(shard, n_words, self._none["signals"].shape[1], n_places)
+        check_arrays(shard, n_words, self.weights.n_signals, n_places)
         names = [f"sequence {s}" for s in range(len(shard))]
         for s, name in enumerate(names):
             try:
@@ -102,12 +100,6 @@ class OrfGraph(Structure):
             except DataError as error:
                 raise DataError(f"{name}: {error}") from None
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
-
-    @cached_property
-    def _none(self) -> dict[str, Array]:
-        """The arrays of an empty sequence."""
-        nothing = np.empty(0, np.int8)
-        return encode_sequence(nothing, self.weights, False) | {"chosen": nothing}
 
     # --- features -----------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from structune.errors import DataError
 from structune.genes.prokaryotes.kernels.orf_graph import Ends, Words
 from structune.structure import (
     Array,
-    FloatArray,
     IntArray,
     Shard,
     check_offsets,
@@ -168,23 +166,6 @@ def check_arrays(shard: OrfShard, n_words: int, n_signals: int, n_places: int) -
             raise DataError("found frames that do not add up to their sequences")
     if np.any(shard.bounds[:, 1] > np.repeat(shard.n_bases, np.diff(offsets[CANDIDATES]))):
         raise DataError("found a candidate that ends behind its sequence")
-
-
-def join_sequences(
-    sequences: Sequence[Mapping[str, Array]],
-    none: Mapping[str, Array],
-    n_bases: Sequence[int],
-    weights: FloatArray,
-) -> OrfShard:
-    """A shard of sequences of which the arrays are given; `none` are those of an empty one."""
-    counts = [[len(of[names[0]]) for of in sequences] for names in _ARRAYS.values()]
-    names = [name for level in _ARRAYS.values() for name in level]
-    return OrfShard(
-        weights=weights,
-        n_bases=np.array(n_bases, np.int64),
-        offsets=_offsets(np.array(counts, np.int64).reshape(len(_ARRAYS), -1)),
-        **{name: np.concatenate([none[name], *(of[name] for of in sequences)]) for name in names},
-    )
 
 
 def _offsets(counts: IntArray) -> IntArray:

@@ -98,6 +98,11 @@ class OrfWeights:
         others = np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins))
         return np.column_stack((others.astype(np.uint8), bases))
 
+    @property
+    def n_signals(self) -> int:
+        """Of a candidate."""
+        return 3 + CONTEXT.size
+
     @cached_property
     def _signals(self) -> slice:
         return slice(self._slices[_SIGNALS[0]].start, self._slices[_SIGNALS[-1]].stop)

@@ -1,0 +1,94 @@
+"""Candidate genes of a sequence that is read along one strand."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import kernel, part_of_kernel
+
+
+class Codons(NamedTuple):
+    """What is known of the codons of a sequence."""
+
+    start_kind: Any  # (n_bases - 2,): of the codon that begins there, -1 if it is no start
+    shortest: int  # bases of a gene
+    is_open: bool  # whether genes may go beyond the ends of the sequence
+
+
+class Found(NamedTuple):
+    """Frames by the positions of their stops, and their candidates by those of their starts."""
+
+    n_candidates: Any  # of each frame
+    n_words: Any
+    starts: Any  # of each candidate
+    ends: Any
+    kinds: Any
+    skipped: Any  # words of its frame before the start
+    words: Any  # two codons from each codon on, from the first start of a frame to before its stop
+
+
+@kernel
+def count(stops, codons, n_bases, sizes):
+    """Add the numbers of frames, candidates and words to `sizes`.
+
+    `stops` are the first bases of stop codons, rising, or of what is behind the last whole codons.
+    """
+    begin = np.array([0, 1, 2])
+    for stop in stops:
+        first, n = _starts(codons, n_bases, begin[stop % 3], stop, begin[:0])
+        begin[stop % 3] = stop + 3
+        if n:
+            sizes[0] += 1
+            sizes[1] += n
+            sizes[2] += _n_words(first, stop)
+
+
+@kernel
+def fill(stops, codons, n_bases, words, at, found):
+    """Fill `found` from the places `at` on, which move behind it; `words` are by their first base."""
+    begin, starts = np.array([0, 1, 2]), np.empty(n_bases // 3 + 1, np.int64)
+    for stop in stops:
+        first, n = _starts(codons, n_bases, begin[stop % 3], stop, starts)
+        begin[stop % 3] = stop + 3
+        if not n:
+            continue
+        n_words = _n_words(first, stop)
+        found.n_candidates[at[0]], found.n_words[at[0]] = n, n_words
+        for k in range(n):
+            c = at[1] + k
+            found.starts[c], found.ends[c] = starts[k], min(stop + 3, n_bases)
+            found.kinds[c] = max(codons.start_kind[starts[k]], 0)
+            found.skipped[c] = (starts[k] - first) // 3
+        for k in range(n_words):
+            found.words[at[2] + k] = words[first + 3 * k]
+        at[0] += 1
+        at[1] += n
+        at[2] += n_words
+
+
+@part_of_kernel
+def _starts(codons, n_bases, begin, stop, out):
+    """The first start behind the stop before, and how many there are; they fill `out` if it has room."""
+    first, n = -1, 0
+    for p in range(begin, min(stop - 2, min(stop + 3, n_bases) - codons.shortest + 1), 3):
+        if codons.start_kind[p] >= 0 or (codons.is_open and p < 3):
+            if n == 0:
+                first = p
+            if out.size:
+                out[n] = p
+            n += 1
+    return first, n
+
+
+@part_of_kernel
+def _n_words(first, stop):
+    return max((stop - first) // 3 - 1, 0)
+
+
+@kernel
+def letters_at(letters, starts, places, out):
+    """The letters at `places` relative to each start, 4 outside of the sequence."""
+    for k in range(starts.size):
+        for j in range(places.size):
+            p = starts[k] + places[j]
+            out[k, j] = letters[p] if 0 <= p < letters.size else 4
