@@ -10,6 +10,7 @@ from .data import (
 from .eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .eukaryotes.machine.state_machine import StateMachine as StateMachine
 from .examples import SkippedGenesWarning as SkippedGenesWarning
+from .formats.annotations import read_annotation as read_annotation
 from .formats.checks import (
     CodingProblem as CodingProblem,
 )
@@ -22,7 +23,6 @@ from .formats.checks import (
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank
 from .formats.genomes import read_genomes as read_genomes
-from .formats.annotations import read_annotation as read_annotation
 from .formats.gff3 import read_gff3 as read_gff3
 from .formats.gtf import read_gtf as read_gtf
 from .formats.parts import GeneAnnotation as GeneAnnotation

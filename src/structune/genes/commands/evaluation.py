@@ -17,8 +17,8 @@ from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
-from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.annotations import read_annotation
+from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
+from structune.genes.formats.annotations import parse_annotation
 from structune.genes.formats.dna import parse_dna, read_dna
 from structune.genes.formats.genbank import parse_genbank
-from structune.genes.formats.annotations import parse_annotation
 from structune.genes.formats.gff3 import parse_gff3
 from structune.genes.formats.parts import GeneAnnotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
@@ -36,8 +36,8 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     Raises
     ------
     DataError
-        As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the end,
-        when all sequences were given: for genes on a sequence that is not there.
+        As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the
+        end, when all sequences were given: for genes on a sequence that is not there.
     """
     lines = Lines(annotation, strip=False)
     if sequences is not None:

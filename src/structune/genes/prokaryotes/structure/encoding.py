@@ -68,11 +68,10 @@ def _strand(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) -> F
 
 
 def _room(n_frames: int, n_candidates: int, n_words: int) -> kernels.Found:
-    by_frame = (np.empty(n_frames, np.int64) for _ in range(2))
+    counts, words_of_frame = (np.empty(n_frames, np.int64) for _ in range(2))
     starts, ends, skipped = (np.empty(n_candidates, np.int64) for _ in range(3))
-    return kernels.Found(
-        *by_frame, starts, ends, np.empty(n_candidates, np.int8), skipped, np.empty(n_words, np.int16)
-    )
+    kinds, found = np.empty(n_candidates, np.int8), np.empty(n_words, np.int16)
+    return kernels.Found(counts, words_of_frame, starts, ends, kinds, skipped, found)
 
 
 def _codons(letters: Letters, rules: OrfRules, is_open: bool) -> tuple[IntArray, kernels.Codons]:
