@@ -152,6 +152,11 @@ class OrfGraph(Structure):
     def _gaps(self, w: Array) -> kernels.Gaps:
         return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
 
+    @property
+    def no_gaps(self) -> kernels.Gaps:
+        """Neighbours without scores."""
+        return self._gaps(np.zeros(self.n_weights))
+
     def _scores(self, w: Array, shard: OrfShard) -> Array:
         """Of all candidates."""
         scores = np.zeros(len(shard.bounds), w.dtype)

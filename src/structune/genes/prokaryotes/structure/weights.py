@@ -98,6 +98,14 @@ class OrfWeights:
         others = np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins))
         return np.column_stack((others.astype(np.uint8), bases))
 
+    def read_signals(self, signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArray[np.int8]]:
+        """Kinds of start codons, ribosome sites, and letters at `CONTEXT`, of what `signals` made."""
+        first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
+        letters = signals[:, 3:].astype(np.int16) - first[3] - len(_BASES) * np.arange(CONTEXT.size)
+        letters[signals[:, 3:] == self._signals.stop - self._signals.start] = len(_BASES)
+        others = signals[:, :2].astype(np.int64) - first[:2]
+        return others[:, 0], others[:, 1], letters.astype(np.int8)
+
     @property
     def n_signals(self) -> int:
         """Of a candidate."""

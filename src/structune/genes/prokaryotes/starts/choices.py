@@ -1,0 +1,138 @@
+"""The candidate starts of genes whose stops are known, and what is seen of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
+from structune.genes.prokaryotes.kernels.starts import sum_words
+from structune.genes.prokaryotes.structure.assembly import frames_of
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
+from structune.structure import FloatArray, IntArray
+
+DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
+N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other one
+_NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
+_APART = 1 << 20  # between sequences
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All candidates that end as one of the genes do.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (n_candidates,)
+        Of the candidates in the shard.
+    gene : ndarray of int64, shape (n_candidates,)
+        From 0, rising.
+    chosen : ndarray of bool, shape (n_candidates,)
+        Where genes begin so far.
+    kinds, sites : ndarray of int64, shape (n_candidates,)
+        Of the start codon, and of the ribosome-binding site.
+    letters : ndarray of int8, shape (n_candidates, n_context)
+        At `CONTEXT`.
+    before : ndarray of int64, shape (n_candidates,)
+        Bin of the distance from the gene before, along the strand, and whether that is on the same strand.
+    words : Words
+        Of the genes' frames.
+    """
+
+    places: IntArray
+    gene: IntArray
+    chosen: NDArray[np.bool_]
+    kinds: IntArray
+    sites: IntArray
+    letters: NDArray[np.int8]
+    before: IntArray
+    words: Words
+
+    @classmethod
+    def of(cls, shard: OrfShard, weights: OrfWeights, chosen: NDArray[np.int8]) -> Choices:
+        """Those of the genes that are chosen in a shard."""
+        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
+        is_gene = np.bincount(frame, chosen, minlength=shard.n_candidates.size) > 0
+        places = np.flatnonzero(is_gene[frame])
+        frames = frames_of(shard).take(np.flatnonzero(is_gene))
+        kinds, sites, letters = weights.read_signals(frames.signals)
+        return cls(
+            places=places,
+            gene=np.repeat(np.arange(frames.n_candidates.size), frames.n_candidates),
+            chosen=chosen[places].astype(bool),
+            kinds=kinds,
+            sites=sites,
+            letters=letters,
+            before=_before(shard, places, chosen),
+            words=Words(frames.words, frames.n_words, frames.n_candidates, frames.skipped),
+        )
+
+    def __len__(self) -> int:
+        return self.places.size
+
+    @property
+    def n_genes(self) -> int:
+        return len(self.words.n_words)
+
+    @cached_property
+    def situation(self) -> IntArray:
+        """0 near behind a gene on the same strand, 1 farther behind one, 2 behind one on the other strand."""
+        same, bin_ = self.before < N_NEIGHBOURS // 2, self.before % (N_NEIGHBOURS // 2)
+        return np.where(same, np.where(bin_ < _NEAR, 0, 1), 2)
+
+    def shares(self, scores: FloatArray) -> FloatArray:
+        """The probability of each start among those of its gene, by scores."""
+        begins = np.flatnonzero(np.diff(self.gene, prepend=-1))
+        highest = np.maximum.reduceat(scores, begins) if begins.size else np.empty(0)
+        odds = np.exp(scores - highest[self.gene])
+        return np.asarray(odds / np.bincount(self.gene, odds)[self.gene])
+
+    def word_scores(self, table: FloatArray) -> FloatArray:
+        """Sums of words from each start to the stop."""
+        out = np.zeros(len(self))
+        score_words(self.words, table, out)
+        return out
+
+    def words_near(self, table: FloatArray, first: int, last: int) -> FloatArray:
+        """Sums of words near each start: those from `first` to before `last`, within the frame."""
+        out = np.zeros(len(self))
+        sum_words(self.words, table, first, last, out)
+        return out
+
+    def count_words(self, used: FloatArray, n_words: int) -> FloatArray:
+        """How often each word is expected in the genes."""
+        counts = np.zeros(n_words)
+        count_words(self.words, used, counts)
+        return counts
+
+
+def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
+    """The bin of the distance of each candidate from the gene before it."""
+    at = np.repeat(np.cumsum(shard.n_bases + _APART) - shard.n_bases, np.diff(shard.offsets[CANDIDATES]))
+    bounds, whole = shard.bounds + at[:, None], int((shard.n_bases + _APART).sum())
+    genes, out = np.flatnonzero(chosen), np.empty(places.size, np.int64)
+    for reverse in (False, True):
+        along = whole - bounds[:, ::-1] if reverse else bounds
+        ends = along[genes, 1]
+        order = np.argsort(ends, kind="stable")
+        same = np.append(shard.reverse[genes][order] == reverse, False)
+        ends = np.append(ends[order], -_APART)  # the last stands for none
+        mine = np.flatnonzero(shard.reverse[places] == reverse)
+        k = np.searchsorted(ends[:-1], along[places[mine], 1], side="left") - 1  # ends before, so not itself
+        distance = along[places[mine], 0] - ends[k]
+        out[mine] = np.searchsorted(DISTANCES, distance, side="right") + (~same[k]) * (N_NEIGHBOURS // 2)
+    return out
+
+
+def open_ends(shard: OrfShard) -> NDArray[np.bool_]:
+    """Candidates that may begin before their sequence, as all within its first codon."""
+    n_bases = np.repeat(shard.n_bases, np.diff(shard.offsets[CANDIDATES]))
+    return np.asarray(np.where(shard.reverse, n_bases - shard.bounds[:, 1], shard.bounds[:, 0]) < 3)
+
+
+CONTEXT_BEGIN = int(CONTEXT.min())
+N_BEFORE = int((CONTEXT < 0).sum())  # letters of the context in a row, up to the start
