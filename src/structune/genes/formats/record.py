@@ -36,6 +36,11 @@ class Transcript:
         Transcripts of one gene share the latter.
     score : float, optional
         How sure a prediction is.
+    partial : (bool, bool)
+        Whether it goes on before its start and behind its end, along the contig: of predictions at ends of
+        contigs.
+    notes : tuple of (str, str)
+        What else is known of it, by name, as GFF3 has it in its last column.
     """
 
     contig: str
@@ -44,6 +49,8 @@ class Transcript:
     name: str
     gene: str
     score: float | None = None
+    partial: tuple[bool, bool] = (False, False)
+    notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for text in (self.contig, self.name, self.gene):

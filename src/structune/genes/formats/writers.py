@@ -22,7 +22,9 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 
     A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
     and `read_gff3` gives back the same names and scores. Untranslated parts are not known: a gene and an mRNA
-    span the coding parts. The score of a gene is the best of its transcripts'.
+    span the coding parts. The score of a gene is the best of its transcripts'. Those that go on beyond an end
+    are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``, and what else is known stands
+    in the line of the mRNA.
 
     Parameters
     ----------
@@ -92,17 +94,26 @@ def _gene_text(gene: str, isoforms: list[Transcript]) -> str:
     gene = quote(gene, safe=_IN_NAME)
     span = min(t.start for t in isoforms), max(t.end for t in isoforms)
     score = max((t.score for t in isoforms if t.score is not None), default=None)
-    lines = [_line(isoforms[0], "gene", span, score, ".", f"ID=gene:{gene};Name={gene}")]
+    cut = _partial(span, any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
+    lines = [_line(isoforms[0], "gene", span, score, ".", f"ID=gene:{gene};Name={gene}{cut}")]
     for t in isoforms:
-        name = quote(t.name, safe=_IN_NAME)
-        named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}"
+        name, cut = quote(t.name, safe=_IN_NAME), _partial((t.start, t.end), *t.partial)
+        notes = "".join(f";{key}={quote(text, safe=_IN_NAME)}" for key, text in t.notes)
+        named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}{cut}{notes}"
         lines.append(_line(t, "mRNA", (t.start, t.end), t.score, ".", named))
-        part = f"ID=CDS:{name};Parent=transcript:{name}"
+        part = f"ID=CDS:{name};Parent=transcript:{name}{cut}"
         lines += [
             _line(t, "CDS", exon, None, str(phase), part)
             for exon, phase in zip(t.exons, t.phases, strict=True)
         ]
     return "".join(lines)
+
+
+def _partial(span: tuple[int, int], before: bool, behind: bool) -> str:
+    """Marks of what goes on beyond its span."""
+    marks = [f";start_range=.,{span[0] + 1}"] if before else []
+    marks += [f";end_range={span[1]},."] if behind else []
+    return ";partial=true" + "".join(marks) if marks else ""
 
 
 def _line(

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError
-from structune.genes.examples import SkippedGenesWarning
-from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
+from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
+from structune.genes.prokaryotes.pieces import known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.structure.encoding import Letters
+from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.trees.multitask import MultitaskEstimator
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _SETTLED = 0.001  # share of genes that are new
-_Genes = list[tuple[Transcript, ...]]  # of each sequence
 
 
 def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
@@ -46,11 +49,14 @@ def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]
         raise CapabilityError(
             "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
         )
-    sample = _sample(annotated_sequences(X, None))
+    graph = model.model_.graph_
+    shard = graph.of_letters(_sample(annotated_sequences(X, None)), is_open=True)
+    lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 
     def sure_of(node: str) -> float:
-        genes: _Genes = model.model(node).predict(sample)
-        return sum(t.length * (t.score or 0.0) for of in genes for t in of)
+        w = model.model(node).coef_
+        chosen, _ = graph.best(w, shard)
+        return float(np.sum(chosen * lengths * graph.marginals(w, shard)))
 
     inner = [node for node in model.nodes_ if node not in model.tree_.leaves]
     return max(inner or model.nodes_, key=sure_of)
@@ -63,7 +69,8 @@ def adapt(
 
     In each round what is found is taken for the annotation, and all weights are learned from it by the ramp
     loss, which forgives mistakes, with the default penalties, those of kinds. When no more than one gene in a
-    thousand is new, weights are learned once more by the log loss, so that genes have probabilities.
+    thousand is new, weights are learned once more by the log loss, so that genes have probabilities. Then
+    where the genes begin is learned, from their stops alone (`StartModel`), if there are 200 of them.
 
     Parameters
     ----------
@@ -92,45 +99,47 @@ def adapt(
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
     if not isinstance(finder, ProkaryoticGeneFinder):
         raise CapabilityError(f"found {type(finder).__name__}, expected a ProkaryoticGeneFinder")
-    genome = [AnnotatedSequence(each.name, each.sequence) for each in annotated_sequences(X, None)]
-    learner = copy(finder)
+    letters = _letters(annotated_sequences(X, None))
+    finder._check_fitted()
+    learner, graph = copy(finder), finder.graph_
     learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
-    genes = learner.predict(genome)
+    shard = graph.of_letters(letters, is_open=False)
+    genes, _ = graph.best(learner.coef_, shard)
     for _ in range(rounds):
         before = genes
-        _learn(learner, "ramp", genome, before)
-        genes = learner.predict(genome)
+        _learn(learner, "ramp", shard, before)
+        genes, _ = graph.best(learner.coef_, shard)
         if _share_new(genes, before) <= _SETTLED:
             break
-    _learn(learner, "log", genome, genes)
+    _learn(learner, "log", shard, genes)
+    genes, _ = graph.best(learner.coef_, shard)
+    learner.starts_ = learn_starts(graph, shard, genes, letters)
     learner.set_params(warm_start=finder.warm_start)
     return learner
 
 
-def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: list[AnnotatedSequence], genes: _Genes) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkippedGenesWarning)  # such as genes at the ends of contigs
-        learner.set_params(loss=loss).fit(genome, genes)
+def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: NDArray[np.int8]) -> None:
+    learner.set_params(loss=loss).fit_known(replace(genome, chosen=genes))
     if learner.status_ == "interrupted":
         raise KeyboardInterrupt
 
 
-def _share_new(genes: _Genes, before: _Genes) -> float:
+def _share_new(genes: NDArray[np.int8], before: NDArray[np.int8]) -> float:
     """Share of the genes that were not there before."""
-    new = sum(len(_ends(now) - _ends(old)) for now, old in zip(genes, before, strict=True))
-    return new / max(1, sum(map(len, genes)))
+    return int(np.count_nonzero(genes > before)) / max(1, int(np.count_nonzero(genes)))
 
 
-def _ends(genes: tuple[Transcript, ...]) -> set[tuple[str, Exons]]:
-    return {(t.strand, t.exons) for t in genes}
+def _letters(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
+    """What is known of sequences."""
+    return [piece.letters for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
 
 
-def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
-    """Enough bases, of the longest sequences."""
-    found, n = list[str](), 0
-    for each in sorted(sequences, key=lambda each: -len(each.sequence)):
-        found.append(each.sequence[: _ENOUGH - n])
-        n += len(found[-1])
+def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
+    """Enough bases, of the longest pieces."""
+    found, n = list[Letters](), 0
+    for letters in sorted(_letters(sequences), key=lambda letters: -letters.size):
+        found.append(letters[: _ENOUGH - n])
+        n += found[-1].size
         if n == _ENOUGH:
             break
     return found

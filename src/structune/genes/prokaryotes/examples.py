@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from structune.genes.examples import AS_DNA, Examples
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
-from structune.genes.prokaryotes.structure.assembly import Gene
+from structune.genes.prokaryotes.structure.assembly import Gene, cut
 from structune.genes.prokaryotes.structure.candidates import STARTS, OrfRules
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 
 _GENES = 5  # of an example, if there is room between them
 _Item = tuple[int, int, Transcript | None]  # start, end, and the gene if it can be learned from
@@ -64,6 +67,26 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
     return found
 
 
+def cut_between(shard: OrfShard) -> OrfShard:
+    """The same of sequences whose genes are all known, and encoded already."""
+    pieces = list[tuple[int, int, int]]()
+    for s in range(len(shard)):
+        part = shard.part(s, CANDIDATES)
+        genes = shard.bounds[part][shard.chosen[part] > 0]
+        items: list[_Item] = [(a, b, None) for a, b in genes[np.argsort(genes[:, 0], kind="stable")].tolist()]
+        blocks = _blocks(items)
+        cuts = _cuts(blocks, int(shard.n_bases[s]))
+        n_genes = 0
+        for a, b, block in zip(cuts[:-1], cuts[1:], blocks, strict=False):
+            if n_genes and n_genes < _GENES:
+                pieces[-1] = s, pieces[-1][1], b
+            else:
+                pieces.append((s, a, b))
+                n_genes = 0
+            n_genes += len(block)
+    return cut(shard, np.array(pieces, np.int64).reshape(-1, 3))
+
+
 def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
     """What keeps transcripts from being learned from, or nothing; by position, one for each stop codon."""
     of_stop: dict[tuple[str, int], list[tuple[bool, int, Transcript, str]]] = {}
@@ -96,7 +119,7 @@ def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list
     unread += [(0, end - n_bases) for start, end in unread if start < n_bases < end]  # across the origin
     items += [(start, end, None) for start, end in unread]
     blocks = _blocks(sorted(items, key=lambda item: item[:2]))
-    cuts = [0, *((_end(a) + b[0][0]) // 2 for a, b in pairwise(blocks)), n_bases]
+    cuts = _cuts(blocks, n_bases)
     genes = [[t for *_, t in block if t] for block in blocks]
     return [
         _Span(a, b, some if len(some) == len(block) else [])
@@ -115,6 +138,11 @@ def _blocks(items: Iterable[_Item]) -> list[list[_Item]]:
             found.append([item])
         end = max(end, item[1])
     return found
+
+
+def _cuts(blocks: Sequence[list[_Item]], n_bases: int) -> list[int]:
+    """In the middle between blocks, and both ends."""
+    return [0, *((_end(a) + b[0][0]) // 2 for a, b in pairwise(blocks)), n_bases]
 
 
 def _end(block: Iterable[_Item]) -> int:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structune.errors import ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
-from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
-from structune.genes.prokaryotes.examples import cut_genomes
+from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
+from structune.genes.prokaryotes.examples import cut_between, cut_genomes
+from structune.genes.prokaryotes.pieces import by_start, known_pieces
+from structune.genes.prokaryotes.starts.files import pack, unpack
+from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
@@ -35,6 +40,7 @@ _PRECISIONS = {
     "context": 20.0,
     "gaps": 5.0,
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
+_MOST_BASES = 1 << 19  # of sequences that are worked off at once
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
@@ -57,6 +63,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         finds most genes, for annotations have mistakes, but gives no probabilities.
     code : int
         NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    closed : bool
+        Whether predicted genes lie within their sequences; else they may go beyond the ends.
     holdout, folds
         Share of the examples that tuning holds out, or number of folds; an example is about five genes.
 
@@ -66,6 +74,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         Training genes that were left out, and why.
     graph_ : OrfGraph
         The structure.
+    starts_ : StartModel or None
+        What chooses the start codons of genes, where `adapt` has learned it; else the structure does.
 
     Notes
     -----
@@ -73,7 +83,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
     are no other start codons, no programmed frameshifts, no stop codons that are read through, and sequences
     are linear: a gene across the origin of a circular genome is not found. In predictions genes may go beyond
-    the ends of a sequence. Beside that there are no RNA genes, nor pseudogenes.
+    the ends of a sequence, and of a gap in it: ten or more unknown bases in a row. Beside that there are no
+    RNA genes, nor pseudogenes.
     """
 
     _learns_tasks = True
@@ -81,6 +92,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     penalty: float | Mapping[str, float] | None = None
     code: int = 11
+    closed: bool = False
+    starts_: StartModel | None = field(default=None, init=False)
     hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -115,7 +128,21 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         kept = of_examples(groups, annotated, "groups", examples.sources)
         shard = graph.encode(examples.sequences, examples.genes, weights)
         self._learn(graph, loss, shard, self._start(graph), kept)
-        self.graph_, self.skipped_ = graph, examples.skipped
+        self.graph_, self.skipped_, self.starts_ = graph, examples.skipped, None
+        return self
+
+    def fit_known(self, shard: OrfShard) -> Self:
+        """Learn from sequences that are encoded, all genes of which are known.
+
+        Raises
+        ------
+        DataError
+            There are no genes.
+        """
+        loss, graph, examples = self._make_loss(), self.graph_, cut_between(shard)
+        report(len(examples), [])
+        self._learn(graph, loss, examples, self._start(graph), None)
+        self.skipped_, self.starts_ = [], None
         return self
 
     def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
@@ -146,7 +173,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         report(writer.n_examples, skipped)
         model = copy(self)
         model._import(np.zeros(graph.n_weights))
-        model.graph_, model.skipped_ = graph, skipped
+        model.graph_, model.skipped_, model.starts_ = graph, skipped, None
         return writer.finish(model)
 
     def _graph(self) -> OrfGraph:
@@ -176,23 +203,41 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         -------
         list of tuples of Transcript
             By start; the score of each is its probability, None with losses other than "log". A gene that
-            begins before or ends behind its sequence has no start or no stop codon.
+            begins before or ends behind what is known of its sequence has no start or no stop codon, and is
+            marked as `partial`.
         """
         self._check_fitted()
-        return list(make_executor(self.n_jobs).map(self._genes, annotated_sequences(X, None)))
+        blocks = _blocks(annotated_sequences(X, None))
+        return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
 
-    def _genes(self, sequence: AnnotatedSequence) -> tuple[Transcript, ...]:
-        shard = self.graph_.encode([sequence.sequence], is_open=True)
+    def _genes(self, sequences: list[AnnotatedSequence]) -> list[tuple[Transcript, ...]]:
+        """Those of sequences that are worked off at once."""
+        pieces = [piece for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
+        shard = self.graph_.of_letters([piece.letters for piece in pieces], is_open=not self.closed)
+        chosen, scores = self._found(shard)
+        genes: list[list[Transcript]] = [[] for _ in sequences]
+        for k, piece in enumerate(pieces):
+            of, contig = genes[piece.sequence], sequences[piece.sequence].name
+            for c in by_start(shard, shard.part(k, CANDIDATES), chosen):
+                (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
+                partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
+                exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
+                score, notes = None if scores is None else float(scores[c]), (("start_type", start_type),)
+                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes))
+        return [tuple(of) for of in genes]
+
+    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
+        """The best genes, and probabilities of candidates being genes."""
         chosen, _ = self.graph_.best(self.coef_, shard)
-        genes = np.flatnonzero(chosen)
-        genes = genes[np.argsort(shard.bounds[genes, 0], kind="stable")]
-        if self.has_probabilities:
-            scores = self.graph_.marginals(self.coef_, shard)[genes].clip(0.0, 1.0).tolist()
-        else:
-            scores = [None] * genes.size
-        strands = ["-" if reverse else "+" for reverse in shard.reverse[genes]]
-        exons = [((a, b),) for a, b in shard.bounds[genes].tolist()]
-        return named_genes(sequence.name, zip(strands, exons, scores, strict=True))
+        scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
+        if self.starts_ is None:
+            return chosen, scores
+        chosen, shares = self.starts_.choose(self.graph_, shard, chosen)
+        if scores is None:
+            return chosen, None
+        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
+        of_frames = np.bincount(frame, scores, minlength=shard.n_candidates.size)
+        return chosen, np.asarray(of_frames[frame] * shares).clip(0.0, 1.0)
 
     def score(self, X: Any, y: Any = None) -> float:
         """F1 of genes, both ends of which must be right.
@@ -229,7 +274,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         return finder.set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
+        arrays = pack_names("weight", self.graph_.weight_names())
+        if self.starts_ is not None:
+            arrays |= {f"start_{name}": array for name, array in pack(self.starts_).items()}
+        return {"genes": {"code": self.graph_.rules.code}}, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
@@ -241,4 +289,19 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         unpack_fit(finder, graph.n_weights, header, arrays)
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
+        packed = {name[6:]: array for name, array in arrays.items() if name.startswith("start_")}
+        finder.starts_ = unpack(packed) if packed else None
         return finder
+
+
+def _blocks(sequences: list[AnnotatedSequence]) -> Iterator[list[AnnotatedSequence]]:
+    """Some at a time: short ones share what a call costs."""
+    some, n = list[AnnotatedSequence](), 0
+    for each in sequences:
+        some.append(each)
+        n += len(each.sequence)
+        if n >= _MOST_BASES:
+            yield some
+            some, n = [], 0
+    if some:
+        yield some

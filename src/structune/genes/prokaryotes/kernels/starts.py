@@ -9,7 +9,7 @@ _NEGLIGIBLE = 1e-4  # probability of a start that teaches nothing
 
 @kernel
 def sum_words(frames, table, first, last, out):
-    """Sums over words from `first` to before `last`, counted from each candidate's start, within its frame."""
+    """Sums over words from `first` to before `last`, counted from each candidate's start, in its frame."""
     word, k = 0, 0
     for o in range(frames.n_words.size):
         for _ in range(frames.n_candidates[o]):

@@ -1,1 +1,1 @@
-"""Where genes begin: start codons chosen by signals that are learned from a genome without knowing its starts."""
+"""Where genes begin: start codons, by signals that a genome teaches without anyone knowing its starts."""

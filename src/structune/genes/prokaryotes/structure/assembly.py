@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,26 @@ class Frames:
             self.chosen[own] if self.chosen.size else self.chosen,
         )
 
+    def within(self, inside: NDArray[np.bool_]) -> Frames:
+        """With some of the candidates: of a frame those from one on."""
+        of, first = np.repeat(np.arange(self.sequence.size), self.n_candidates), offsets_of(self.n_candidates)
+        counts = np.bincount(of, inside, minlength=self.sequence.size).astype(np.int64)
+        frames = np.flatnonzero(counts)
+        before = self.skipped[first[frames + 1] - counts[frames]]  # words of a frame that are left out
+        n_words = self.n_words[frames] - before
+        words = offsets_of(self.n_words)[frames] + before
+        return Frames(
+            self.sequence[frames],
+            self.reverse[frames],
+            counts[frames],
+            n_words,
+            self.bounds[inside],
+            self.signals[inside],
+            self.skipped[inside] - np.repeat(before, counts[frames]),
+            self.words[np.repeat(words - offsets_of(n_words)[:-1], n_words) + np.arange(n_words.sum())],
+            self.chosen[inside] if self.chosen.size else self.chosen,
+        )
+
 
 def joined(a: Frames, b: Frames) -> Frames:
     return Frames(*(np.concatenate((getattr(a, name), getattr(b, name))) for name in vars(a)))
@@ -99,6 +119,34 @@ def frames_of(shard: OrfShard) -> Frames:
         shard.skipped,
         shard.words,
         shard.chosen,
+    )
+
+
+def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
+    """A shard of pieces of the sequences: candidates that lie within one.
+
+    Parameters
+    ----------
+    shard : OrfShard
+    pieces : ndarray of int64, shape (n_pieces, 3)
+        Sequence, first base, and the one behind the last of each; rising, and apart from each other.
+    """
+    frames, at = frames_of(shard), offsets_of(shard.n_bases)
+    of = np.repeat(np.arange(frames.sequence.size), frames.n_candidates)
+    bounds = frames.bounds + at[frames.sequence[of]][:, None]
+    begin, end = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    first = offsets_of(frames.n_candidates)[:-1]
+    stops = np.where(frames.reverse, bounds[first, 0] + 1, bounds[first, 1])  # behind one of the stop's bases
+    piece = np.searchsorted(begin, stops, side="left") - 1
+    last = np.append(end, 0)[piece]  # of none, nothing
+    inside = (bounds[:, 0] >= np.append(begin, 0)[piece][of]) & (bounds[:, 1] <= last[of])
+    kept = frames.within(inside)
+    piece = piece[np.bincount(of, inside, minlength=first.size) > 0]
+    kept.bounds[:] -= (begin[piece] - at[kept.sequence])[np.repeat(np.arange(piece.size), kept.n_candidates)][
+        :, None
+    ]
+    return assembled(
+        replace(kept, sequence=piece), pieces[:, 2] - pieces[:, 1], np.ones(len(pieces), np.float64)
     )
 
 

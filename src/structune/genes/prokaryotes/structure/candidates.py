@@ -55,16 +55,31 @@ class OrfRules:
     def is_stop(self) -> NDArray[np.bool_]:
         """By the number of the codon, shape (65,)."""
         found = np.zeros(_NO_CODON + 1, bool)
-        found[[_number(codon) for codon in genetic_code(self.code).stop_codons]] = True
+        found[[_codon(codon) for codon in genetic_code(self.code).stop_codons]] = True
         return found
 
     @cached_property
     def start_kind(self) -> NDArray[np.int8]:
         """Place in `STARTS` by the number of the codon, or -1; shape (65,)."""
         found = np.full(_NO_CODON + 1, -1, np.int8)
-        found[[_number(codon) for codon in STARTS]] = range(len(STARTS))
+        found[[_codon(codon) for codon in STARTS]] = range(len(STARTS))
         return found
 
+    def ends(self, letters: NDArray[np.int8], strand: str) -> tuple[tuple[bool, bool], str]:
+        """Whether a gene goes on before and behind its letters on the contig; its start, or ``Edge``."""
+        reverse = strand == "-"
+        first, last = letters[:CODON].astype(int), letters[-CODON:].astype(int)
+        if reverse:
+            first, last = (np.where(codon < 4, 3 - codon, 4)[::-1] for codon in (last, first))
+        kind = self.start_kind[_number(first)]
+        lacks = kind < 0, letters.size % CODON != 0 or not self.is_stop[_number(last)]
+        before, behind = (bool(lack) for lack in (lacks[::-1] if reverse else lacks))
+        return (before, behind), "Edge" if kind < 0 else STARTS[kind]
 
-def _number(codon: str) -> int:
-    return int(sum("ACGT".index(base) * 4**k for k, base in enumerate(codon[::-1])))
+
+def _codon(text: str) -> int:
+    return _number(np.array(["ACGT".index(base) for base in text]))
+
+
+def _number(codon: NDArray[np.int64]) -> int:
+    return int(codon @ [16, 4, 1]) if codon.max() < 4 else _NO_CODON

@@ -78,10 +78,7 @@ class OrfGraph(Structure):
         """
         names = [f"sequence {s}" for s in range(len(inputs))]
         letters = [encode_letters(text, name) for text, name in zip(inputs, names, strict=True)]
-        n_bases = np.array([part.size for part in letters], np.int64)
-        shard = assembled(
-            find_frames(letters, self.weights, is_open), n_bases, check_weights(weights, len(letters))
-        )
+        shard = self.of_letters(letters, is_open, check_weights(weights, len(letters)))
         if outputs is None:
             return shard
         shard = replace(shard, chosen=np.zeros(len(shard.bounds), np.int8))
@@ -89,6 +86,14 @@ class OrfGraph(Structure):
             mark_genes(shard, s, genes, names[s], shard.chosen)
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
         return shard
+
+    def of_letters(
+        self, letters: Sequence[NDArray[np.int8]], is_open: bool, weights: FloatArray | None = None
+    ) -> OrfShard:
+        """The same of letters as `encode_letters` has them, without outputs."""
+        n_bases = np.array([part.size for part in letters], np.int64)
+        frames = find_frames(letters, self.weights, is_open)
+        return assembled(frames, n_bases, np.ones(len(letters)) if weights is None else weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)

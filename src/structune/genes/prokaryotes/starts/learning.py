@@ -1,0 +1,122 @@
+"""Learning where genes begin, by expectation maximisation over their starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.genes.prokaryotes.kernels.ribosome_site import RUNS, SPACINGS
+from structune.genes.prokaryotes.starts.choices import CONTEXT_BEGIN, N_BEFORE, N_NEIGHBOURS, Choices
+from structune.genes.prokaryotes.starts.model import CODONS, MOTIFS, N_WORDS, SITUATIONS, StartModel
+from structune.genes.prokaryotes.starts.motifs import Motif
+from structune.genes.prokaryotes.structure.candidates import STARTS, WORD
+from structune.genes.prokaryotes.structure.encoding import Letters, numbers, reverse_complement
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.structure import FloatArray
+
+FEWEST = 200  # genes that it is learned from
+_STEPS = 8
+_FEW = 300.0  # starts seen before
+_FEW_WORDS = 1.0  # of each, seen before
+_OTHERS = -2.0  # log odds of other start codons than ATG, at first
+_CLASSES = np.array([0.5, 0.1, 0.3])  # with ribosome-binding site, without leader, others
+
+
+def learn_starts(
+    graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], letters: Sequence[Letters]
+) -> StartModel | None:
+    """Learn from genes whose stops are right; where they begin is not asked.
+
+    Parameters
+    ----------
+    graph : OrfGraph
+    shard : OrfShard
+    chosen : ndarray of int8, shape (n_candidates,)
+        The genes.
+    letters : sequence of ndarray of int8
+        The sequences of the shard.
+
+    Returns
+    -------
+    StartModel or None
+        None if there are fewer than 200 genes.
+    """
+    if np.count_nonzero(chosen) < FEWEST:
+        return None
+    return _Lesson(graph, shard, chosen, letters).model
+
+
+class _Lesson:
+    """What a model is learned from, and the learning."""
+
+    def __init__(
+        self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], letters: Sequence[Letters]
+    ) -> None:
+        self.of = Choices.of(shard, graph.weights, chosen)
+        self._words = np.sum([np.full(N_WORDS - 1, _FEW_WORDS), *map(_all_words, letters)], axis=0)
+        of = self.of
+        before = of.letters[:, :N_BEFORE]
+        self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)
+        self._priors = {name: Motif.of(*given, background=self._background) for name, given in MOTIFS.items()}
+        used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS))
+        self.model = self._tables(used, np.tile(_CLASSES, (SITUATIONS, 1)), self._priors)
+        classes = self.model.class_shares(of)
+        for _ in range(_STEPS):
+            motifs = self._learned(used, classes)
+            self.model = self._tables(used, self._class_table(used, classes), motifs)
+            scores, classes = self.model._scores(of)
+            used = of.shares(scores)
+
+    def _learned(self, used: FloatArray, classes: FloatArray) -> dict[str, Motif]:
+        shares = {"site": used * classes[:, 0], "box": used * classes[:, 1], "promoter": used}
+        before = self.of.letters[:, :N_BEFORE]
+        return {
+            name: getattr(self.model, name).learned(
+                before, CONTEXT_BEGIN, self._background, share, self._priors[name], name != "promoter"
+            )
+            for name, share in shares.items()
+        }
+
+    def _class_table(self, used: FloatArray, classes: FloatArray) -> FloatArray:
+        counts = [
+            np.bincount(self.of.situation, used * share, minlength=SITUATIONS) + 2.0 for share in classes.T
+        ]
+        table = np.column_stack(counts)
+        return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+    def _tables(self, used: FloatArray, classes: FloatArray, motifs: dict[str, Motif]) -> StartModel:
+        of, sites = self.of, RUNS * SPACINGS + 1
+        background = self._words / self._words.sum()
+        words = of.count_words(used, N_WORDS)[:-1] + len(background) / 2 * background
+        known = _FEW * CODONS + np.bincount(of.kinds, used, minlength=len(STARTS))
+        all_codons = np.bincount(of.kinds, minlength=len(STARTS)) + 1.0
+        return StartModel(
+            words=np.append(np.log(words / words.sum() / background), 0.0),
+            codons=np.log(known / known.sum() / (all_codons / all_codons.sum())),
+            sites=_log_odds(of.sites, used, sites),
+            context=np.array([np.append(_log_odds(c, used, 5)[:4], 0.0) for c in of.letters.T]),
+            neighbours=_log_odds(of.before, used, N_NEIGHBOURS),
+            classes=classes,
+            background=self._background,
+            **motifs,
+        )
+
+
+def _all_words(letters: Letters) -> FloatArray:
+    """How often each word is on both strands."""
+    found = np.zeros(N_WORDS)
+    for along in (letters, reverse_complement(letters)):
+        found += np.bincount(numbers(along, WORD), minlength=N_WORDS)
+    return np.asarray(found[:-1])
+
+
+def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:
+    """Of each kind among starts, against all candidates."""
+    every = np.bincount(kind, minlength=n) + 1.0
+    every /= every.sum()
+    counts = np.bincount(kind, used, minlength=n) + n * every
+    return np.asarray(np.log(counts / counts.sum() / every))
