@@ -9,6 +9,7 @@ from simulated_genes import CODONS, exons
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, nearest_node
 from structune.errors import CapabilityError, DataError
 from structune.genes.prokaryotes import adaptation as genome_adaptation
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 HALF = [*CODONS[:4], *OTHER[:4]]
@@ -50,30 +51,47 @@ def test_penalties_are_the_default_ones():
 
 def test_rounds_by_the_ramp_loss_and_one_by_the_log_loss(finder, monkeypatch):
     """Each from the genes that the one before finds, and warm."""
-    fit, losses, taught, found = ProkaryoticGeneFinder.fit, [], [], [finder.predict(NEW[:4])]
+    fit, losses, taught, found = ProkaryoticGeneFinder.fit_known, [], [], [genes_by(finder)]
 
-    def watched(self, X, y):
+    def watched(self, shard):
         losses.append((self.loss, self.warm_start))
-        taught.append(y)
-        fit(self, X, y)
-        found.append(self.predict(NEW[:4]))
+        taught.append(shard.chosen)
+        fit(self, shard)
+        found.append(genes_by(self))
         return self
 
-    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", watched)
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit_known", watched)
     adapt(finder, NEW[:4], rounds=2)
     assert losses == [("ramp", True), ("ramp", True), ("log", True)]
-    assert taught == found[:-1]
+    np.testing.assert_array_equal(taught, found[:-1])
+
+
+def genes_by(finder):
+    """The candidates of the new genome that are genes, within its contigs."""
+    shard = finder.graph_.encode([each.sequence for each in NEW[:4]])
+    return finder.graph_.best(finder.coef_, shard)[0]
+
+
+def test_where_genes_begin_is_learned_if_there_are_enough(finder):
+    assert adapt(finder, NEW[:4], rounds=1).starts_ is None
+    found = adapt(finder, simulated.genome(7, n_contigs=40), rounds=1)
+    assert found.starts_ is not None
+    test = simulated.genome(8, n_contigs=5)
+    known = {(t.contig, t.exons) for each in test for t in each.transcripts}
+    genes = [t for of in found.predict(test) for t in of if not any(t.partial)]
+    assert np.mean([(t.contig, t.exons) in known for t in genes]) > 0.95
+    assert all(0.0 <= t.score <= 1.0 for t in genes)
 
 
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
     rounds = []
 
-    def fit(self, X, y):
-        rounds.append(y)
+    def fit(self, shard):
+        rounds.append(shard)
         self.status_ = "interrupted"
         return self
 
-    monkeypatch.setattr(ProkaryoticGeneFinder, "fit", fit)
+    monkeypatch.setattr(ProkaryoticGeneFinder, "fit_known", fit)
     with pytest.raises(KeyboardInterrupt):
         adapt(finder, NEW[:1])
     assert len(rounds) == 1
@@ -88,9 +106,9 @@ def test_finders_without_probabilities_are_adapted_too():
 
 def test_rounds_end_when_little_is_new(finder, monkeypatch):
     losses = []
-    fit = ProkaryoticGeneFinder.fit
+    fit = ProkaryoticGeneFinder.fit_known
     monkeypatch.setattr(
-        ProkaryoticGeneFinder, "fit", lambda self, X, y: losses.append(self.loss) or fit(self, X, y)
+        ProkaryoticGeneFinder, "fit_known", lambda self, shard: losses.append(self.loss) or fit(self, shard)
     )
     adapt(finder, NEW[:10], rounds=20)
     assert losses[-2:] == ["ramp", "log"]
@@ -121,14 +139,17 @@ def test_a_single_node_is_nearest():
 
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
-    seen = []
+    seen, encode = [], OrfGraph.of_letters
     monkeypatch.setattr(genome_adaptation, "_ENOUGH", 100)
-    monkeypatch.setattr(ProkaryoticGeneFinder, "predict", lambda self, X: seen.append(X) or [()] * len(X))
+    monkeypatch.setattr(
+        OrfGraph,
+        "of_letters",
+        lambda self, some, **options: seen.append(some) or encode(self, some, **options),
+    )
     nearest_node(tree, ["A" * 30, "C" * 60, "G" * 20])
     nearest_node(tree, ["A", "ACGT" * 50])
-    assert seen[0] == ["C" * 60, "A" * 30, "G" * 10]
-    assert seen[-1] == ["ACGT" * 25]
-    assert len(seen) == 2 * 3  # leaves are not asked
+    texts = [["".join("ACGT"[k] for k in part) for part in some] for some in seen]
+    assert texts == [["C" * 60, "A" * 30, "G" * 10], ["ACGT" * 25]]
 
 
 def test_wrong_input(finder, tree):

@@ -140,7 +140,12 @@ def test_genes_beyond_both_ends(model, tmp_path):
     assert proteins(tmp_path / "out.faa") == expected
     lines = [line.split("\t") for line in out.splitlines()[1:]]
     assert {columns[7] for columns in lines if columns[2] == "CDS"} == {"0"}
-    assert len(read_gff3(io.StringIO(out)).transcripts) == len(expected)
+    found = read_gff3(io.StringIO(out))
+    assert not found.transcripts
+    assert {one.reason for one in found.skipped} == {"not whole"}
+    marked = [columns[8] for columns in lines if columns[2] == "mRNA"]
+    assert all("partial=true;start_range=.," in text and ";end_range=" in text for text in marked)
+    assert len(marked) == len(expected)
 
 
 def test_proteins_by_the_code_of_the_model(tmp_path):

@@ -153,9 +153,21 @@ def _compared(
     true: Mapping[str, Sequence[Transcript]], found: Mapping[str, Sequence[Transcript]], margin: int | None
 ) -> Evaluation:
     regions = None if margin is None else gene_regions(true, margin)
+    found = _whole(found)
     stops = gene_scores(stop_codons(true), stop_codons(found), regions)
     scores = gene_scores(true, found, regions)
     return Evaluation(counted(true, regions), counted(found, regions), scores, stops)
+
+
+def _whole(found: Mapping[str, Sequence[Transcript]]) -> Genes:
+    """Without genes that go on beyond an end of their sequence, which no annotation has as a whole."""
+    whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
+    n = sum(map(len, found.values())) - sum(map(len, whole.values()))
+    if n:
+        typer.echo(
+            f"structune: left out {n} predicted genes that go on beyond an end of what is known", err=True
+        )
+    return whole
 
 
 def _is_annotation(path: Path) -> bool:
