@@ -21,7 +21,6 @@ from structune.trees.multitask import MultitaskEstimator
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _SETTLED = 0.005  # share of genes that are new
-_ROUGH = 0.02  # tolerance of fits whose genes are looked for again
 
 
 def nearest_node(model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence]) -> str:
@@ -70,8 +69,8 @@ def adapt(
 
     In each round what is found is taken for the annotation, and all weights are learned from it by the ramp
     loss, which forgives mistakes, with the default penalties, those of kinds. When no more than five genes
-    in a thousand are new, weights are learned once more by the log loss, so that genes have probabilities. Then
-    where the genes begin is learned, from their stops alone (`StartModel`), if there are 200 of them.
+    in a thousand are new, weights are learned once more by the log loss, so that genes have probabilities.
+    Then where the genes begin is learned, from their stops alone (`StartModel`), if there are 200 of them.
 
     Parameters
     ----------
@@ -103,8 +102,7 @@ def adapt(
     letters = _letters(annotated_sequences(X, None))
     finder._check_fitted()
     learner, graph = copy(finder), finder.graph_
-    rough = max(finder.tolerance, _ROUGH)
-    learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True, tolerance=rough)
+    learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
     shard = graph.of_letters(letters, is_open=False)
     genes, _ = graph.best(learner.coef_, shard)
     for _ in range(rounds):
@@ -113,7 +111,6 @@ def adapt(
         genes, _ = graph.best(learner.coef_, shard)
         if _share_new(genes, before) <= _SETTLED:
             break
-    learner.set_params(tolerance=finder.tolerance)
     _learn(learner, "log", shard, genes)
     genes, _ = graph.best(learner.coef_, shard)
     learner.starts_ = learn_starts(graph, shard, genes, letters)
