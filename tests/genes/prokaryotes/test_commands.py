@@ -6,6 +6,7 @@ import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import simulated_orfs as simulated
@@ -148,17 +149,19 @@ def test_genes_beyond_both_ends(model, tmp_path):
     assert len(marked) == len(expected)
 
 
+def recoded(each, places=(30,)):
+    """With TGA within genes, and no stop codon TGA, as in Mycoplasma."""
+    text = each.sequence
+    for t in each.transcripts:
+        gene = t.coding_sequence(text)
+        for place in places:
+            gene = f"{gene[:place]}TGA{gene[place + 3 : -3]}TAA"
+        text = text[: t.start] + (gene if t.strand == "+" else flip(gene)) + text[t.end :]
+    return AnnotatedSequence(each.name, text, each.transcripts)
+
+
 def test_proteins_by_the_code_of_the_model(tmp_path):
     """TGA is a codon of tryptophan in Mycoplasma."""
-
-    def recoded(each):
-        text = each.sequence
-        for t in each.transcripts:
-            gene = t.coding_sequence(text)
-            gene = f"{gene[:30]}TGA{gene[33:-3]}TAA"
-            text = text[: t.start] + (gene if t.strand == "+" else flip(gene)) + text[t.end :]
-        return AnnotatedSequence(each.name, text, each.transcripts)
-
     (tmp_path / "train.gb").write_text("".join(genbank(recoded(each)) for each in TRAIN))
     (tmp_path / "test.fa").write_text(fasta(recoded(each) for each in TEST))
     path, args = tmp_path / "m.structune", ["--proteins", tmp_path / "out.faa", *QUIET]
@@ -167,6 +170,74 @@ def test_proteins_by_the_code_of_the_model(tmp_path):
     found = list(proteins(tmp_path / "out.faa").values())
     assert len(found) == 24
     assert sum(letters[10] == "W" and "*" not in letters for letters in found) > 20
+
+
+def test_a_wrong_genetic_code_is_found(model, tmp_path):
+    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=20)]
+    (tmp_path / "x.fa").write_text(fasta(genome))
+    args = ["genes", tmp_path / "x.fa", "-m", model, "--adapt", 1, *QUIET]
+    result, wrong = run(*args), run(*args, "--code", 11)
+    assert "TGA is no stop codon, as by --code 4" in result.stderr
+    assert "by --code 11 genes have many stop codons, by --code 4 few" in wrong.stderr
+    assert "code" not in run(*args, "--code", 4).stderr
+    known = {t.exons for each in genome for t in each.transcripts}
+    right = [
+        np.mean([t.exons in known for of in read_gff3(io.StringIO(out)).transcripts.values() for t in of])
+        for out in (result.stdout, wrong.stdout)
+    ]
+    assert right[0] > 0.9 > 0.5 > right[1]
+    assert "found the genetic code 99" in fail(*args, "--code", 99)
+
+
+def test_the_code_of_a_model_is_replaced(model, tmp_path):
+    (tmp_path / "x.fa").write_text(fasta(map(recoded, TEST)))
+    out = succeed(
+        "genes", tmp_path / "x.fa", "-m", model, "--code", 4, "--proteins", tmp_path / "p.faa", *QUIET
+    )
+    assert sum(letters[10] == "W" for letters in proteins(tmp_path / "p.faa").values()) > 20
+    assert out != succeed("genes", tmp_path / "x.fa", "-m", model, *QUIET)
+
+
+def test_closed_ends_and_gaps(model, tmp_path):
+    """Nothing is found in what is not known; genes go on in it, unless ends are closed."""
+    text, gene = TEST[0].sequence, TEST[0].transcripts[1]
+    middle = (gene.start + gene.end) // 2
+    cut = f">a\n{text[:middle]}{'N' * 3000}{text[middle:]}\n>b\n{'N' * 2000}\n"
+    (tmp_path / "x.fa").write_text(cut)
+    lines = succeed("genes", tmp_path / "x.fa", "-m", model, *QUIET).splitlines()
+    found = [line.split("\t") for line in lines if "\tmRNA\t" in line]
+    spans = [(int(start), int(end)) for _, _, _, start, end, *_ in found]
+    assert not any(start <= middle + 3000 and end > middle for start, end in spans)
+    assert {columns[0] for columns in found} == {"a"}
+    assert sum("partial=true" in columns[8] for columns in found) >= 1
+    assert "partial" not in succeed("genes", tmp_path / "x.fa", "-m", model, "--closed", *QUIET)
+
+
+def test_sequences_of_genbank(files, model):
+    found = succeed("genes", files / "test.gb", "-m", model, *QUIET)
+    assert found == succeed("genes", files / "test.fa", "-m", model, *QUIET)
+
+
+def test_coding_sequences(files, model, tmp_path):
+    path = tmp_path / "x.fna"
+    out = succeed("genes", files / "test.fa", "-m", model, "--nucleotides", path, *QUIET)
+    known = {each.name: each.sequence for each in TEST}
+    found = [t for of in read_gff3(io.StringIO(out)).transcripts.values() for t in of]
+    expected = {t.coding_sequence(known[t.contig]) for t in found}
+    assert expected <= set(proteins(path).values())
+    args = ["genes", files / "test.fa", "-m", model, "--proteins", path, "--nucleotides", path]
+    assert "expected another file" in fail(*args)
+
+
+def test_bad_sequences_are_skipped(files, model, tmp_path):
+    text = (files / "test.fa").read_text()
+    (tmp_path / "x.fa").write_text(f">bad\nACGT!\n{text}>{TEST[0].name}\nACGT\n")
+    assert "found '!'" in fail("genes", tmp_path / "x.fa", "-m", model)
+    result = run("genes", tmp_path / "x.fa", "-m", model, "--skip-bad", *QUIET)
+    assert result.exit_code == 1
+    assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
+    assert "x.fa:2: position 5 (from 1): found '!'" in result.stderr
+    assert "skipped 2 sequences" in result.stderr
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------

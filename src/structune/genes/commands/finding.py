@@ -3,71 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+from typing import IO
 
 import typer
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.commands.data import Finder, open_finder, predicted
 from structune.genes.commands.options import Request
-from structune.genes.formats.dna import read_dna
+from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.writers import GFF3_HEAD, gff3_text, proteins_text
-from structune.genes.prokaryotes.adaptation import adapt, nearest_node
+from structune.genes.formats.writers import GFF3_HEAD, coding_sequences_text, gff3_text, proteins_text
+from structune.genes.prokaryotes.adaptation import adapt, nearest_node, suited_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
+
+_SKIPPED = 1  # exit code
 
 
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
     _check(request)
-    held: list[AnnotatedSequence] = []  # only if a model is chosen or adapted by them
-
-    def whole() -> list[AnnotatedSequence]:
-        if not held:
-            held.extend(_sequences(request.file))
-        return held
-
-    def nearest(model: MultitaskEstimator) -> str:
-        try:
-            node = nearest_node(model, whole())
-        except CapabilityError as error:
-            nodes = ", ".join(model.tree_.nodes)
-            raise CapabilityError(f"{request.model}: {error}; or --task with one of: {nodes}") from None
-        typer.echo(f"structune: {request.file}: found {node!r} nearest", err=True)
-        return node
-
+    sequences = _Sequences(request)
     try:
-        finder = open_finder(request.model, request.jobs, request.task, nearest)
+        finder = open_finder(request.model, request.jobs, request.task, sequences.nearest)
+        finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
-            finder = adapt(finder, whole(), request.adapt)  # type: ignore[arg-type] # refuses others
-        _write(request, finder, held or _sequences(request.file))
+            finder = adapt(finder, sequences.whole(), request.adapt)  # type: ignore[arg-type] # refuses others
+        _write(request, finder, sequences)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
-    return 0
+    if sequences.n_skipped:
+        say(f"{request.file}: skipped {sequences.n_skipped} sequences")
+    return _SKIPPED if sequences.n_skipped else 0
 
 
 def _check(request: Request) -> None:
     """Find before the work, not after it, what cannot be written."""
-    files = [request.output, request.proteins]
+    files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
     check_apart([request.file, request.model], files)
-    if request.proteins is not None and request.proteins == request.output:
-        raise DataError(f"{request.proteins}: expected another file than that of the genes")
+    written = [path for path in files if path is not None]
+    for k, path in enumerate(written):
+        if path in written[:k]:
+            others = "that of the genes" if path == request.output else "that of the proteins"
+            raise DataError(f"{path}: expected another file than {others}")
+
+
+class _Sequences:
+    """Those of the file; in memory only if a model is chosen or adapted by them."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._held, self.n_skipped = request, list[AnnotatedSequence](), 0
+
+    def __iter__(self) -> Iterator[AnnotatedSequence]:
+        return iter(self._held) if self._held else self._read()
+
+    def whole(self) -> list[AnnotatedSequence]:
+        if not self._held:
+            self._held.extend(self._read())
+        return self._held
+
+    def _read(self) -> Iterator[AnnotatedSequence]:
+        source = binary_source(self._request.file)
+        return read_sequences(source, self._skip if self._request.skip_bad else None)
+
+    def _skip(self, error: DataError) -> None:
+        self.n_skipped += 1
+        say(f"skipped {error}")
+
+    def nearest(self, model: MultitaskEstimator) -> str:
+        """The node of a tree."""
+        code = self._request.code
+        try:
+            if code is None:
+                code = suited_code(model, self.whole())
+            node = nearest_node(model, self.whole(), code)
+        except CapabilityError as error:
+            nodes = ", ".join(model.tree_.nodes)
+            raise CapabilityError(f"{self._request.model}: {error}; or --task with one of: {nodes}") from None
+        typer.echo(f"structune: {self._request.file}: found {node!r} nearest", err=True)
+        return node
+
+    def suited(self, finder: Finder) -> Finder:
+        """The finder for the genetic code that is given, or found where sequences are in memory."""
+        request, given = self._request, self._request.code
+        if not isinstance(finder, ProkaryoticGeneFinder):
+            if given is not None or request.closed:
+                raise DataError(
+                    f"{request.model}: found a model with introns, expected no --code or --closed"
+                )
+            return finder
+        finder = (finder if given is None else finder.with_code(given)).set_params(closed=request.closed)
+        if not (self._held or request.adapt) or not finder.has_probabilities:
+            return finder
+        code = suited_code(finder, self.whole())
+        if code == finder.code:
+            return finder
+        if given is None:
+            say(f"{request.file}: found that TGA is no stop codon, as by --code {code}")
+            return finder.with_code(code)
+        say(f"{request.file}: by --code {given} genes have many stop codons, by --code {code} few")
+        return finder
 
 
 def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> None:
     source = UntilError(sequences)
-    proteins = nullcontext() if request.proteins is None else open_text(str(request.proteins))
     with (
         open_text("-" if request.output is None else str(request.output)) as out,
-        proteins as fasta,
+        _opened(request.proteins) as proteins,
+        _opened(request.nucleotides) as nucleotides,
         closing(predicted(finder, source)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
@@ -75,12 +127,20 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         for some in found:
             for each, genes in some:
                 out.write(head + gff3_text(genes))
-                if fasta is not None:
-                    fasta.write(_proteins(finder, AnnotatedSequence(each.name, each.sequence, genes)))
+                whole = AnnotatedSequence(each.name, each.sequence, genes)
+                if proteins is not None:
+                    proteins.write(_proteins(finder, whole))
+                if nucleotides is not None:
+                    nucleotides.write(coding_sequences_text(whole))
                 head = ""
             out.flush()
             progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
+
+
+def _opened(path: Path | None) -> AbstractContextManager[IO[str] | None]:
+    """A file to write to, if there is one."""
+    return nullcontext() if path is None else open_text(str(path))
 
 
 def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
@@ -88,13 +148,3 @@ def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
         # the code has more start codons, such as CTG, with which here only parts of genes begin
         return proteins_text(found, finder.code, STARTS)
     return proteins_text(found)
-
-
-def _sequences(source: str) -> Iterator[AnnotatedSequence]:
-    """The sequences of a file, one at a time."""
-    file = binary_source(source)
-    for name, sequence in read_dna(file):
-        try:
-            yield AnnotatedSequence(name, sequence)
-        except DataError as error:
-            raise DataError(f"{source}: {error}") from error

@@ -161,10 +161,25 @@ class Space:
 class Request:
     """Where genes are to be found, by which model, and where they go."""
 
-    file: Annotated[str, typer.Argument(metavar="FASTA", help="DNA, also .gz, or - for standard input.")]
+    file: Annotated[
+        str,
+        typer.Argument(metavar="SEQUENCES", help="FASTA or GenBank, also .gz, or - for standard input."),
+    ]
     model: ModelOption
     task: Task = None
     adapt: Adapt = 0
+    code: Annotated[
+        int | None,
+        typer.Option(
+            help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By "
+            "default that of the model; with a tree or --adapt 4, if sequences show that TGA is no stop.",
+            show_default=False,
+        ),
+    ] = None
+    closed: Annotated[
+        bool,
+        typer.Option("--closed", help="No genes beyond ends of sequences and gaps, by prokaryotic models."),
+    ] = False
     output: Annotated[
         Path | None,
         typer.Option(
@@ -178,5 +193,15 @@ class Request:
         Path | None,
         typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
     ] = None
+    nucleotides: Annotated[
+        Path | None,
+        typer.Option(help="Write the coding sequences to this FASTA file.", show_default=False),
+    ] = None
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad", help="Leave out sequences that cannot be read, tell of each, and exit with 1."
+        ),
+    ] = False
     jobs: Jobs = -1
     quiet: Quiet = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
@@ -49,6 +49,55 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
     return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
+
+
+def read_sequences(
+    source: Source, skipped: Callable[[DataError], None] | None = None
+) -> Iterator[AnnotatedSequence]:
+    """Read the sequences of FASTA or GenBank, one at a time, with what GenBank has on them.
+
+    Parameters
+    ----------
+    source : path or file object
+        Compressed by gzip or not.
+    skipped : function of DataError, optional
+        Called with the error of each record that cannot be read, which is left out; else it is raised.
+
+    Raises
+    ------
+    DataError
+        As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
+    """
+    lines = Lines(source, strip=False)
+    head = next((text for text in lines.head(_HEAD) if text.strip()), "")
+    first, parse = ("LOCUS", parse_genbank) if head.startswith("LOCUS") else (">", _of_fasta)
+    if skipped is None:
+        yield from parse(lines)
+        return
+    names, is_empty = set[str](), True
+    for piece in lines.pieces(lambda text: text.startswith(first)):
+        is_empty = False
+        try:
+            for found in parse(piece):
+                if found.name in names:
+                    raise DataError(
+                        f"{lines.name}: found the name {shown(found.name)} again, expected each once"
+                    )
+                names.add(found.name)
+                yield found
+        except DataError as error:
+            skipped(error)
+    if is_empty:
+        raise DataError(f"{lines.name}: found no sequences, expected some")
+
+
+def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
+    lines.strip()
+    for name, sequence in parse_dna(lines):
+        try:
+            yield AnnotatedSequence(name, sequence)
+        except DataError as error:
+            raise DataError(f"{lines.name}: {error}") from error
 
 
 def annotated(

@@ -85,7 +85,11 @@ def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence])
         Compressed by gzip where the path ends in ``.gz``.
     genomes : iterable of AnnotatedSequence
     """
-    save(target, "".join(_fasta(t, t.coding_sequence(g.sequence)) for g in genomes for t in g.transcripts))
+    save(target, "".join(map(coding_sequences_text, genomes)))
+
+
+def coding_sequences_text(genome: AnnotatedSequence) -> str:
+    return "".join(_fasta(t, t.coding_sequence(genome.sequence)) for t in genome.transcripts)
 
 
 def _gene_text(gene: str, isoforms: list[Transcript]) -> str:

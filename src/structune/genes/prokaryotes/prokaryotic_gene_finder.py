@@ -250,6 +250,20 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))
 
+    def with_code(self, code: int) -> ProkaryoticGeneFinder:
+        """The same for another genetic code: its stop codons count.
+
+        Raises
+        ------
+        DataError
+            There is no such code.
+        """
+        self._check_fitted()
+        other: ProkaryoticGeneFinder = copy(self)
+        other.set_params(code=code)
+        other.graph_ = other._graph()
+        return other
+
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
@@ -260,18 +274,26 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         ----------
         X : list of str or AnnotatedSequence, optional
             A genome, which needs no annotation: the model is that of the node of the tree that is nearest to
-            it, as `nearest_node` has it; else that of the root.
+            it, as `nearest_node` has it, for the genetic code that suits it (`suited_code`); else that of the
+            root.
 
         Raises
         ------
         ModelFileError
             The installation is without it.
         """
-        from structune.genes.prokaryotes.adaptation import nearest_node  # which imports this module
+        from structune.genes.prokaryotes.adaptation import (  # which import this module
+            nearest_node,
+            suited_code,
+        )
 
         tree = load_shipped("structune.genes.prokaryotes")
-        finder: ProkaryoticGeneFinder = tree.model(tree.tree_.root if X is None else nearest_node(tree, X))
-        return finder.set_params(n_jobs=-1)
+        root: ProkaryoticGeneFinder = tree.model(tree.tree_.root)
+        if X is None:
+            return root.set_params(n_jobs=-1)
+        code = suited_code(tree, X)
+        finder: ProkaryoticGeneFinder = tree.model(nearest_node(tree, X, code))
+        return finder.with_code(code).set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         arrays = pack_names("weight", self.graph_.weight_names())
