@@ -95,7 +95,8 @@ def test_genes(files, tmp_path):
     found = read_gff3(io.StringIO(out)).transcripts
     model = structune.load(files / "m.structune")
     assert found == {each.name: genes for each, genes in zip(TEST, model.predict(TEST), strict=True)}
-    assert out.count("##") == 1
+    assert out.count("##gff-version") == 1
+    assert out.count("##sequence-region") == len(found)
     assert succeed("genes", "-", *args, stdin=fasta(TEST)) == out
     assert succeed("genes", "-", *args, stdin=fasta(TEST).lower().replace(">C", ">c")) == out
     assert succeed("genes", files / "test.fa", *args, "-o", tmp_path / "out.gff3.gz") == ""

@@ -18,7 +18,7 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger,
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.writers import GFF3_HEAD, gff3_text, write_gff3, write_proteins
+from structune.genes.formats.writers import GFF3_HEAD, gff3_text, region_text, write_gff3, write_proteins
 from structune.genes.metrics import gene_scores, stop_codons
 from structune.running.monitor import Monitor
 
@@ -139,7 +139,7 @@ def test_genes_beyond_both_ends(model, tmp_path):
     args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
     out = succeed("genes", tmp_path / "x.fa", *args)
     assert proteins(tmp_path / "out.faa") == expected
-    lines = [line.split("\t") for line in out.splitlines()[1:]]
+    lines = [line.split("\t") for line in out.splitlines() if not line.startswith("#")]
     assert {columns[7] for columns in lines if columns[2] == "CDS"} == {"0"}
     found = read_gff3(io.StringIO(out))
     assert not found.transcripts
@@ -343,7 +343,8 @@ def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
     expected = adapt(finder, texts, 1).predict(texts)
     args = ["genes", files / "test.fa", "--adapt", 1, *QUIET]
     found = succeed(*args, "-m", along_tree[0], "--task", "ab")
-    assert found == GFF3_HEAD + "".join(map(gff3_text, expected))
+    texts = [region_text(each) + gff3_text(of) for each, of in zip(texts, expected, strict=True)]
+    assert found == GFF3_HEAD + "".join(texts)
     assert run(*args, "-m", model).exit_code == 0
 
 

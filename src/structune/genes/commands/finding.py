@@ -17,7 +17,13 @@ from structune.genes.commands.data import Finder, open_finder, predicted
 from structune.genes.commands.options import Request
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.writers import GFF3_HEAD, coding_sequences_text, gff3_text, proteins_text
+from structune.genes.formats.writers import (
+    GFF3_HEAD,
+    coding_sequences_text,
+    gff3_text,
+    proteins_text,
+    region_text,
+)
 from structune.genes.prokaryotes.adaptation import adapt, nearest_node, suited_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
@@ -126,7 +132,7 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         head = GFF3_HEAD
         for some in found:
             for each, genes in some:
-                out.write(head + gff3_text(genes))
+                out.write(head + (region_text(each) + gff3_text(genes) if genes else ""))
                 whole = AnnotatedSequence(each.name, each.sequence, genes)
                 if proteins is not None:
                     proteins.write(_proteins(finder, whole))

@@ -53,6 +53,11 @@ def gff3_text(transcripts: Iterable[Transcript]) -> str:
     return "".join(_gene_text(gene, of) for gene, of in genes.items())
 
 
+def region_text(of: AnnotatedSequence) -> str:
+    """The directive of GFF3 that says how long a sequence is."""
+    return f"##sequence-region {quote(of.name, safe=_IN_CONTIG)} 1 {len(of.sequence)}\n"
+
+
 def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
     """Write the proteins of all transcripts as FASTA, without the stop at the end.
 
