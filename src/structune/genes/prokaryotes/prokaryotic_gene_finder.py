@@ -19,7 +19,7 @@ from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.pieces import by_start, known_pieces
 from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.model import StartModel
-from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
@@ -222,7 +222,9 @@ class ProkaryoticGeneFinder(StructuredEstimator):
                 (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
                 partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
                 exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
-                score, notes = None if scores is None else float(scores[c]), (("start_type", start_type),)
+                score = None if scores is None else float(scores[c])
+                sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
+                notes = ("start_type", start_type), *sites
                 of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes))
         return [tuple(of) for of in genes]
 

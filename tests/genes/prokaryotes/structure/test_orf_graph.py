@@ -95,3 +95,16 @@ def test_wrong_rules(options):
 def test_wrong_letters():
     with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
         OrfGraph(OrfRules()).encode(["ACGT", "AJ"])
+
+
+def test_what_is_told_of_ribosome_sites():
+    """Of a start as predictions have it: AGGAGG seven bases before it, and nothing that matches."""
+    graph = OrfGraph(OrfRules())
+    gene = "ATG" + "GCC" * 40 + "TAA"
+    for before, expected in [
+        ("CCAGGAGGCCCCCCC", (("rbs_match", "6bp"), ("rbs_spacer", "7-8bp"))),
+        ("C" * 15, (("rbs_match", "none"),)),
+    ]:
+        shard = graph.encode(["C" * 20 + before + gene])
+        (place,) = np.flatnonzero((shard.bounds[:, 0] == 35) & ~shard.reverse)
+        assert graph.weights.site_notes(shard.signals[place]) == expected

@@ -9,7 +9,7 @@ _CONSENSUS = np.array([3, 0, 0, 2, 2, 0, 2, 2, 3, 2, 0], np.int8)
 _CORE_END = 8
 SHORTEST_RUN, _LONGEST_RUN = 3, 6
 SPACING_STARTS = np.array([2, 5, 7, 9, 11])
-_MOST_SPACING = 16
+MOST_SPACING = 16
 _USUAL_SPACING = 7
 RUNS, SPACINGS = _LONGEST_RUN - SHORTEST_RUN + 1, SPACING_STARTS.size
 
@@ -22,7 +22,7 @@ def ribosome_sites(letters, starts, out):
     """
     for k in range(starts.size):
         longest, at = SHORTEST_RUN - 1, 0
-        for spacing in range(SPACING_STARTS[0], _MOST_SPACING):
+        for spacing in range(SPACING_STARTS[0], MOST_SPACING):
             run = _run(letters, starts[k] - spacing - _CORE_END, starts[k])
             nearer = abs(spacing - _USUAL_SPACING) < abs(at - _USUAL_SPACING)
             if run > longest or (run == longest and at and nearer):

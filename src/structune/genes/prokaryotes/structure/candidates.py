@@ -13,6 +13,7 @@ from structune.genes.formats.record import genetic_code
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
+EDGE = "Edge"  # in place of the start codon of a gene that begins before its sequence
 _NO_CODON = 4**CODON
 
 
@@ -74,7 +75,7 @@ class OrfRules:
         kind = self.start_kind[_number(first)]
         lacks = kind < 0, letters.size % CODON != 0 or not self.is_stop[_number(last)]
         before, behind = (bool(lack) for lack in (lacks[::-1] if reverse else lacks))
-        return (before, behind), "Edge" if kind < 0 else STARTS[kind]
+        return (before, behind), EDGE if kind < 0 else STARTS[kind]
 
 
 def _codon(text: str) -> int:

@@ -9,7 +9,13 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.genes.prokaryotes.kernels.ribosome_site import RUNS, SHORTEST_RUN, SPACING_STARTS, SPACINGS
+from structune.genes.prokaryotes.kernels.ribosome_site import (
+    MOST_SPACING,
+    RUNS,
+    SHORTEST_RUN,
+    SPACING_STARTS,
+    SPACINGS,
+)
 from structune.genes.prokaryotes.structure.candidates import CODON, STARTS, WORD, OrfRules
 from structune.structure import Array, Groups, IntArray
 
@@ -105,6 +111,16 @@ class OrfWeights:
         letters[signals[:, 3:] == self._signals.stop - self._signals.start] = len(_BASES)
         others = signals[:, :2].astype(np.int64) - first[:2]
         return others[:, 0], others[:, 1], letters.astype(np.int8)
+
+    def site_notes(self, signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
+        """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
+        (site,) = self.read_signals(signals[None])[1].tolist()
+        if site == RUNS * SPACINGS:
+            return (("rbs_match", "none"),)
+        run, spacing = divmod(site, SPACINGS)
+        ends = [*SPACING_STARTS[1:].tolist(), MOST_SPACING]
+        spacer = f"{SPACING_STARTS[spacing]}-{ends[spacing] - 1}bp"
+        return ("rbs_match", f"{SHORTEST_RUN + run}bp"), ("rbs_spacer", spacer)
 
     @property
     def n_signals(self) -> int:
