@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from gene_files import fasta, genbank, write
 from structune.genes.commands import data as gene_data
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.gff3 import read_gff3
-from structune.genes.formats.writers import write_proteins
+from structune.genes.formats.writers import write_gff3, write_proteins
 from structune.genes.metrics import gene_regions, gene_scores
 
 QUIET = ["--quiet", "--jobs", "1"]
@@ -270,3 +271,28 @@ def test_models_that_are_none(files, tmp_path):
 @pytest.mark.parametrize("command", ["genes", "train genes", "tune genes", "evaluate genes"])
 def test_help(command):
     assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]
+
+
+def test_annotations_without_stop_codons(files, tmp_path):
+    """Of predicted genes that have them, and the other way round; and in files to learn from."""
+
+    def shorter(t):
+        exons = list(t.exons)
+        k = -1 if t.strand == "+" else 0
+        a, b = exons[k]
+        exons[k] = (a, b - 3) if t.strand == "+" else (a + 3, b)
+        return replace(t, exons=tuple(exons))
+
+    true = [t for each in TEST for t in each.transcripts]
+    write_gff3(tmp_path / "with.gff3", true)
+    write_gff3(tmp_path / "without.gff3", map(shorter, true))
+    both = ["with.gff3", "without.gff3"]
+    for a, b in (both, both[::-1]):
+        result = run("evaluate", "genes", tmp_path / a, tmp_path / b, "--json")
+        assert json.loads(result.stdout)["gene"]["f1"] == 1.0
+        assert "genes end before their stop codons" in result.stderr
+    args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--flank", 30, "-m"]
+    result = run(*args, tmp_path / "m", *QUIET)
+    assert "transcripts end before a stop codon" in result.stderr
+    assert result.exit_code == 0
+    assert "no stop codon" in run(*args, tmp_path / "n", "--stop-codon", "included", *QUIET).stderr

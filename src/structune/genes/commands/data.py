@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from structune.cli.batches import batches
-from structune.cli.checks import check_class
+from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load, load_shipped
@@ -28,11 +28,11 @@ Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
 def read_annotated(
-    annotations: Sequence[Path], sequences: Sequence[Path] | None
+    annotations: Sequence[Path], sequences: Sequence[Path] | None, stop_codon: str = "auto"
 ) -> Iterator[AnnotatedSequence]:
     """The sequences of all files, one at a time."""
     for annotation, fasta in paired(annotations, sequences):
-        yield from read_genomes(annotation, fasta)
+        yield from read_genomes(annotation, fasta, stop_codon, say)
 
 
 def paired(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> list[tuple[Path, Path | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from structune.cli.checks import check_apart, check_targets
+from structune.cli.checks import check_apart, check_targets, say
 from structune.cli.reports import tell
 from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
@@ -20,6 +21,7 @@ from structune.genes.commands.data import Finder, open_finder, paired, predicted
 from structune.genes.formats.annotations import read_annotation
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+from structune.genes.formats.stop_codons import longer
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def _evaluate_file(
             known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
             raise DataError(f"{message}; expected {known}")
         typer.echo(f"structune: {message}", err=True)
-    return _compared(true, found, margin)
+    return _compared(*_alike(true, found, str(prediction)), margin)
 
 
 def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
@@ -138,7 +140,7 @@ def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) ->
             of_file = list(annotation.transcripts.items())
             skipped += annotation.skipped
         else:
-            whole = list(read_genomes(path, fasta))
+            whole = list(read_genomes(path, fasta, tell=say))
             of_file = [(each.name, each.transcripts) for each in whole]
             skipped += [one for each in whole for one in each.skipped]
         for contig, transcripts in of_file:
@@ -147,6 +149,30 @@ def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) ->
             found[contig] = transcripts
     tell_skipped("annotation", skipped)
     return found
+
+
+def _alike(true: Genes, found: Genes, name: str) -> tuple[Genes, Genes]:
+    """Both with stop codons, if they agree then only: some files leave them out of coding parts."""
+    choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
+    agreeing = [_n_same_ends(*both) for both in choices]
+    best = agreeing.index(max(agreeing))
+    if best:
+        which = "predicted" if best == 1 else "annotated"
+        say(f"{name}: the {which} genes end before their stop codons, which were added to them")
+    return choices[best]
+
+
+def _longer(genes: Genes) -> Genes:
+    return {contig: tuple(longer(t, sys.maxsize) or t for t in of) for contig, of in genes.items()}
+
+
+def _n_same_ends(true: Genes, found: Genes) -> int:
+    a, b = ({t for of in stop_codons(genes).values() for t in _places(of)} for genes in (true, found))
+    return len(a & b)
+
+
+def _places(stops: Iterable[Transcript]) -> Iterator[tuple[str, str, int]]:
+    return ((t.contig, t.strand, t.start) for t in stops)
 
 
 def _compared(

@@ -24,6 +24,14 @@ class Strands(StrEnum):
     forward = "forward"
 
 
+class StopCodon(StrEnum):
+    """Whether coding parts have the stop codon."""
+
+    auto = "auto"
+    included = "included"
+    excluded = "excluded"
+
+
 _SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
 
 TrainFiles = Annotated[
@@ -117,6 +125,13 @@ Margin = Annotated[
         show_default=False,
     ),
 ]
+StopCodonOption = Annotated[
+    StopCodon,
+    typer.Option(
+        help="Whether coding parts have the stop codon, which some files leave out; auto: it is added to "
+        "transcripts that end before one."
+    ),
+]
 GroupsOption = Annotated[
     KindGroups, typer.Option(help="Which weights share a precision: those of a kind, all, or none.")
 ]
@@ -128,6 +143,7 @@ class Source:
 
     train: TrainFiles
     sequences: Sequences = None
+    stop_codon: StopCodonOption = StopCodon.auto
 
 
 @dataclass(frozen=True)

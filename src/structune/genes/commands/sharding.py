@@ -21,7 +21,7 @@ def run(source: Source, finder: Finder, sharding: Sharding, quiet: bool) -> None
     target = Target(sharding)
 
     def blocks() -> Iterator[list[AnnotatedSequence]]:
-        read = read_annotated(source.train, source.sequences)
+        read = read_annotated(source.train, source.sequences, source.stop_codon)
         with Progress(not quiet, stage="shards", unit="sequences") as progress:
             for block in batches(read, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES):
                 yield block

@@ -22,7 +22,7 @@ def run(source: Source, test: Test, finder: Finder, results: Results, plot: Path
 
     def read() -> Lesson:
         shards = shard_data.sharded(source.train, *_DECIDED)
-        data = [] if shards else list(read_annotated(source.train, source.sequences))
+        data = [] if shards else list(read_annotated(source.train, source.sequences, source.stop_codon))
         told = shard_data.described(shards, "bases") if shards else described(data)
         known = list(read_annotated(test.test or [], test.test_sequences))
         fit = partial(finder.fit_shards, shards) if shards else partial(finder.fit, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,11 +14,17 @@ from structune.genes.formats.genbank import parse_genbank
 from structune.genes.formats.gff3 import parse_gff3
 from structune.genes.formats.parts import GeneAnnotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+from structune.genes.formats.stop_codons import with_stop_codons
 
 _HEAD = 100  # lines looked at
 
 
-def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterator[AnnotatedSequence]:
+def read_genomes(
+    annotation: Source,
+    sequences: Source | None = None,
+    stop_codon: str = "auto",
+    tell: Callable[[str], None] = warnings.warn,
+) -> Iterator[AnnotatedSequence]:
     """Read sequences with the transcripts on them, one sequence at a time.
 
     Parameters
@@ -27,6 +34,11 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
         after ``##FASTA``; else GenBank. Compressed by gzip or not.
     sequences : path or file object, optional
         FASTA, compressed by gzip or not.
+    stop_codon : {"auto", "included", "excluded"}
+        Whether coding parts have the stop codon; some files leave it out. "auto" adds it to transcripts of
+        whole codons that end before one; "excluded" adds three bases to all.
+    tell : function of str
+        Called when all was read, if "auto" has added some; by default a warning.
 
     Yields
     ------
@@ -40,6 +52,10 @@ def read_genomes(annotation: Source, sequences: Source | None = None) -> Iterato
         end, when all sequences were given: for genes on a sequence that is not there.
     """
     lines = Lines(annotation, strip=False)
+    return with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell)
+
+
+def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSequence]:
     if sequences is not None:
         lines.strip()
         return annotated(parse_annotation(lines), read_dna(sequences), lines.name)

@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
+from structune.cli.checks import INTERRUPTED, check_targets, say, short_warnings
 from structune.cli.learning import check_begun, save
 from structune.cli.reports import write_tables_page
 from structune.cli.settings import Results
@@ -83,7 +83,7 @@ def _read_tasks(source: Source, tree: TaskTree) -> dict[str, list[AnnotatedSeque
     found: dict[str, list[AnnotatedSequence]] = defaultdict(list)
     both = paired([path for _, path in files], source.sequences)
     for (task, _), (path, fasta) in zip(files, both, strict=True):
-        found[task] += read_genomes(path, fasta)
+        found[task] += read_genomes(path, fasta, source.stop_codon, say)
     for task, of in found.items():
         if not any(each.transcripts for each in of):
             raise DataError(f"task {task!r}: found no gene to learn from")
