@@ -68,8 +68,7 @@ class _Lesson:
         for _ in range(_STEPS):
             motifs = self._learned(used, classes)
             self.model = self._tables(used, self._class_table(used, classes), motifs)
-            scores, classes = self.model._scores(of)
-            used = of.shares(scores)
+            used, classes = of.shares(self.model.scores(of)), self.model.class_shares(of)
 
     def _learned(self, used: FloatArray, classes: FloatArray) -> dict[str, Motif]:
         shares = {"site": used * classes[:, 0], "box": used * classes[:, 1], "promoter": used}

@@ -32,22 +32,29 @@ MOTIFS = {  # at first; the first and last place of their first bases; shares of
     "promoter": ("TATAAT", -40, -20, 0.2),
 }
 
-# how much log odds count: words behind and before a start and up to the stop, codons here and anywhere,
-# motifs of classes, promoter, bases around, gene before, match with the 16S RNA
-_WEIGHTS = {
-    "behind": 0.08,
-    "before": -0.04,
-    "coding": 0.1,
+_AROUND = {  # places of bases around starts that count alike
+    "far before": CONTEXT < -20,
+    "before": (CONTEXT >= -20) & (CONTEXT < -3),
+    "at": (CONTEXT >= -3) & (CONTEXT < 0),
+    "second codon": (CONTEXT >= 0) & (CONTEXT < 6),
+    "behind": CONTEXT >= 6,
+}
+WEIGHTS = {  # of log odds, by and large as training/prokaryotic_starts.py fits them
+    "words behind": 0.08,
+    "words before": -0.04,
+    "words": 0.1,
     "codon": 1.0,
-    "any codon": 0.3,
+    "codon of any genome": 0.3,
     "class": 1.0,
     "promoter": 0.45,
+    "bases far before": 0.25,
+    "bases before": 0.3,
+    "bases at": 0.5,
+    "bases second codon": 0.55,
+    "bases behind": 0.7,
     "neighbour": 1.4,
-    "site": 0.4,
+    "match with 16S RNA": 0.4,
 }
-_PLACE_WEIGHTS = np.select(
-    [CONTEXT < -20, CONTEXT < -3, CONTEXT < 0, CONTEXT < 6], [0.25, 0.3, 0.5, 0.55], 0.7
-)
 
 
 @dataclass(frozen=True)
@@ -88,34 +95,35 @@ class StartModel:
 
     def scores(self, of: Choices) -> FloatArray:
         """Log odds of each candidate."""
-        return self._scores(of)[0]
+        return weighed(self.parts(of))
+
+    def parts(self, of: Choices) -> dict[str, FloatArray]:
+        """What the scores are sums of, before they are weighed: log odds, by the names of `WEIGHTS`."""
+        around = self.context[np.arange(CONTEXT.size), of.letters]
+        return {
+            "words behind": of.words_near(self.words, 0, _NEAR),
+            "words before": of.words_near(self.words, -_BEFORE, -1),
+            "words": of.word_scores(self.words),
+            "codon": self.codons[of.kinds],
+            "codon of any genome": np.log(CODONS)[of.kinds],
+            "class": np.log(self._class_odds(of).sum(axis=1)),
+            "promoter": self._motif(self.promoter, of),
+            **{f"bases {name}": around[:, places].sum(axis=1) for name, places in _AROUND.items()},
+            "neighbour": self.neighbours[of.before],
+            "match with 16S RNA": self.sites[of.sites],
+        }
 
     def class_shares(self, of: Choices) -> FloatArray:
         """The probability of each class, were it a start."""
-        return self._scores(of)[1]
+        odds = self._class_odds(of)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    def _scores(self, of: Choices) -> tuple[FloatArray, FloatArray]:
-        before = of.letters[:, :N_BEFORE]
-        site, box, promoter = (
-            motif.scores(before, CONTEXT_BEGIN, self.background)
-            for motif in (self.site, self.box, self.promoter)
-        )
-        odds = self.classes[of.situation] * np.exp(np.column_stack([site, box, np.zeros(len(of))]))
-        total = odds.sum(axis=1)
-        around = self.context[np.arange(CONTEXT.size), of.letters] @ _PLACE_WEIGHTS
-        parts = {
-            "behind": of.words_near(self.words, 0, _NEAR),
-            "before": of.words_near(self.words, -_BEFORE, -1),
-            "coding": of.word_scores(self.words),
-            "codon": self.codons[of.kinds],
-            "any codon": np.log(CODONS)[of.kinds],
-            "class": np.log(total),
-            "promoter": promoter,
-            "neighbour": self.neighbours[of.before],
-            "site": self.sites[of.sites],
-        }
-        weighed: FloatArray = sum((_WEIGHTS[name] * part for name, part in parts.items()), around)
-        return weighed, odds / total[:, None]
+    def _class_odds(self, of: Choices) -> FloatArray:
+        motifs = [self._motif(self.site, of), self._motif(self.box, of), np.zeros(len(of))]
+        return np.asarray(self.classes[of.situation] * np.exp(np.column_stack(motifs)))
+
+    def _motif(self, motif: Motif, of: Choices) -> FloatArray:
+        return motif.scores(of.letters[:, :N_BEFORE], CONTEXT_BEGIN, self.background)
 
     def choose(
         self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8]
@@ -141,3 +149,8 @@ class StartModel:
             part = shard.part(s, CANDIDATES)
             kernels.best(shard.ends(s), gaps, scores[part], found[part])
         return found, probability
+
+
+def weighed(parts: dict[str, FloatArray]) -> FloatArray:
+    """The sum of parts by their weights."""
+    return np.asarray(sum(WEIGHTS[name] * part for name, part in parts.items()))
