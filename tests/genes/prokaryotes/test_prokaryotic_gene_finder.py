@@ -242,3 +242,38 @@ def test_genes_of_other_sequences():
     ):
         with pytest.raises(DataError, match=message):
             finder().fit(TRAIN, sample_weight=weights)
+
+
+def test_starts_are_learned_from_wrong_ones():
+    """A fifth of the genes begin at another start codon, as annotations have it."""
+    genome, rng = simulated.genome(11, n_contigs=40), np.random.default_rng(0)
+    wrong = [
+        replace(each, transcripts=tuple(moved(t, each, rng) for t in each.transcripts)) for each in genome
+    ]
+    test = simulated.genome(12, n_contigs=5)
+    learned, annotated = (
+        ProkaryoticGeneFinder(n_jobs=1, starts=starts).fit(wrong) for starts in ("learned", "annotated")
+    )
+    assert annotated.starts_ is None
+    assert learned.score(test) >= annotated.score(test)
+    assert learned.score(test) > 0.97
+    with pytest.raises(DataError, match="starts='x': expected one of"):
+        ProkaryoticGeneFinder(starts="x").fit(wrong)
+
+
+def moved(t, each, rng):
+    """A gene that begins at another of its codons for starts, if the draw says so and there is one."""
+    coding = t.coding_sequence(each.sequence)
+    others = [k for k in range(3, t.length - 93, 3) if coding[k : k + 3] in ("ATG", "GTG", "TTG")]
+    if rng.random() > 0.2 or not others:
+        return t
+    k = int(rng.choice(others))
+    return replace(t, exons=((t.start + k, t.end) if t.strand == "+" else (t.start, t.end - k),))
+
+
+def test_models_keep_where_genes_begin(tmp_path):
+    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(11, n_contigs=30))
+    finder.save(tmp_path / "m.structune")
+    again, test = structune.load(tmp_path / "m.structune"), simulated.genome(12, n_contigs=3)
+    assert again.starts_ is not None
+    assert again.predict(test) == finder.predict(test)

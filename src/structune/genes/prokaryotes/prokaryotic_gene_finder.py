@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import ModelFileError
+from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
+from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.pieces import by_start, known_pieces
 from structune.genes.prokaryotes.starts.files import pack, unpack
+from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
@@ -40,6 +42,7 @@ _PRECISIONS = {
     "context": 20.0,
     "gaps": 5.0,
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
+_STARTS, _TRUST = ("learned", "annotated"), 4.0
 _MOST_BASES = 1 << 19  # of sequences that are worked off at once
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
@@ -63,6 +66,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         finds most genes, for annotations have mistakes, but gives no probabilities.
     code : int
         NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    starts : {"learned", "annotated"}
+        Where predicted genes begin: by signals that are learned from 200 training genes or more, whose starts
+        may be wrong (`StartModel`), or as the structure has learned from their starts. Without effect on
+        folders of shards and trees of tasks, where they begin as annotated.
     closed : bool
         Whether predicted genes lie within their sequences; else they may go beyond the ends.
     holdout, folds
@@ -75,7 +82,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     graph_ : OrfGraph
         The structure.
     starts_ : StartModel or None
-        What chooses the start codons of genes, where `adapt` has learned it; else the structure does.
+        What chooses the start codons of genes, where it was learned; else the structure does.
 
     Notes
     -----
@@ -92,6 +99,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     penalty: float | Mapping[str, float] | None = None
     code: int = 11
+    starts: str = "learned"
     closed: bool = False
     starts_: StartModel | None = field(default=None, init=False)
     hessian: str = field(default="complex-step", init=False)
@@ -121,6 +129,8 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
+        if self.starts not in _STARTS:
+            raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
         loss, annotated, graph = self._make_loss(), annotated_sequences(X, y), self._graph()
         examples = cut_genomes(annotated, graph.rules)
         examples.report()
@@ -129,6 +139,9 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         shard = graph.encode(examples.sequences, examples.genes, weights)
         self._learn(graph, loss, shard, self._start(graph), kept)
         self.graph_, self.skipped_, self.starts_ = graph, examples.skipped, None
+        if self.starts == "learned":
+            letters = [encode_letters(text, "example") for text in examples.sequences]
+            self.starts_ = learn_starts(graph, shard, shard.chosen, letters, _TRUST)
         return self
 
     def fit_known(self, shard: OrfShard) -> Self:

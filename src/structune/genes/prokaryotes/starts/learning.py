@@ -27,9 +27,13 @@ _CLASSES = np.array([0.5, 0.1, 0.3])  # with ribosome-binding site, without lead
 
 
 def learn_starts(
-    graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], letters: Sequence[Letters]
+    graph: OrfGraph,
+    shard: OrfShard,
+    chosen: NDArray[np.int8],
+    letters: Sequence[Letters],
+    trust: float = 0.0,
 ) -> StartModel | None:
-    """Learn from genes whose stops are right; where they begin is not asked.
+    """Learn from genes whose stops are right, wherever they begin.
 
     Parameters
     ----------
@@ -39,6 +43,8 @@ def learn_starts(
         The genes.
     letters : sequence of ndarray of int8
         The sequences of the shard.
+    trust : float
+        Log odds of the genes' own starts, beside what is seen there.
 
     Returns
     -------
@@ -47,14 +53,19 @@ def learn_starts(
     """
     if np.count_nonzero(chosen) < FEWEST:
         return None
-    return _Lesson(graph, shard, chosen, letters).model
+    return _Lesson(graph, shard, chosen, letters, trust).model
 
 
 class _Lesson:
     """What a model is learned from, and the learning."""
 
     def __init__(
-        self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], letters: Sequence[Letters]
+        self,
+        graph: OrfGraph,
+        shard: OrfShard,
+        chosen: NDArray[np.int8],
+        letters: Sequence[Letters],
+        trust: float,
     ) -> None:
         self.of = Choices.of(shard, graph.weights, chosen)
         self._words = np.sum([np.full(N_WORDS - 1, _FEW_WORDS), *map(_all_words, letters)], axis=0)
@@ -62,13 +73,15 @@ class _Lesson:
         before = of.letters[:, :N_BEFORE]
         self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)
         self._priors = {name: Motif.of(*given, background=self._background) for name, given in MOTIFS.items()}
-        used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS))
+        known = trust * of.chosen
+        used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS) + known)
         self.model = self._tables(used, np.tile(_CLASSES, (SITUATIONS, 1)), self._priors)
         classes = self.model.class_shares(of)
         for _ in range(_STEPS):
             motifs = self._learned(used, classes)
             self.model = self._tables(used, self._class_table(used, classes), motifs)
-            used, classes = of.shares(self.model.scores(of)), self.model.class_shares(of)
+            used = of.shares(self.model.scores(of) + known)
+            classes = self.model.class_shares(of)
 
     def _learned(self, used: FloatArray, classes: FloatArray) -> dict[str, Motif]:
         shares = {"site": used * classes[:, 0], "box": used * classes[:, 1], "promoter": used}
