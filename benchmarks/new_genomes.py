@@ -10,7 +10,8 @@ node that `nearest_node` finds, "adapted" what `adapt` makes of it on the genome
 itself on the genome. None sees its annotation, by which all are scored: sensitivity and precision of genes by
 their stop codons, and by both ends. "Verified" are genes whose starts were verified by experiment: the share
 that is found with that start. Speeds are those of predictions on one thread. What `nearest_node` and `adapt`
-do, and the penalties, were chosen on these genomes, by their annotation.
+do, and the penalties, were chosen on these genomes, by their annotation, and how much signals of starts count
+by the verified starts.
 """
 
 from __future__ import annotations

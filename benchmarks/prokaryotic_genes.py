@@ -6,10 +6,12 @@
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and for Prodigal ``pip
 install pyrodigal`` (GPL, so no dependency of ours). `ProkaryoticGeneFinder` learns from the annotation of the
 first thousand genes of a genome: by its log loss with default penalties and with majorised ones, and by its
-ramp loss, with default penalties that were chosen on these genomes. pyrodigal trains itself on the whole
-genome, without annotation. All are scored on what lies behind the thousandth gene: sensitivity and precision
-of genes by their stop codons, and by both ends. "Verified" are genes there whose starts were verified by
-experiment: the share that is found with that start. Speeds are those of predictions on one thread.
+ramp loss, with default penalties that were chosen on these genomes; with starts that are learned, the weights
+of whose signals were chosen on verified starts of six of them, and as annotated. pyrodigal trains itself on
+the whole genome, without annotation. All are scored on what lies behind the thousandth gene: sensitivity and
+precision of genes by their stop codons, and by both ends. "Verified" are genes there whose starts were
+verified by experiment: the share that is found with that start. Speeds are those of predictions on one
+thread.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "structune": {},
     "structune, majorised": {"tuning": "majorize"},
     "structune, ramp": {"loss": "ramp"},
+    "structune, ramp, starts as annotated": {"loss": "ramp", "starts": "annotated"},
 }
 Prediction = Callable[[AnnotatedSequence], Sequence[Transcript]]
 

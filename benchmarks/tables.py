@@ -854,7 +854,8 @@ def gene_speed() -> str:
 
 
 def prokaryotic_genes() -> str:
-    return genomes("prokaryotic_genes", ("structune", "structune, ramp", "pyrodigal"))
+    methods = "structune", "structune, ramp", "structune, ramp, starts as annotated", "pyrodigal"
+    return genomes("prokaryotic_genes", methods)
 
 
 def new_genomes() -> str:

@@ -114,7 +114,8 @@ def evaluate(
 
     Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons,
     transcripts, genes and stop codons, all sequences together. The genes are those that a model predicts, of
-    bacteria or others, or those of a GFF3 file.
+    bacteria or others, or those of a GFF3 or GTF file. Of predicted genes those that go on beyond an end of
+    their sequence are left out.
 
     \b
     Example:
@@ -137,8 +138,9 @@ def genes(request: own.Request) -> None:
     held in memory as a whole unless a model is chosen or adapted by it. What was found before Ctrl-C has been
     written; the exit code is then 130.
 
-    By prokaryotic models, genes may go beyond the ends of a sequence: they lack a start or a stop codon then.
-    They begin with a whole codon; the last one may not be whole, and proteins are without it.
+    By prokaryotic models, genes may go beyond the ends of a sequence, and of ten or more unknown bases in a
+    row: they lack a start or a stop codon then, and are marked as partial. They begin with a whole codon; the
+    last one may not be whole, and proteins are without it.
 
     \b
     Example:

@@ -32,6 +32,13 @@ class StopCodon(StrEnum):
     excluded = "excluded"
 
 
+class Starts(StrEnum):
+    """Where predicted genes begin."""
+
+    learned = "learned"
+    annotated = "annotated"
+
+
 _SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
 
 TrainFiles = Annotated[
@@ -101,6 +108,13 @@ Adapt = Annotated[
 Code = Annotated[
     int,
     typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
+]
+StartsOption = Annotated[
+    Starts,
+    typer.Option(
+        help="Where predicted genes begin. learned: by signals of starts, learned from 200 genes or more, "
+        "whose starts may be wrong. annotated: as the model has learned from their starts."
+    ),
 ]
 Features = Annotated[
     FeatureSet,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ def train(
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
     code: own.Code = 11,
+    starts: own.StartsOption = own.Starts.learned,
     tree: Annotated[
         Path | None,
         typer.Option(
@@ -63,8 +64,8 @@ def train(
     from structune.genes.prokaryotes.commands.tasks import run_tree
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    settings = {"penalty": penalty, "loss": loss.value, "code": code, **running.parameters(results)}
-    finder = ProkaryoticGeneFinder(**settings)
+    settings: dict[str, Any] = {"penalty": penalty, "loss": loss.value, "code": code, "starts": starts.value}
+    finder = ProkaryoticGeneFinder(**settings, **running.parameters(results))
     if tree is not None:
         raise typer.Exit(run_tree(source, test, tree, finder, results))
     raise typer.Exit(run(source, test, finder, results))
@@ -78,6 +79,7 @@ def tune(
     *,
     loss: opt.TunedLoss = opt.Loss.log,
     code: own.Code = 11,
+    starts: own.StartsOption = own.Starts.learned,
     groups: own.GroupsOption = opt.KindGroups.kind,
     test: own.Test,
     running: Running,
@@ -96,8 +98,9 @@ def tune(
     from structune.genes.commands.training import run
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    settings = {"loss": loss.value, "code": code, "groups": groups.value, **tuning.parameters()}
-    finder = ProkaryoticGeneFinder(**settings, **running.parameters(results))
+    settings: dict[str, Any] = {"loss": loss.value, "code": code, "starts": starts.value}
+    settings |= {"groups": groups.value, **tuning.parameters(), **running.parameters(results)}
+    finder = ProkaryoticGeneFinder(**settings)
     raise typer.Exit(run(source, test, finder, results, tuning.plot))
 
 
