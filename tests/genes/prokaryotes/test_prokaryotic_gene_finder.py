@@ -277,3 +277,11 @@ def test_models_keep_where_genes_begin(tmp_path):
     again, test = structune.load(tmp_path / "m.structune"), simulated.genome(12, n_contigs=3)
     assert again.starts_ is not None
     assert again.predict(test) == finder.predict(test)
+
+
+def test_nodes_of_trees_begin_genes_as_annotated():
+    genomes = {name: simulated.genome(k, n_contigs=30) for k, name in enumerate("ab")}
+    data = {name: (genome, [each.transcripts for each in genome]) for name, genome in genomes.items()}
+    finder = ProkaryoticGeneFinder(n_jobs=1, tolerance=0.1)
+    tree = MultitaskEstimator(finder, ["a", "b"], gammas=[0.5], factors=[1.0]).fit(data)
+    assert [tree.model(node).starts_ for node in tree.nodes_] == [None] * len(tree.nodes_)

@@ -139,7 +139,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         shard = graph.encode(examples.sequences, examples.genes, weights)
         self._learn(graph, loss, shard, self._start(graph), kept)
         self.graph_, self.skipped_, self.starts_ = graph, examples.skipped, None
-        if self.starts == "learned":
+        if self.starts == "learned" and self._learner is None:  # of a tree's tasks, nodes have the signals
             letters = [encode_letters(text, "example") for text in examples.sequences]
             self.starts_ = learn_starts(graph, shard, shard.chosen, letters, _TRUST)
         return self
