@@ -625,6 +625,7 @@ _READERS = {
     "dna": (_texts(_DNA), _all_of(read_dna)),
     "gff3": (_texts(_GFF3), _all_of(read_gff3)),
     "gtf": (_texts(_GTF), _all_of(read_gtf)),
+    "annotations": (_texts(_GFF3, _GTF), _all_of(read_annotation)),
     "genbank": (_texts(_genbank()), _all_of(read_genbank)),
     "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(read_genomes)),
 }

@@ -30,7 +30,9 @@ ENSEMBL = """#!genome-build BDGP6
 2L\tFlyBase\tstart_codon\t37\t39\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr1"; exon_number "1";
 2L\tFlyBase\tCDS\t14\t19\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr1"; exon_number "2";
 2L\tFlyBase\tstop_codon\t11\t13\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr1"; exon_number "2";
-2L\tFlyBase\tCDS\t14\t19\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr2"; tag "cds_start_NF";
+2L\tFlyBase\tCDS\t14\t19\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr2"; tag "cds_start_NF"; tag "basic";
+2L\tFlyBase\tstart_codon\t17\t19\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr2"; exon_number "1";
+2L\tFlyBase\tstop_codon\t11\t13\t.\t-\t0\tgene_id "FBgn1"; transcript_id "FBtr2"; exon_number "1";
 """
 
 
@@ -85,3 +87,9 @@ def test_no_features():
 def test_malformed_lines(line, message):
     with pytest.raises(DataError, match=message):
         read(line + "\n")
+
+
+def test_gff3_with_quotes_is_gff3():
+    text = 'c\tx\tCDS\t1\t6\t.\t+\t0\tID=g;Note=the "best" gene\n'
+    (found,), _ = read(text, read_annotation)
+    assert found.name == "g"

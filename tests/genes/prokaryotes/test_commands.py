@@ -238,6 +238,13 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
     assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
     assert "x.fa:2: position 5 (from 1): found '!'" in result.stderr
     assert "skipped 2 sequences" in result.stderr
+    (tmp_path / "x.fa").write_text(f"\n\n{text}")
+    result = run("genes", tmp_path / "x.fa", "-m", model, "--skip-bad", *QUIET)
+    assert (result.exit_code, result.stderr) == (0, "")
+    (tmp_path / "x.fa").write_text(">a\nACGT!\n>b\nAC-T\n")
+    result = run("genes", tmp_path / "x.fa", "-m", "pretrained", "--skip-bad", *QUIET)
+    assert result.exit_code == 1
+    assert result.stderr.count("found '!'") == 1
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores, stop_codons
+from structune.genes.prokaryotes import prokaryotic_gene_finder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
@@ -285,3 +286,25 @@ def test_nodes_of_trees_begin_genes_as_annotated():
     finder = ProkaryoticGeneFinder(n_jobs=1, tolerance=0.1)
     tree = MultitaskEstimator(finder, ["a", "b"], gammas=[0.5], factors=[1.0]).fit(data)
     assert [tree.model(node).starts_ for node in tree.nodes_] == [None] * len(tree.nodes_)
+
+
+def test_predictions_do_not_depend_on_what_else_is_predicted():
+    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(11, n_contigs=30))
+    assert finder.starts_ is not None
+    test = [each.sequence[k : k + 400] for each in simulated.genome(12, n_contigs=4) for k in (0, 300, 700)]
+    alone = [finder.predict([text])[0] for text in test]
+    for of, single in zip(finder.predict(test), alone, strict=True):
+        assert [(t.exons, t.strand, t.partial) for t in of] == [
+            (t.exons, t.strand, t.partial) for t in single
+        ]
+        assert_allclose([t.score for t in of], [t.score for t in single], rtol=1e-9)
+
+
+def test_ctrl_c_while_starts_are_learned(monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prokaryotic_gene_finder, "learn_starts", interrupted)
+    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(0))
+    assert finder.status_ == "interrupted"
+    assert finder.score(simulated.genome(1)) > 0.9

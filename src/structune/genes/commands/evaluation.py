@@ -156,6 +156,8 @@ def _alike(true: Genes, found: Genes, name: str) -> tuple[Genes, Genes]:
     choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
     agreeing = [_n_same_ends(*both) for both in choices]
     best = agreeing.index(max(agreeing))
+    if agreeing[best] <= 2 * agreeing[0]:
+        return true, found
     if best:
         which = "predicted" if best == 1 else "annotated"
         say(f"{name}: the {which} genes end before their stop codons, which were added to them")

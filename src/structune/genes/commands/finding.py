@@ -67,14 +67,16 @@ class _Sequences:
     """Those of the file; in memory only if a model is chosen or adapted by them."""
 
     def __init__(self, request: Request) -> None:
-        self._request, self._held, self.n_skipped = request, list[AnnotatedSequence](), 0
+        self._request, self.n_skipped = request, 0
+        self._held: list[AnnotatedSequence] | None = None
+        self._code: int | None = None  # that suits them, once it was looked for
 
     def __iter__(self) -> Iterator[AnnotatedSequence]:
-        return iter(self._held) if self._held else self._read()
+        return self._read() if self._held is None else iter(self._held)
 
     def whole(self) -> list[AnnotatedSequence]:
-        if not self._held:
-            self._held.extend(self._read())
+        if self._held is None:
+            self._held = list(self._read())
         return self._held
 
     def _read(self) -> Iterator[AnnotatedSequence]:
@@ -87,11 +89,9 @@ class _Sequences:
 
     def nearest(self, model: MultitaskEstimator) -> str:
         """The node of a tree."""
-        code = self._request.code
         try:
-            if code is None:
-                code = suited_code(model, self.whole())
-            node = nearest_node(model, self.whole(), code)
+            self._code = suited_code(model, self.whole())
+            node = nearest_node(model, self.whole(), self._request.code or self._code)
         except CapabilityError as error:
             nodes = ", ".join(model.tree_.nodes)
             raise CapabilityError(f"{self._request.model}: {error}; or --task with one of: {nodes}") from None
@@ -107,16 +107,16 @@ class _Sequences:
                     f"{request.model}: found a model with introns, expected no --code or --closed"
                 )
             return finder
-        finder = (finder if given is None else finder.with_code(given)).set_params(closed=request.closed)
-        if not (self._held or request.adapt) or not finder.has_probabilities:
-            return finder
-        code = suited_code(finder, self.whole())
-        if code == finder.code:
+        finder = finder if given is None else finder.with_code(given)
+        finder.set_params(closed=request.closed or finder.closed)
+        if self._code is None and request.adapt and finder.has_probabilities:
+            self._code = suited_code(finder, self.whole())
+        if self._code in (None, finder.code):
             return finder
         if given is None:
-            say(f"{request.file}: found that TGA is no stop codon, as by --code {code}")
-            return finder.with_code(code)
-        say(f"{request.file}: by --code {given} genes have many stop codons, by --code {code} few")
+            say(f"{request.file}: found that TGA is no stop codon, as by --code {self._code}")
+            return finder.with_code(self._code or finder.code)
+        say(f"{request.file}: by --code {given} genes have many stop codons, by --code {self._code} few")
         return finder
 
 

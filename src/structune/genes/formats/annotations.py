@@ -11,7 +11,7 @@ from structune.genes.formats.gtf import parse_gtf
 from structune.genes.formats.parts import GeneAnnotation
 
 # the last column has key "value"; or, by AUGUSTUS, a name alone
-_GTF = re.compile(r'(?!\.\Z)[^\s=]+( +[^=]*)?\Z|\S+ +"')
+_GTF = re.compile(r'(?!\.\Z)[^\s=]+( +[^=]*)?\Z|[^\s=]+ +"')
 
 
 def read_annotation(source: Source) -> GeneAnnotation:

@@ -92,6 +92,8 @@ def read_sequences(
         return
     names, is_empty = set[str](), True
     for piece in lines.pieces(lambda text: text.startswith(first)):
+        if not any(text.strip() for text in piece.head(_HEAD)):
+            continue  # before the first
         is_empty = False
         try:
             for found in parse(piece):

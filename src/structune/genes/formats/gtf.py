@@ -19,7 +19,7 @@ from structune.genes.formats.parts import (
 )
 
 _ATTRIBUTE = re.compile(r'([^\s;]+) +(?:"([^"]*)"|([^\s;"]+))')
-_MARKS = {"cds_start_NF", "cds_end_NF"}  # Ensembl's tags of what begins before or ends behind what is known
+_CUT = re.compile("cds_(start|end)_NF")  # Ensembl's tags of what goes on beyond what is known
 _Name = tuple[str, str]  # of a transcript, and of its gene
 
 
@@ -28,6 +28,7 @@ class _Features:
     """The lines of each transcript, by kind, and the scores of transcripts."""
 
     parts: dict[_Name, list[Part]] = field(default_factory=lambda: defaultdict(list))
+    cut: set[_Name] = field(default_factory=set)
     starts: set[_Name] = field(default_factory=set)
     stops: dict[_Name, list[Part]] = field(default_factory=lambda: defaultdict(list))
     scores: dict[str, float | None] = field(default_factory=dict)
@@ -88,6 +89,8 @@ def _add_line(found: _Features, number: int, text: str) -> None:
             raise DataError(f'found {shown(columns[8])}, expected transcript_id "..."; gene_id "..."')
         if kind == "CDS":
             found.parts[name].append(coding(part, columns[7]))
+            if _CUT.search(columns[8]):
+                found.cut.add(name)
         elif kind == "stop_codon":
             found.stops[name].append(coding(part, "."))
         else:
@@ -95,9 +98,8 @@ def _add_line(found: _Features, number: int, text: str) -> None:
 
 
 def _key(found: _Features, name: _Name) -> Key:
-    is_cut = any(_MARKS & set(part.attributes.values()) for part in found.parts[name])
     lacks = any(of and name not in of for of in (found.starts, found.stops))
-    return Key(*name, found.scores.get(name[0]), "not whole" if is_cut or lacks else "")
+    return Key(*name, found.scores.get(name[0]), "not whole" if name in found.cut or lacks else "")
 
 
 def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:

@@ -64,6 +64,10 @@ def longer(t: Transcript, n_bases: int) -> Transcript | None:
 def _last_codon(t: Transcript, sequence: str) -> str:
     start, end = t.exons[-1] if t.strand == "+" else t.exons[0]
     if end - start < _CODON:  # an intron splits it
-        return t.coding_sequence(sequence)[-_CODON:].upper()
+        return _as_dna(t.coding_sequence(sequence)[-_CODON:])
     bases = sequence[end - _CODON : end] if t.strand == "+" else sequence[start : start + _CODON]
-    return along_strand(bases, t.strand).upper()
+    return _as_dna(along_strand(bases, t.strand))
+
+
+def _as_dna(bases: str) -> str:
+    return bases.upper().replace("U", "T")

@@ -167,7 +167,7 @@ def adapt(
             break
     _learn(learner, "log", shard, genes)
     genes, _ = graph.best(learner.coef_, shard)
-    learner.starts_ = learn_starts(graph, shard, genes, letters)
+    learner.starts_ = learn_starts(graph, shard, genes, letters) or finder.starts_
     learner.set_params(warm_start=finder.warm_start)
     return learner
 

@@ -141,7 +141,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         self.graph_, self.skipped_, self.starts_ = graph, examples.skipped, None
         if self.starts == "learned" and self._learner is None:  # of a tree's tasks, nodes have the signals
             letters = [encode_letters(text, "example") for text in examples.sequences]
-            self.starts_ = learn_starts(graph, shard, shard.chosen, letters, _TRUST)
+            try:
+                self.starts_ = learn_starts(graph, shard, shard.chosen, letters, _TRUST)
+            except KeyboardInterrupt:  # weights are learned: they are not to be lost
+                self.status_ = "interrupted"
         return self
 
     def fit_known(self, shard: OrfShard) -> Self:
@@ -247,7 +250,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
         if self.starts_ is None:
             return chosen, scores
-        chosen, shares = self.starts_.choose(self.graph_, shard, chosen)
+        chosen, shares = self.starts_.choose(self.graph_, shard, chosen, not self.closed)
         if scores is None:
             return chosen, None
         frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)

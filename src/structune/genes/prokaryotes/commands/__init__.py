@@ -35,7 +35,7 @@ def train(
         typer.Option(
             help="A tree of organisms, in Newick format, or, if named .json, as nested objects with names as "
             "keys. Each ANNOTATION is then of a leaf: the one of its name without folder, .gz and .gb, "
-            ".gbk, .gbff, .genbank, .gff or .gff3; or that of NAME=FILE.",
+            ".gbk, .gbff, .genbank, .gff, .gff3 or .gtf; or that of NAME=FILE.",
             show_default=False,
         ),
     ] = None,

@@ -29,7 +29,7 @@ from structune.trees.multitask import MultitaskEstimator
 from structune.trees.task_tree import TaskTree
 
 _MOST_NODES = 40
-_ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3))?(\.gz)?\Z", re.IGNORECASE)
+_ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3|gtf))?(\.gz)?\Z", re.IGNORECASE)
 
 
 def run_tree(

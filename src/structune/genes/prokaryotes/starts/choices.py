@@ -53,8 +53,14 @@ class Choices:
     words: Words
 
     @classmethod
-    def of(cls, shard: OrfShard, weights: OrfWeights, chosen: NDArray[np.int8]) -> Choices:
-        """Those of the genes that are chosen in a shard."""
+    def of(
+        cls,
+        shard: OrfShard,
+        weights: OrfWeights,
+        chosen: NDArray[np.int8],
+        neighbours: NDArray[np.int8] | None = None,
+    ) -> Choices:
+        """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
         is_gene = np.bincount(frame, chosen, minlength=shard.n_candidates.size) > 0
         places = np.flatnonzero(is_gene[frame])
@@ -67,7 +73,7 @@ class Choices:
             kinds=kinds,
             sites=sites,
             letters=letters,
-            before=_before(shard, places, chosen),
+            before=_before(shard, places, chosen if neighbours is None else neighbours),
             words=Words(frames.words, frames.n_words, frames.n_candidates, frames.skipped),
         )
 
@@ -111,20 +117,22 @@ class Choices:
 
 
 def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
-    """The bin of the distance of each candidate from the gene before it."""
-    at = np.repeat(np.cumsum(shard.n_bases + _APART) - shard.n_bases, np.diff(shard.offsets[CANDIDATES]))
-    bounds, whole = shard.bounds + at[:, None], int((shard.n_bases + _APART).sum())
+    """The bin of the distance of each candidate from the gene before it in its sequence."""
+    sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[CANDIDATES]))
+    at = np.cumsum(shard.n_bases + _APART) - shard.n_bases
+    bounds, whole = shard.bounds + at[sequence][:, None], int((shard.n_bases + _APART).sum())
     genes, out = np.flatnonzero(chosen), np.empty(places.size, np.int64)
     for reverse in (False, True):
         along = whole - bounds[:, ::-1] if reverse else bounds
-        ends = along[genes, 1]
-        order = np.argsort(ends, kind="stable")
-        same = np.append(shard.reverse[genes][order] == reverse, False)
-        ends = np.append(ends[order], -_APART)  # the last stands for none
+        order = genes[np.argsort(along[genes, 1], kind="stable")]
         mine = np.flatnonzero(shard.reverse[places] == reverse)
-        k = np.searchsorted(ends[:-1], along[places[mine], 1], side="left") - 1  # ends before, so not itself
-        distance = along[places[mine], 0] - ends[k]
-        out[mine] = np.searchsorted(DISTANCES, distance, side="right") + (~same[k]) * (N_NEIGHBOURS // 2)
+        own = places[mine]
+        k = np.searchsorted(along[order, 1], along[own, 1], side="left") - 1  # ends before, so not itself
+        before = np.append(order, -1)[k]
+        is_there = (before >= 0) & (sequence[before] == sequence[own])
+        distance = np.where(is_there, along[own, 0] - along[before, 1], _APART)
+        same = is_there & (shard.reverse[before] == reverse)
+        out[mine] = np.searchsorted(DISTANCES, distance, side="right") + (~same) * (N_NEIGHBOURS // 2)
     return out
 
 

@@ -68,7 +68,9 @@ class _Lesson:
         trust: float,
     ) -> None:
         self.of = Choices.of(shard, graph.weights, chosen)
-        self._words = np.sum([np.full(N_WORDS - 1, _FEW_WORDS), *map(_all_words, letters)], axis=0)
+        self._words = np.full(N_WORDS - 1, _FEW_WORDS)
+        for part in letters:
+            self._words += _all_words(part)
         of = self.of
         before = of.letters[:, :N_BEFORE]
         self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)

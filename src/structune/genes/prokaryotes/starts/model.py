@@ -126,24 +126,25 @@ class StartModel:
         return motif.scores(of.letters[:, :N_BEFORE], CONTEXT_BEGIN, self.background)
 
     def choose(
-        self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8]
+        self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], is_open: bool
     ) -> tuple[NDArray[np.int8], FloatArray]:
         """The same genes with the starts that the model gives them, and probabilities of starts.
 
-        Genes that begin before their sequence stay as they are. Neighbours overlap by no more than before.
+        Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
+        (`is_open`), those that do stay as they are.
         """
-        is_open = open_ends(shard)
-        fixed = chosen.astype(bool) & is_open
-        free = (chosen.astype(bool) & ~is_open).astype(np.int8)
+        at_end = open_ends(shard) if is_open else np.zeros(chosen.size, bool)
+        fixed = chosen.astype(bool) & at_end
+        free = (chosen.astype(bool) & ~at_end).astype(np.int8)
         scores, found = np.full(chosen.size, -np.inf), np.zeros(chosen.size, np.int8)
         probability = np.zeros(chosen.size)
         scores[fixed], probability[fixed] = _FRAME, 1.0
         if free.any():
-            of = Choices.of(shard, graph.weights, free)
-            odds = np.where(is_open[of.places], -np.inf, self.scores(of))
+            of = Choices.of(shard, graph.weights, free, chosen)
+            odds = np.where(at_end[of.places], -np.inf, self.scores(of))
             probability[of.places] = of.shares(odds)
             scores[of.places] = _FRAME + np.log(np.maximum(probability[of.places], 1e-300))
-            scores[of.places[is_open[of.places]]] = -np.inf
+            scores[of.places[at_end[of.places]]] = -np.inf
         gaps = graph.no_gaps
         for s in range(len(shard)):
             part = shard.part(s, CANDIDATES)
