@@ -56,6 +56,7 @@ from structune.files.shards import open_shards
 from structune.genes import (
     AnnotatedSequence,
     Transcript,
+    read_annotation,
     read_dna,
     read_genbank,
     read_genomes,
