@@ -23,6 +23,7 @@ from .formats.checks import (
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank
 from .formats.genomes import read_genomes as read_genomes
+from .formats.genomes import read_sequences as read_sequences
 from .formats.gff3 import read_gff3 as read_gff3
 from .formats.gtf import read_gtf as read_gtf
 from .formats.parts import GeneAnnotation as GeneAnnotation
@@ -71,6 +72,8 @@ from .metrics import (
 from .plots import plot_genes as plot_genes
 from .prokaryotes.adaptation import adapt as adapt
 from .prokaryotes.adaptation import nearest_node as nearest_node
+from .prokaryotes.adaptation import suited_code as suited_code
 from .prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
+from .prokaryotes.starts.model import StartModel as StartModel
 from .prokaryotes.structure.candidates import OrfRules as OrfRules
 from .prokaryotes.structure.orf_graph import OrfGraph as OrfGraph
