@@ -22,6 +22,7 @@ class Found(NamedTuple):
     n_words: Any
     starts: Any  # of each candidate
     ends: Any
+    lengths: Any  # -1 of those that go beyond an end
     kinds: Any
     skipped: Any  # words of its frame before the start
     words: Any  # two codons from each codon on, from the first start of a frame to before its stop
@@ -57,7 +58,9 @@ def fill(stops, codons, n_bases, words, at, found):
         for k in range(n):
             c = at[1] + k
             found.starts[c], found.ends[c] = starts[k], min(stop + 3, n_bases)
-            found.kinds[c] = max(codons.start_kind[starts[k]], 0)
+            kind = codons.start_kind[starts[k]]
+            found.lengths[c] = stop + 3 - starts[k] if kind >= 0 and stop + 3 <= n_bases else -1
+            found.kinds[c] = max(kind, 0)
             found.skipped[c] = (starts[k] - first) // 3
         for k in range(n_words):
             found.words[at[2] + k] = words[first + 3 * k]

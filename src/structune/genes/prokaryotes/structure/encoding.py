@@ -60,7 +60,7 @@ def _strand(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) -> F
         n_candidates=found.n_candidates,
         n_words=found.n_words,
         bounds=np.stack((found.starts, found.ends), axis=1),
-        signals=weights.signals(found.kinds, sites, found.ends - found.starts, context),
+        signals=weights.signals(found.kinds, sites, found.lengths, context),
         skipped=found.skipped,
         words=found.words,
         chosen=np.empty(0, np.int8),
@@ -69,9 +69,9 @@ def _strand(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) -> F
 
 def _room(n_frames: int, n_candidates: int, n_words: int) -> kernels.Found:
     counts, words_of_frame = (np.empty(n_frames, np.int64) for _ in range(2))
-    starts, ends, skipped = (np.empty(n_candidates, np.int64) for _ in range(3))
+    starts, ends, lengths, skipped = (np.empty(n_candidates, np.int64) for _ in range(4))
     kinds, found = np.empty(n_candidates, np.int8), np.empty(n_words, np.int16)
-    return kernels.Found(counts, words_of_frame, starts, ends, kinds, skipped, found)
+    return kernels.Found(counts, words_of_frame, starts, ends, lengths, kinds, skipped, found)
 
 
 def _codons(letters: Letters, rules: OrfRules, is_open: bool) -> tuple[IntArray, kernels.Codons]:

@@ -93,7 +93,7 @@ class OrfWeights:
         Parameters
         ----------
         kinds, sites, lengths : ndarray, shape (n,)
-            Places of start codon and ribosome site; bases.
+            Places of start codon and ribosome site; bases, -1 where their number is not known.
         context : ndarray, shape (n, n_places)
             Letters at `CONTEXT`.
         """
@@ -101,7 +101,8 @@ class OrfWeights:
         bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
         bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
         bases[context == len(_BASES)] = self._signals.stop - self._signals.start
-        others = np.column_stack((first[0] + kinds, first[1] + sites, first[2] + bins))
+        of_length = np.where(lengths < 0, self._signals.stop - self._signals.start, first[2] + bins)
+        others = np.column_stack((first[0] + kinds, first[1] + sites, of_length))
         return np.column_stack((others.astype(np.uint8), bases))
 
     def read_signals(self, signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArray[np.int8]]:
