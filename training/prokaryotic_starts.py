@@ -42,17 +42,20 @@ class Known:
     gene: NDArray[np.int64]
     is_start: NDArray[np.bool_]
 
-    def share_found(self, weights: FloatArray) -> float:
-        scores = self.parts @ weights
-        best = np.full(self.gene.max() + 1, -np.inf)
-        np.maximum.at(best, self.gene, scores)
-        return float(np.mean(scores[self.is_start] >= best))
-
-    def loss(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Of the probabilities of starts among those of their genes."""
+    def scores(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of candidates, and the highest of each gene."""
         scores = self.parts @ weights
         highest = np.full(self.gene.max() + 1, -np.inf)
         np.maximum.at(highest, self.gene, scores)
+        return scores, highest
+
+    def share_found(self, weights: FloatArray) -> float:
+        scores, highest = self.scores(weights)
+        return float(np.mean(scores[self.is_start] >= highest))
+
+    def loss(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Of the probabilities of starts among those of their genes."""
+        scores, highest = self.scores(weights)
         odds = np.exp(scores - highest[self.gene])
         sums = np.bincount(self.gene, odds)
         value = np.sum(highest + np.log(sums)) - scores[self.is_start].sum()
@@ -91,7 +94,7 @@ def known_of(name: str) -> Known:
     is_start = np.array([place in verified for place in places])
     inside = np.isin(of.gene, of.gene[is_start])
     _, gene = np.unique(of.gene[inside], return_inverse=True)
-    parts = np.column_stack(list(model.parts(of).values()))
+    parts = np.column_stack(list(model.parts(of, model.class_odds(of)).values()))
     print(f"{name}: {is_start.sum()} of {len(verified)} verified genes found", flush=True)
     return Known(parts[inside], gene, is_start[inside])
 

@@ -1,32 +1,16 @@
-"""Items some at a time, and how many are done."""
+"""Items up to an error, and how many are done."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, Self, TypeVar
 
 from structune.errors import StructuneError
 from structune.running.progress import Bars
 
 T = TypeVar("T")
-
-
-def batches(
-    items: Iterable[T], size: Callable[[T], int], most_size: int, most_items: int
-) -> Iterator[list[T]]:
-    """Runs of items that end when they have a size or a number; long ones are alone."""
-    batch: list[T] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += size(item)
-        if total >= most_size or len(batch) >= most_items:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
 
 
 class UntilError(Generic[T]):

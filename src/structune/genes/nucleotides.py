@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 
 LETTERS = "ACGTN"
+Letters = NDArray[np.int8]
 _CODES = np.full(256, -1, np.int8)
 for _letters, _code in zip((*"ACGT", "NRYSWKMBDHVX"), range(5), strict=True):
     for _letter in _letters:
@@ -24,3 +25,8 @@ def encode_letters(text: str, name: str) -> NDArray[np.int8]:
     if wrong.size:
         raise DataError(f"{name}: found {text[wrong[0]]!r} at position {wrong[0] + 1}, expected a nucleotide")
     return codes
+
+
+def reverse_complement(letters: Letters) -> Letters:
+    """The other strand."""
+    return np.ascontiguousarray(np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1])

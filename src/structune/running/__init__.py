@@ -1,7 +1,7 @@
 """Where and how long work runs.
 
 - ``executors``: threads; ``dask_executor``: a Dask cluster; ``blas``: threads of linear algebra
-- ``live``: work on items as they come, from a pipe; ``memory``: how much there is
+- ``batches``, ``live``: work on some items at a time, or as they come; ``memory``: how much there is
 - ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars; ``checkpoints``: work that goes on
 """
 

@@ -17,11 +17,12 @@ from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import Alphabet, find_alphabet
-from structune.cli.batches import Progress, batches
+from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED, check_targets
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+from structune.running.batches import batches
 from structune.structure import FloatArray
 
 _MOST_PAIRS, _MOST_CELLS = 64, 10_000_000

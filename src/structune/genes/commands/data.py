@@ -10,7 +10,6 @@ from typing import Any
 
 import typer
 
-from structune.cli.batches import batches
 from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
@@ -19,6 +18,7 @@ from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator
 

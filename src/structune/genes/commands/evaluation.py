@@ -158,9 +158,8 @@ def _alike(true: Genes, found: Genes, name: str) -> tuple[Genes, Genes]:
     best = agreeing.index(max(agreeing))
     if agreeing[best] <= 2 * agreeing[0]:
         return true, found
-    if best:
-        which = "predicted" if best == 1 else "annotated"
-        say(f"{name}: the {which} genes end before their stop codons, which were added to them")
+    which = "predicted" if best == 1 else "annotated"
+    say(f"{name}: the {which} genes end before their stop codons, which were added to them")
     return choices[best]
 
 
@@ -169,12 +168,11 @@ def _longer(genes: Genes) -> Genes:
 
 
 def _n_same_ends(true: Genes, found: Genes) -> int:
-    a, b = ({t for of in stop_codons(genes).values() for t in _places(of)} for genes in (true, found))
+    a, b = (
+        {(t.contig, t.strand, t.start) for of in stop_codons(genes).values() for t in of}
+        for genes in (true, found)
+    )
     return len(a & b)
-
-
-def _places(stops: Iterable[Transcript]) -> Iterator[tuple[str, str, int]]:
-    return ((t.contig, t.strand, t.start) for t in stops)
 
 
 def _compared(
@@ -192,9 +190,7 @@ def _whole(found: Mapping[str, Sequence[Transcript]]) -> Genes:
     whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
     n = sum(map(len, found.values())) - sum(map(len, whole.values()))
     if n:
-        typer.echo(
-            f"structune: left out {n} predicted genes that go on beyond an end of what is known", err=True
-        )
+        say(f"left out {n} predicted genes that go on beyond an end of what is known")
     return whole
 
 

@@ -24,7 +24,7 @@ from structune.genes.formats.writers import (
     proteins_text,
     region_text,
 )
-from structune.genes.prokaryotes.adaptation import adapt, nearest_node, suited_code
+from structune.genes.prokaryotes.adaptation import adapt, nearest, suited_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
@@ -46,9 +46,10 @@ def run(request: Request) -> int:
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
-    if sequences.n_skipped:
-        say(f"{request.file}: skipped {sequences.n_skipped} sequences")
-    return _SKIPPED if sequences.n_skipped else 0
+    if not sequences.n_skipped:
+        return 0
+    say(f"{request.file}: skipped {sequences.n_skipped} sequences")
+    return _SKIPPED
 
 
 def _check(request: Request) -> None:
@@ -90,8 +91,9 @@ class _Sequences:
     def nearest(self, model: MultitaskEstimator) -> str:
         """The node of a tree."""
         try:
-            self._code = suited_code(model, self.whole())
-            node = nearest_node(model, self.whole(), self._request.code or self._code)
+            node, self._code = nearest(model, self.whole())
+            if self._request.code not in (None, self._code):
+                node, _ = nearest(model, self.whole(), self._request.code)
         except CapabilityError as error:
             nodes = ", ".join(model.tree_.nodes)
             raise CapabilityError(f"{self._request.model}: {error}; or --task with one of: {nodes}") from None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from structune.cli.batches import Progress, batches
+from structune.cli.batches import Progress
 from structune.cli.checks import short_warnings
 from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
 from structune.genes.commands.data import Finder, read_annotated
 from structune.genes.commands.options import Source
 from structune.genes.formats.record import AnnotatedSequence
+from structune.running.batches import batches
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
 

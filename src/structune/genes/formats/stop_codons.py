@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from structune.errors import DataError
-from structune.genes.formats.record import AnnotatedSequence, Transcript, along_strand
+from structune.genes.formats.record import AnnotatedSequence, Transcript, along_strand, genetic_code
 
 STOP_CODONS = ("auto", "included", "excluded")
-_STOPS = ("TAA", "TAG", "TGA")
+_STOPS = genetic_code(1).stop_codons
 _CODON = 3
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from structune.errors import CapabilityError, DataError
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
+from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.pieces import known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.structure.encoding import Letters
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.structure import FloatArray
 from structune.trees.multitask import MultitaskEstimator
@@ -50,9 +50,17 @@ def nearest_node(
     DataError
         There is no such code.
     """
+    return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
+
+
+def nearest(
+    model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
+) -> tuple[str, int]:
+    """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
-    return _surest(model, _sample(annotated_sequences(X, None)), code)[0]
+    sample = _sample(annotated_sequences(X, None))
+    return _suited(model, sample) if code is None else (_surest(model, sample, code)[0], code)
 
 
 def suited_code(
@@ -75,19 +83,25 @@ def suited_code(
     CapabilityError
         Not such a model, or one without probabilities.
     """
-    sample, code = _sample(annotated_sequences(X, None)), _finder(model).graph_.rules.code
+    return _suited(model, _sample(annotated_sequences(X, None)))[1]
+
+
+def _suited(model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters]) -> tuple[str, int]:
+    """The surest node for the genetic code that suits, and the code."""
+    code = _finder(model).graph_.rules.code
+    node, own = _surest(model, sample, code)
     if sum(letters.size for letters in sample) < _FEW:
-        return code
-    (_, own), (_, other) = (_surest(model, sample, of) for of in (code, _WITHOUT_TGA))
-    return _WITHOUT_TGA if other > _SURER * own else code
+        return node, code
+    without, other = _surest(model, sample, _WITHOUT_TGA)
+    return (without, _WITHOUT_TGA) if other > _SURER * own else (node, code)
 
 
 def _surest(
-    model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters], code: int | None
+    model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters], code: int
 ) -> tuple[str, float]:
     """The inner node that is sure of most bases, and of how many; of a finder alone the empty name."""
     finder = _finder(model)
-    graph = finder.graph_ if code is None else finder.with_code(code).graph_
+    graph = finder.with_code(code).graph_
     shard = graph.of_letters(sample, is_open=True)
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 

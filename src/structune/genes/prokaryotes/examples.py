@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class _Span(NamedTuple):
 
     start: int
     end: int
-    genes: list[Transcript]
+    genes: list[Any]
 
 
 def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfExamples:
@@ -76,14 +76,8 @@ def cut_between(shard: OrfShard) -> OrfShard:
         items: list[_Item] = [(a, b, None) for a, b in genes[np.argsort(genes[:, 0], kind="stable")].tolist()]
         blocks = _blocks(items)
         cuts = _cuts(blocks, int(shard.n_bases[s]))
-        n_genes = 0
-        for a, b, block in zip(cuts[:-1], cuts[1:], blocks, strict=False):
-            if n_genes and n_genes < _GENES:
-                pieces[-1] = s, pieces[-1][1], b
-            else:
-                pieces.append((s, a, b))
-                n_genes = 0
-            n_genes += len(block)
+        spans = (_Span(*ends, block) for ends, block in zip(pairwise(cuts), blocks, strict=False))
+        pieces += [(s, span.start, span.end) for span in _merged(spans)]
     return cut(shard, np.array(pieces, np.int64).reshape(-1, 3))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +27,7 @@ from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
+from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups
 
@@ -43,7 +44,7 @@ _PRECISIONS = {
     "gaps": 5.0,
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 _STARTS, _TRUST = ("learned", "annotated"), 4.0
-_MOST_BASES = 1 << 19  # of sequences that are worked off at once
+_MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
@@ -223,7 +224,9 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             marked as `partial`.
         """
         self._check_fitted()
-        blocks = _blocks(annotated_sequences(X, None))
+        blocks = batches(
+            annotated_sequences(X, None), lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES
+        )
         return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
 
     def _genes(self, sequences: list[AnnotatedSequence]) -> list[tuple[Transcript, ...]]:
@@ -253,9 +256,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         chosen, shares = self.starts_.choose(self.graph_, shard, chosen, not self.closed)
         if scores is None:
             return chosen, None
-        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
-        of_frames = np.bincount(frame, scores, minlength=shard.n_candidates.size)
-        return chosen, np.asarray(of_frames[frame] * shares).clip(0.0, 1.0)
+        return chosen, (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
 
     def score(self, X: Any, y: Any = None) -> float:
         """F1 of genes, both ends of which must be right.
@@ -300,17 +301,14 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         ModelFileError
             The installation is without it.
         """
-        from structune.genes.prokaryotes.adaptation import (  # which import this module
-            nearest_node,
-            suited_code,
-        )
+        from structune.genes.prokaryotes.adaptation import nearest  # which imports this module
 
         tree = load_shipped("structune.genes.prokaryotes")
         root: ProkaryoticGeneFinder = tree.model(tree.tree_.root)
         if X is None:
             return root.set_params(n_jobs=-1)
-        code = suited_code(tree, X)
-        finder: ProkaryoticGeneFinder = tree.model(nearest_node(tree, X, code))
+        node, code = nearest(tree, X)
+        finder: ProkaryoticGeneFinder = tree.model(node)
         return finder.with_code(code).set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
@@ -332,16 +330,3 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         packed = {name[6:]: array for name, array in arrays.items() if name.startswith("start_")}
         finder.starts_ = unpack(packed) if packed else None
         return finder
-
-
-def _blocks(sequences: list[AnnotatedSequence]) -> Iterator[list[AnnotatedSequence]]:
-    """Some at a time: short ones share what a call costs."""
-    some, n = list[AnnotatedSequence](), 0
-    for each in sequences:
-        some.append(each)
-        n += len(each.sequence)
-        if n >= _MOST_BASES:
-            yield some
-            some, n = [], 0
-    if some:
-        yield some

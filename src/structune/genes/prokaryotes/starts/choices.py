@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
 from structune.genes.prokaryotes.kernels.starts import sum_words
 from structune.genes.prokaryotes.structure.assembly import frames_of
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
 from structune.structure import FloatArray, IntArray
 
@@ -19,6 +19,8 @@ DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400
 N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other one
 _NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
 _APART = 1 << 20  # between sequences
+UPSTREAM = int(CONTEXT.min())  # where the letters before a start begin
+_N_UPSTREAM = int((CONTEXT < 0).sum())  # in a row, up to the start
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,8 @@ class Choices:
         neighbours: NDArray[np.int8] | None = None,
     ) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
-        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
-        is_gene = np.bincount(frame, chosen, minlength=shard.n_candidates.size) > 0
-        places = np.flatnonzero(is_gene[frame])
-        frames = frames_of(shard).take(np.flatnonzero(is_gene))
+        places = np.flatnonzero(shard.frame_sums(chosen))
+        frames = frames_of(shard).take(np.unique(shard.frame[places]))
         kinds, sites, letters = weights.read_signals(frames.signals)
         return cls(
             places=places,
@@ -83,6 +83,11 @@ class Choices:
     @property
     def n_genes(self) -> int:
         return len(self.words.n_words)
+
+    @property
+    def upstream(self) -> NDArray[np.int8]:
+        """The letters from `UPSTREAM` up to each start."""
+        return self.letters[:, :_N_UPSTREAM]
 
     @cached_property
     def situation(self) -> IntArray:
@@ -118,7 +123,7 @@ class Choices:
 
 def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
-    sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[CANDIDATES]))
+    sequence = shard.by_candidate(np.arange(len(shard)))
     at = np.cumsum(shard.n_bases + _APART) - shard.n_bases
     bounds, whole = shard.bounds + at[sequence][:, None], int((shard.n_bases + _APART).sum())
     genes, out = np.flatnonzero(chosen), np.empty(places.size, np.int64)
@@ -138,9 +143,5 @@ def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntA
 
 def open_ends(shard: OrfShard) -> NDArray[np.bool_]:
     """Candidates that may begin before their sequence, as all within its first codon."""
-    n_bases = np.repeat(shard.n_bases, np.diff(shard.offsets[CANDIDATES]))
+    n_bases = shard.by_candidate(shard.n_bases)
     return np.asarray(np.where(shard.reverse, n_bases - shard.bounds[:, 1], shard.bounds[:, 0]) < 3)
-
-
-CONTEXT_BEGIN = int(CONTEXT.min())
-N_BEFORE = int((CONTEXT < 0).sum())  # letters of the context in a row, up to the start

@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.kernels.ribosome_site import RUNS, SPACINGS
-from structune.genes.prokaryotes.starts.choices import CONTEXT_BEGIN, N_BEFORE, N_NEIGHBOURS, Choices
-from structune.genes.prokaryotes.starts.model import CODONS, MOTIFS, N_WORDS, SITUATIONS, StartModel
+from structune.genes.prokaryotes.starts.choices import N_NEIGHBOURS, UPSTREAM, Choices
+from structune.genes.prokaryotes.starts.model import (
+    CODONS,
+    MOTIFS,
+    N_WORDS,
+    SITUATIONS,
+    StartModel,
+    weighed,
+)
 from structune.genes.prokaryotes.starts.motifs import Motif
 from structune.genes.prokaryotes.structure.candidates import STARTS, WORD
-from structune.genes.prokaryotes.structure.encoding import Letters, numbers, reverse_complement
+from structune.genes.prokaryotes.structure.encoding import both_strands
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.structure import FloatArray
+from structune.structure import FloatArray, IntArray
 
 FEWEST = 200  # genes that it is learned from
 _STEPS = 8
@@ -72,25 +80,25 @@ class _Lesson:
         for part in letters:
             self._words += _all_words(part)
         of = self.of
-        before = of.letters[:, :N_BEFORE]
+        before = of.upstream
         self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)
         self._priors = {name: Motif.of(*given, background=self._background) for name, given in MOTIFS.items()}
         known = trust * of.chosen
         used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS) + known)
         self.model = self._tables(used, np.tile(_CLASSES, (SITUATIONS, 1)), self._priors)
-        classes = self.model.class_shares(of)
+        odds = self.model.class_odds(of)
         for _ in range(_STEPS):
+            classes = odds / odds.sum(axis=1, keepdims=True)
             motifs = self._learned(used, classes)
             self.model = self._tables(used, self._class_table(used, classes), motifs)
-            used = of.shares(self.model.scores(of) + known)
-            classes = self.model.class_shares(of)
+            odds = self.model.class_odds(of)
+            used = of.shares(weighed(self.model.parts(of, odds)) + known)
 
     def _learned(self, used: FloatArray, classes: FloatArray) -> dict[str, Motif]:
         shares = {"site": used * classes[:, 0], "box": used * classes[:, 1], "promoter": used}
-        before = self.of.letters[:, :N_BEFORE]
         return {
             name: getattr(self.model, name).learned(
-                before, CONTEXT_BEGIN, self._background, share, self._priors[name], name != "promoter"
+                self.of.upstream, UPSTREAM, self._background, share, self._priors[name], name != "promoter"
             )
             for name, share in shares.items()
         }
@@ -120,12 +128,9 @@ class _Lesson:
         )
 
 
-def _all_words(letters: Letters) -> FloatArray:
+def _all_words(letters: Letters) -> IntArray:
     """How often each word is on both strands."""
-    found = np.zeros(N_WORDS)
-    for along in (letters, reverse_complement(letters)):
-        found += np.bincount(numbers(along, WORD), minlength=N_WORDS)
-    return np.asarray(found[:-1])
+    return np.bincount(both_strands(letters, WORD).ravel(), minlength=N_WORDS)[:-1]
 
 
 def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.starts.choices import (
-    CONTEXT_BEGIN,
-    N_BEFORE,
-    Choices,
-    open_ends,
-)
+from structune.genes.prokaryotes.starts.choices import UPSTREAM, Choices, open_ends
 from structune.genes.prokaryotes.starts.motifs import Motif
 from structune.genes.prokaryotes.structure.candidates import WORD
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
@@ -95,9 +90,9 @@ class StartModel:
 
     def scores(self, of: Choices) -> FloatArray:
         """Log odds of each candidate."""
-        return weighed(self.parts(of))
+        return weighed(self.parts(of, self.class_odds(of)))
 
-    def parts(self, of: Choices) -> dict[str, FloatArray]:
+    def parts(self, of: Choices, class_odds: FloatArray) -> dict[str, FloatArray]:
         """What the scores are sums of, before they are weighed: log odds, by the names of `WEIGHTS`."""
         around = self.context[np.arange(CONTEXT.size), of.letters]
         return {
@@ -106,24 +101,20 @@ class StartModel:
             "words": of.word_scores(self.words),
             "codon": self.codons[of.kinds],
             "codon of any genome": np.log(CODONS)[of.kinds],
-            "class": np.log(self._class_odds(of).sum(axis=1)),
+            "class": np.log(class_odds.sum(axis=1)),
             "promoter": self._motif(self.promoter, of),
             **{f"bases {name}": around[:, places].sum(axis=1) for name, places in _AROUND.items()},
             "neighbour": self.neighbours[of.before],
             "match with 16S RNA": self.sites[of.sites],
         }
 
-    def class_shares(self, of: Choices) -> FloatArray:
-        """The probability of each class, were it a start."""
-        odds = self._class_odds(of)
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-    def _class_odds(self, of: Choices) -> FloatArray:
+    def class_odds(self, of: Choices) -> FloatArray:
+        """How probable each class is, times the odds of its motif: shape (n_candidates, 3)."""
         motifs = [self._motif(self.site, of), self._motif(self.box, of), np.zeros(len(of))]
         return np.asarray(self.classes[of.situation] * np.exp(np.column_stack(motifs)))
 
     def _motif(self, motif: Motif, of: Choices) -> FloatArray:
-        return motif.scores(of.letters[:, :N_BEFORE], CONTEXT_BEGIN, self.background)
+        return motif.scores(of.upstream, UPSTREAM, self.background)
 
     def choose(
         self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], is_open: bool

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
+from structune.genes.nucleotides import Letters, reverse_complement
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
@@ -66,21 +67,17 @@ class OrfRules:
         found[[_codon(codon) for codon in STARTS]] = range(len(STARTS))
         return found
 
-    def ends(self, letters: NDArray[np.int8], strand: str) -> tuple[tuple[bool, bool], str]:
+    def ends(self, letters: Letters, strand: str) -> tuple[tuple[bool, bool], str]:
         """Whether a gene goes on before and behind its letters on the contig; its start, or ``Edge``."""
-        reverse = strand == "-"
-        first, last = letters[:CODON].astype(int), letters[-CODON:].astype(int)
-        if reverse:
-            first, last = (np.where(codon < 4, 3 - codon, 4)[::-1] for codon in (last, first))
-        kind = self.start_kind[_number(first)]
-        lacks = kind < 0, letters.size % CODON != 0 or not self.is_stop[_number(last)]
-        before, behind = (bool(lack) for lack in (lacks[::-1] if reverse else lacks))
-        return (before, behind), EDGE if kind < 0 else STARTS[kind]
+        along = reverse_complement(letters) if strand == "-" else letters
+        kind = int(self.start_kind[_number(along[:CODON])])
+        lacks = kind < 0, letters.size % CODON != 0 or not self.is_stop[_number(along[-CODON:])]
+        return (lacks[::-1] if strand == "-" else lacks), EDGE if kind < 0 else STARTS[kind]
 
 
 def _codon(text: str) -> int:
-    return _number(np.array(["ACGT".index(base) for base in text]))
+    return _number(np.array(["ACGT".index(base) for base in text], np.int8))
 
 
-def _number(codon: NDArray[np.int64]) -> int:
-    return int(codon @ [16, 4, 1]) if codon.max() < 4 else _NO_CODON
+def _number(codon: Letters) -> int:
+    return int(codon @ np.array([16, 4, 1])) if codon.max() < 4 else _NO_CODON

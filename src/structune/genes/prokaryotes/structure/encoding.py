@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.kernels.words import words
+from structune.genes.nucleotides import Letters, reverse_complement
 from structune.genes.prokaryotes.kernels import candidates as kernels
 from structune.genes.prokaryotes.kernels.ribosome_site import ribosome_sites
 from structune.genes.prokaryotes.structure.assembly import Frames, joined
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
 from structune.structure import IntArray
-
-Letters = NDArray[np.int8]
 
 
 def find_frames(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) -> Frames:
@@ -85,11 +84,11 @@ def _codons(letters: Letters, rules: OrfRules, is_open: bool) -> tuple[IntArray,
 
 def numbers(letters: Letters, length: int) -> NDArray[np.int16]:
     """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
+    return both_strands(letters, length)[0, length - 1 :]
+
+
+def both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
+    """Words of both strands, as numbers: those that end at each position, and that end there on the other."""
     found = np.empty((2, letters.size), np.int16)
     words(letters, length, *found)
-    return found[0, length - 1 :]
-
-
-def reverse_complement(letters: Letters) -> Letters:
-    """The other strand."""
-    return np.ascontiguousarray(np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1])
+    return found

@@ -112,7 +112,7 @@ class OrfGraph(Structure):
         self, shard: OrfShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
         chosen, factors = self._outputs(shard, outputs), shard.weights if weights is None else weights
-        self._add(shard, chosen * np.repeat(factors, np.diff(shard.offsets[CANDIDATES])), out)
+        self._add(shard, chosen * shard.by_candidate(factors), out)
         self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
@@ -196,7 +196,7 @@ class OrfGraph(Structure):
         if cost is None:
             return scores, 0.0
         base, each = self._costs(shard)
-        return scores + np.repeat(cost, np.diff(shard.offsets[CANDIDATES])) * each, cost * base
+        return scores + shard.by_candidate(cost) * each, cost * base
 
     def _sums(
         self, w: Array, shard: OrfShard, scores: Array, factors: FloatArray
@@ -245,9 +245,7 @@ class OrfGraph(Structure):
 
     def _costs(self, shard: OrfShard) -> tuple[FloatArray, FloatArray]:
         """What an empty set costs, and what each candidate adds."""
-        frame = np.repeat(np.arange(shard.n_candidates.size), shard.n_candidates)
-        stops = np.bincount(frame, weights=shard.chosen, minlength=shard.n_candidates.size)
-        each = 2.0 - 2.0 * shard.chosen - 2.0 * stops[frame]
+        each = 2.0 - 2.0 * shard.chosen - 2.0 * shard.frame_sums(shard.chosen)
         return 2.0 * _sums_by_sequence(shard, shard.chosen), each
 
 

@@ -108,6 +108,20 @@ class OrfShard(Shard):
         )
 
     @property
+    def frame(self) -> IntArray:
+        """That of each candidate."""
+        return np.repeat(np.arange(self.n_candidates.size), self.n_candidates)
+
+    def frame_sums(self, values: Array) -> Array:
+        """Of each candidate the sum over those of its frame."""
+        frame = self.frame
+        return np.bincount(frame, values, minlength=self.n_candidates.size)[frame]
+
+    def by_candidate(self, values: Array) -> Array:
+        """Of each candidate, what is given by sequence."""
+        return np.repeat(values, np.diff(self.offsets[CANDIDATES]))
+
+    @property
     def frames(self) -> Words:
         """The words of all sequences."""
         return Words(self.words, self.n_words, self.n_candidates, self.skipped)
@@ -164,7 +178,7 @@ def check_arrays(shard: OrfShard, n_words: int, n_signals: int, n_places: int) -
         sums = np.concatenate(([0], np.cumsum(counts)))
         if not np.array_equal(sums[offsets[FRAMES]], offsets[level]):
             raise DataError("found frames that do not add up to their sequences")
-    if np.any(shard.bounds[:, 1] > np.repeat(shard.n_bases, np.diff(offsets[CANDIDATES]))):
+    if np.any(shard.bounds[:, 1] > shard.by_candidate(shard.n_bases)):
         raise DataError("found a candidate that ends behind its sequence")
 
 

@@ -97,25 +97,25 @@ class OrfWeights:
         context : ndarray, shape (n, n_places)
             Letters at `CONTEXT`.
         """
-        first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
+        first = self._first
         bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
         bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
-        bases[context == len(_BASES)] = self._signals.stop - self._signals.start
-        of_length = np.where(lengths < 0, self._signals.stop - self._signals.start, first[2] + bins)
+        bases[context == len(_BASES)] = self._unknown
+        of_length = np.where(lengths < 0, self._unknown, first[2] + bins)
         others = np.column_stack((first[0] + kinds, first[1] + sites, of_length))
         return np.column_stack((others.astype(np.uint8), bases))
 
     def read_signals(self, signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArray[np.int8]]:
         """Kinds of start codons, ribosome sites, and letters at `CONTEXT`, of what `signals` made."""
-        first = [self._slices[name].start - self._signals.start for name in _SIGNALS]
+        first = self._first
         letters = signals[:, 3:].astype(np.int16) - first[3] - len(_BASES) * np.arange(CONTEXT.size)
-        letters[signals[:, 3:] == self._signals.stop - self._signals.start] = len(_BASES)
+        letters[signals[:, 3:] == self._unknown] = len(_BASES)
         others = signals[:, :2].astype(np.int64) - first[:2]
         return others[:, 0], others[:, 1], letters.astype(np.int8)
 
     def site_notes(self, signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
         """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
-        (site,) = self.read_signals(signals[None])[1].tolist()
+        site = int(signals[1]) - self._first[1]
         if site == RUNS * SPACINGS:
             return (("rbs_match", "none"),)
         run, spacing = divmod(site, SPACINGS)
@@ -127,6 +127,16 @@ class OrfWeights:
     def n_signals(self) -> int:
         """Of a candidate."""
         return 3 + CONTEXT.size
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """The first place of each kind among the signals."""
+        return [self._slices[name].start - self._signals.start for name in _SIGNALS]
+
+    @property
+    def _unknown(self) -> int:
+        """The place of what is not known, behind all others."""
+        return int(self._signals.stop - self._signals.start)
 
     @cached_property
     def _signals(self) -> slice:
