@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.genes.eukaryotes.machine.shard import MachineShard
-from structune.genes.eukaryotes.machine.state_machine import StateMachine
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
-from structune.genes.eukaryotes.structure.weights import gene_weights, intron_lengths
+from structune.genes.eukaryotes.structure.rules import GeneRules
+from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
 from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
 from structune.genes.formats.record import AnnotatedSequence, Exons, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
@@ -64,7 +65,7 @@ class GeneFinder(ConstrainedEstimator):
         The shortest intron, and the longest whose length has a weight, as learned from the training genes.
     skipped_ : list of Skipped
         Training genes that were left out, and why.
-    machine_ : StateMachine
+    graph_ : ExonGraph
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
@@ -130,21 +131,21 @@ class GeneFinder(ConstrainedEstimator):
         examples.report()
         values = _checked_tracks(tracks, annotated)
         introns = intron_lengths(examples.introns)
-        machine = self._machine(introns, 0 if values is None else values[0].shape[1])
+        graph = self._graph(introns, 0 if values is None else values[0].shape[1])
         source = [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
         parts = None if values is None else examples.parts(values)
-        shard = _encode(machine, examples, parts, weights)
-        self._learn(machine, loss, shard, self._start(machine), kept)
-        self._keep_machine(machine, introns)
+        shard = _encode(graph, examples, parts, weights)
+        self._learn(graph, loss, shard, self._start(graph), kept)
+        self._keep_graph(graph, introns)
         self.skipped_ = examples.skipped
         return self
 
     def _examples(self, annotated: Iterable[AnnotatedSequence]) -> GeneExamples:
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
             raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
-        gene_weights(self.features, self.strands, self.donors)  # refuses wrong options
+        ExonWeights.of(self.features, self._rules())  # refuses wrong options
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
     def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
@@ -175,29 +176,32 @@ class GeneFinder(ConstrainedEstimator):
             introns += examples.introns
             skipped += examples.skipped
         lengths = intron_lengths(introns)
-        machine = self._machine(lengths, 0)
+        graph = self._graph(lengths, 0)
         for examples in cut():
             if examples.sequences:
-                writer.add(_encode(machine, examples))
+                writer.add(_encode(graph, examples))
         report(writer.n_examples, skipped)
         model = copy(self)
-        model._import(np.zeros(machine.n_weights))
-        model._keep_machine(machine, lengths)
+        model._import(np.zeros(graph.n_weights))
+        model._keep_graph(graph, lengths)
         model.skipped_ = skipped
         return writer.finish(model)
 
-    def _keep_machine(self, machine: StateMachine, introns: tuple[int, int]) -> None:
+    def _keep_graph(self, graph: ExonGraph, introns: tuple[int, int]) -> None:
         """Keep it with the parameters that it was made by, which may be others in the next fit."""
-        self.machine_, self.introns_ = machine, introns
+        self.graph_, self.introns_ = graph, introns
         self.options_ = {"features": self.features, "strands": self.strands, "donors": list(self.donors)}
 
-    def _machine(self, introns: tuple[int, int], n_tracks: int) -> StateMachine:
+    def _graph(self, introns: tuple[int, int], n_tracks: int) -> ExonGraph:
         introns = introns if self.features == "full" else (introns[0], introns[0])
-        return StateMachine(gene_weights(self.features, self.strands, self.donors, introns, n_tracks))
+        return ExonGraph(ExonWeights.of(self.features, self._rules(introns), n_tracks))
+
+    def _rules(self, introns: tuple[int, int] = GeneRules.introns) -> GeneRules:
+        return GeneRules(self.strands, tuple(self.donors), introns)
 
     @property
-    def _structure(self) -> StateMachine:
-        return self.machine_
+    def _structure(self) -> ExonGraph:
+        return self.graph_
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
@@ -225,26 +229,24 @@ class GeneFinder(ConstrainedEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = _checked_tracks(tracks, sequences)
-        shard = self.machine_.encode(_inputs([s.sequence for s in sequences], values))
+        shard = self.graph_.encode(_inputs([s.sequence for s in sequences], values))
         found = self._each(shard, self._genes)
         return [named_genes(s.name, genes) for s, genes in zip(sequences, found, strict=True)]
 
-    def _genes(self, shard: MachineShard) -> list[list[tuple[str, Exons, float | None]]]:
+    def _genes(self, shard: ExonShard) -> list[list[tuple[str, Exons, float | None]]]:
         """Strand, coding parts and score of the genes of each sequence."""
-        paths, _ = self.machine_.best(self.coef_, shard)
+        paths, _ = self.graph_.best(self.coef_, shard)
         coding = self._coding(shard) if self.has_probabilities else None
         found = []
         for a, b in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
-            genes = path_genes(self.machine_.machine, paths[a:b])
+            genes = path_genes(self.graph_.weights, paths[a:b])
             found.append([(strand, exons, _score(coding, strand, exons, a)) for strand, exons in genes])
         return found
 
-    def _coding(self, shard: MachineShard) -> dict[str, FloatArray]:
+    def _coding(self, shard: ExonShard) -> dict[str, FloatArray]:
         """By strand, the probability of each base being coding."""
-        columns = self.machine_.machine.columns
-        which = [[label[0] == "C" and strand == sign for label, strand in columns] for sign in "+-"]
-        found = self.machine_.marginals(self.coef_, shard, np.array(which))
-        return dict(zip("+-", found.T, strict=True))
+        columns = self.graph_.marginals(self.coef_, shard)
+        return {sign: columns[:, 3 * k : 3 * k + 3].sum(axis=1) for k, sign in enumerate(self.graph_.rules.signs)}
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """F1 of exons, both ends of which must be right.
@@ -260,8 +262,8 @@ class GeneFinder(ConstrainedEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        more = {"introns": list(self.introns_), "n_tracks": self.machine_.weights.n_tracks}
-        return {"genes": self.options_ | more}, pack_names("weight", self.machine_.weight_names())
+        more = {"introns": list(self.introns_), "n_tracks": self.graph_.weights.n_tracks}
+        return {"genes": self.options_ | more}, pack_names("weight", self.graph_.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> GeneFinder:
@@ -272,12 +274,12 @@ class GeneFinder(ConstrainedEstimator):
         finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
-        machine = finder._machine(introns, n_tracks)
-        if machine.n_weights != len(names) or machine.weight_names() != names:
+        graph = finder._graph(introns, n_tracks)
+        if graph.n_weights != len(names) or graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
-        unpack_fit(finder, machine.n_weights, header, arrays)
+        unpack_fit(finder, graph.n_weights, header, arrays)
         finder.set_params(**options)
-        finder._keep_machine(machine, introns)
+        finder._keep_graph(graph, introns)
         finder.skipped_ = []
         return finder
 
@@ -307,20 +309,20 @@ def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list
 
 
 def _encode(
-    machine: StateMachine,
+    graph: ExonGraph,
     examples: GeneExamples,
     tracks: list[FloatArray] | None = None,
     weights: FloatArray | None = None,
-) -> MachineShard:
+) -> ExonShard:
     paths = [
-        gene_path(machine.machine, sequence, [t])
+        gene_path(graph.weights, len(sequence), [t])
         for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
     ]
-    return machine.encode(_inputs(examples.sequences, tracks), paths, weights)  # type: ignore[no-any-return]
+    return graph.encode(_inputs(examples.sequences, tracks), paths, weights)
 
 
 def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
-    """As `StateMachine.encode` wants them."""
+    """As `ExonGraph.encode` wants them."""
     return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
 
 

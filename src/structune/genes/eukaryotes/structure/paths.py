@@ -1,93 +1,132 @@
-"""Genes as paths of the state machine of genes, and back."""
+"""Genes as paths, the column that emits each position, and back; and the exons of a path as nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.machine.machine import Machine
-from structune.genes.eukaryotes.structure.gene_machine import INTERGENIC
+from structune.genes.eukaryotes.kernels.nodes import Nodes
+from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.formats.record import Exons, Transcript
+from structune.structure import IntArray
 
 Path = NDArray[np.int8]
 
 
-def gene_path(machine: Machine, sequence: str, transcripts: Iterable[Transcript]) -> Path:
-    """The state of each position, shape (n,).
+def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -> Path:
+    """The column of each of n positions.
 
     Raises
     ------
     DataError
-        Transcripts that overlap, reach beyond the sequence, or are of a strand that the machine does not
-        have. What else is not a path of the machine, such as introns without the right ends,
-        `StateMachine.encode` refuses.
+        Transcripts that overlap, reach beyond the sequence, or are of a strand that the model does not
+        have. What else is not a gene, such as introns without the right ends, `ExonGraph.encode` refuses.
     """
-    path = np.full(len(sequence), machine.state_id[INTERGENIC], np.int8)
+    path = np.full(n, weights.n_columns - 1, np.int8)
     ordered = sorted(transcripts, key=lambda t: t.start)
     for a, b in pairwise(ordered):
         if b.start <= a.end:
             raise DataError(f"transcripts {a.name} and {b.name} overlap or touch")
     for t in ordered:
-        if t.end > path.size:
-            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {path.size}")
-        bases = sequence[t.start : t.end].upper().replace("U", "T")
-        for place, name in _gene_states(bases, t):
-            if name not in machine.state_id:
-                raise DataError(
-                    f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
-                )
-            path[place] = machine.state_id[name]
+        if t.end > n:
+            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {n}")
+        if t.strand not in weights.rules.signs:
+            raise DataError(
+                f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
+            )
+        _mark(weights, t, path)
     return path
 
 
-def _gene_states(bases: str, transcript: Transcript) -> list[tuple[slice, str]]:
-    """States by name, of coding bases and of introns."""
-    places = [p for a, b in transcript.exons for p in range(a, b)]
-    sign, start = transcript.strand, transcript.start
-    names = _coding_states([bases[p - start] for p in places], sign)
-    found = [(slice(p, p + 1), f"{name}{sign}") for p, name in zip(places, names, strict=True)]
-    before = dict(zip(places, names, strict=True))
-    inside = [f"I{before[a - 1][1:]}{sign}" for a, _ in transcript.introns]
-    if inside and sign == "-" and transcript.exons[-1][1] - transcript.exons[-1][0] == 3:
-        inside[-1] = "IB-"  # a start codon alone comes after it
-    return found + [(slice(*ends), name) for ends, name in zip(transcript.introns, inside, strict=True)]
+def _mark(weights: ExonWeights, t: Transcript, path: Path) -> None:
+    reverse, n_strands, seen = t.strand == "-", weights.n_strands, 0
+    exons = t.exons[::-1] if reverse else t.exons
+    introns = [*(t.introns[::-1] if reverse else t.introns), (0, 0)]
+    for (a, b), (c, d) in zip(exons, introns, strict=True):
+        path[a:b] = 3 + (b + seen) % 3 if reverse else (a - seen) % 3
+        seen += b - a
+        phase = seen % 3 if weights.n_introns > 1 else 0
+        path[c:d] = 3 * n_strands + weights.n_introns * reverse + phase
 
 
-def _coding_states(bases: Sequence[str], sign: str) -> list[str]:
-    """As the machine names them, without the strand; in the order of the contig."""
-    inner = _forward_codon if sign == "+" else _reverse_codon
-    first, last = (("B0", "B1", "C2"), ("E2",)) if sign == "+" else (("E2", "E1", "C0"), ("B2", "B1", "B0"))
-    names = [name for k in range(0, len(bases), 3) for name in inner(bases[k : k + 3])]
-    names[:3] = first
-    names[-len(last) :] = last
-    return names[: len(bases)]
-
-
-def _forward_codon(codon: Sequence[str]) -> list[str]:
-    t = codon[0] == "T"
-    second = codon[1] if len(codon) > 1 else ""
-    return ["C0T" if t else "C0", f"C1T{second}" if t and second in ("A", "G") else "C1", "C2"]
-
-
-def _reverse_codon(codon: Sequence[str]) -> list[str]:
-    pair = "".join(codon[:2])
-    first = f"C2{codon[0]}" if codon[0] in ("T", "C") else "C2"
-    return [first, "C1stop" if pair in ("TT", "TC", "CT") else "C1", "C0"]
-
-
-def path_genes(machine: Machine, path: Path) -> list[tuple[str, Exons]]:
+def path_genes(weights: ExonWeights, path: Path) -> list[tuple[str, Exons]]:
     """The strand and coding parts of each gene on a path, by start."""
-    gene_ends = np.flatnonzero(
-        np.diff(np.concatenate(([False], path != machine.state_id[INTERGENIC], [False])))
-    )
-    coding = np.array([state.name[0] in "BCE" for state in machine.states])[path]
+    between, n_coding = weights.n_columns - 1, 3 * weights.n_strands
     found = []
-    for a, b in gene_ends.reshape(-1, 2).tolist():
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], coding[a:b], [False])))) + a
-        strand = machine.states[path[a]].strand
-        found.append((strand, tuple((int(c), int(d)) for c, d in edges.reshape(-1, 2))))
+    for a, b in _runs(path != between):
+        exons = tuple((a + c, a + d) for c, d in _runs(path[a:b] < n_coding))
+        found.append(("-" if path[a] >= 3 else "+", exons))
     return found
+
+
+def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False]))))
+    return [(a, b) for a, b in edges.reshape(-1, 2).tolist()]
+
+
+def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray, IntArray]:
+    """The left and right nodes of the exons of a path, in order; -1 where there is none."""
+    runs = np.array(_runs(path < 3 * weights.n_strands), np.int64).reshape(-1, 2)
+    padded = np.concatenate(([weights.n_columns - 1], path, [weights.n_columns - 1]))
+    begins, ends, columns = runs[:, 0], runs[:, 1], path[runs[:, 0]].astype(np.int64)
+    first_outer = padded[begins] == weights.n_columns - 1
+    last_outer = padded[ends + 1] == weights.n_columns - 1
+    lefts = _found(nodes.left_column, nodes.left_position, nodes.left_closing < 0, columns, begins, first_outer)
+    rights = _found(nodes.right_column, nodes.right_position, nodes.right_opening < 0, columns, ends, last_outer)
+    for k, (x, r) in enumerate(zip(lefts, rights, strict=True)):
+        if not _joined(nodes, x, r) and ends[k] - begins[k] < 3:
+            lefts[k], rights[k] = _short(nodes, begins[k], ends[k], columns[k])
+    return lefts, rights
+
+
+def _found(
+    column: IntArray,
+    position: IntArray,
+    outer: NDArray[np.bool_],
+    columns: IntArray,
+    positions: IntArray,
+    outers: NDArray[np.bool_],
+) -> IntArray:
+    """Numbers of nodes, by what they are."""
+    keys = (position.astype(np.int64) * 6 + column) * 2 + outer
+    wanted = (positions * 6 + columns) * 2 + outers
+    order = np.argsort(keys, kind="stable")
+    places = np.searchsorted(keys[order], wanted)
+    found = np.append(order, -1)[places.clip(0, order.size)]
+    same = np.append(keys, -1)[found] == wanted
+    return np.where(same, found, -1)
+
+
+def _joined(nodes: Nodes, x: int, r: int) -> bool:
+    return x >= 0 and r >= 0 and bool(nodes.right_first[r] <= x < nodes.right_last[r])
+
+
+def _short(nodes: Nodes, begin: int, end: int, column: int) -> tuple[int, int]:
+    """The nodes of an exon of one or two bases."""
+    for r in np.flatnonzero((nodes.right_position == end) & (nodes.right_column == column)).tolist():
+        x = int(nodes.right_first[r])
+        if nodes.right_last[r] == x + 1 and nodes.left_position[x] == begin and nodes.left_column[x] == column:
+            return x, r
+    return -1, -1
+
+
+def wrong_exon(nodes: Nodes, lefts: IntArray, rights: IntArray, shortest: int) -> int:
+    """The first exon of a walk that is none, or does not follow the one before it; -1 if all do."""
+    before = -1
+    for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
+        if not _joined(nodes, x, r):
+            return k
+        if (nodes.left_closing[x] < 0) != (before < 0 or nodes.right_opening[before] < 0):
+            return k
+        if nodes.left_closing[x] >= 0:
+            length = nodes.left_position[x] - nodes.right_position[before]
+            same = nodes.left_mask[x] & nodes.right_mask[before]
+            strands = nodes.left_column[x] // 3 == nodes.right_column[before] // 3
+            if not (same and strands and length >= shortest):
+                return k
+        before = r
+    return -1 if before < 0 or nodes.right_opening[before] < 0 else len(lefts) - 1

@@ -2,56 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.machine.weights import MachineWeights
-from structune.genes.eukaryotes.structure.gene_machine import gene_machine
+from structune.genes.eukaryotes.structure.rules import SHORTEST_INTRON, GeneRules
+from structune.structure import Array, Groups, IntArray
 
 FEATURES = ("full", "paper")
-STRANDS = ("both", "forward")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
-_SHORTEST = 4  # an intron that has both its ends
+EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 750, 1000, 1500, 2200, 3300)
+EXONS = ("single", "initial", "internal", "terminal")
+EDGES = ("intron after 0", "intron after 1", "intron after 2", "gene", "split start", "split stop")
 _MOST_SCORED, _N_BINS = 400, 24
+_BASES = "ACGT"
 
 
-def gene_weights(
-    features: str = "full",
-    strands: str = "both",
-    donors: Sequence[str] = ("GT",),
-    introns: tuple[int, int] = (_SHORTEST, _SHORTEST),
-    n_tracks: int = 0,
-) -> MachineWeights:
-    """The weights of a gene model.
+@dataclass(frozen=True)
+class ExonWeights:
+    """The weights, in this order: words of each order, windows of signals, edges, lengths of introns and of
+    exons by kind, tracks.
 
     Parameters
     ----------
-    features : {"full", "paper"}
-        "paper": words of six bases by coding position, and by phase in introns, and the weights of introns
-        and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the same ones in
-        all introns, pairs of bases around starts, stops, donors and acceptors, and lengths of introns.
-    strands : {"both", "forward"}
-    donors : sequence of str
-        The first two bases of introns.
-    introns : (int, int)
-        The shortest intron, and the longest whose length has a weight.
+    rules : GeneRules
+    orders : tuple of int
+        A label emits a base by the words of `order` + 1 bases that end there, of each order.
+    windows : mapping of str to (int, int)
+        The places around a signal that it looks at: from the first up to before the second.
+    window_order : int
+    intron_bins, exon_bins : tuple of int
+        The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
+        None: lengths have no weights.
+    tie_introns : bool
+        Whether introns emit by the same weights after 0, 1 and 2 bases of a codon.
     n_tracks : int
+        Numbers that each position comes with.
     """
-    for name, value, known in (("features", features, FEATURES), ("strands", strands, STRANDS)):
-        if value not in known:
-            raise DataError(f"{name}={value!r}: expected one of {known}")
-    if not donors or any(donor not in ("GT", "GC") for donor in donors):
-        raise DataError(f"donors={donors!r}: expected some of 'GT', 'GC'")
-    if not _SHORTEST <= introns[0] <= introns[1]:
-        raise DataError(f"introns={introns!r}: expected the shortest, {_SHORTEST} or more, and the longest")
-    paper = features == "paper"
-    machine = gene_machine(strands, tuple(donors), introns, tie_introns=not paper)
-    if paper:
-        return MachineWeights(machine, orders=(0, 5), windows={}, n_tracks=n_tracks)
-    return MachineWeights(machine, (0, 2, 5), WINDOWS, 1, length_bins(*introns), n_tracks)
+
+    rules: GeneRules
+    orders: tuple[int, ...] = (0, 2, 5)
+    windows: Mapping[str, tuple[int, int]] = field(default_factory=lambda: WINDOWS)
+    window_order: int = 1
+    intron_bins: tuple[int, ...] = ()
+    exon_bins: tuple[int, ...] = ()
+    tie_introns: bool = True
+    n_tracks: int = 0
+
+    @classmethod
+    def of(cls, features: str, rules: GeneRules, n_tracks: int = 0) -> ExonWeights:
+        """Those of a set of features.
+
+        Parameters
+        ----------
+        features : {"full", "paper"}
+            "paper": words of six bases by coding position, and by phase in introns, and the weights of
+            introns and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the
+            same ones in all introns, words around starts, stops, donors and acceptors, and lengths of introns
+            and of each kind of exon.
+        """
+        if features not in FEATURES:
+            raise DataError(f"features={features!r}: expected one of {FEATURES}")
+        if features == "paper":
+            return cls(rules, (0, 5), {}, tie_introns=False, n_tracks=n_tracks)
+        return cls(
+            rules, intron_bins=length_bins(*rules.introns), exon_bins=EXON_LENGTHS, n_tracks=n_tracks
+        )
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What a position may be: rows of the tables of words."""
+        return ("NC", "C0", "C1", "C2", *(("I",) if self.tie_introns else ("I0", "I1", "I2")))
+
+    @property
+    def n_strands(self) -> int:
+        return len(self.rules.signs)
+
+    @property
+    def n_introns(self) -> int:
+        """Labels of introns."""
+        return len(self.labels) - 4
+
+    @property
+    def n_columns(self) -> int:
+        """Of coding bases by strand and frame, introns by strand and label, and what is between genes."""
+        return self.n_strands * (3 + self.n_introns) + 1
+
+    @property
+    def word_length(self) -> int:
+        """Of the longest words."""
+        return max(*self.orders, self.window_order if self.windows else 0) + 1
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of each name, in order."""
+        n_words = 4 ** (self.window_order + 1)
+        return {
+            **{f"order {k}": (len(self.labels), 4 ** (k + 1)) for k in self.orders},
+            **{name: (b - a, n_words) for name, (a, b) in self.windows.items()},
+            "edges": (len(EDGES),),
+            "intron lengths": (len(self.intron_bins) + 1 if self.intron_bins else 0,),
+            "exon lengths": (len(EXONS), len(self.exon_bins)),
+            "tracks": (len(self.labels), self.n_tracks),
+        }
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
+        return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
+
+    def __len__(self) -> int:
+        return int(self._slices["tracks"].stop)
+
+    def part(self, w: Array, name: str) -> Array:
+        """A view of some weights."""
+        return w[self._slices[name]].reshape(self.shapes[name])
+
+    def window_table(self, w: Array) -> Array:
+        """A view of the weights of all windows, one signal after the other."""
+        named = [self._slices[name] for name in self.windows]
+        return w[named[0].start : named[-1].stop] if named else w[:0]
+
+    # --- tables -------------------------------------------------------------------------------------------
+
+    def words(self, w: Array) -> Array:
+        """Scores of the longest words by label, with one of 0 for no word."""
+        length = self.word_length
+        table = np.zeros((len(self.labels), 4**length + 1), w.dtype)
+        for k in self.orders:
+            words = table[:, :-1].reshape(len(table), -1, 4 ** (k + 1))
+            words += self.part(w, f"order {k}")[:, None]
+        return table
+
+    def add_words(self, counts: Array, out: Array) -> None:
+        for k in self.orders:
+            words = counts[:, :-1].reshape(len(counts), -1, 4 ** (k + 1))
+            self.part(out, f"order {k}")[:] += words.sum(axis=1)
+
+    @cached_property
+    def _intron_places(self) -> IntArray:
+        """The bin of each length from the shortest on, and of longer ones."""
+        shortest, longest = self.rules.introns
+        inside = np.searchsorted(self.intron_bins, np.arange(shortest, longest + 1), side="right") - 1
+        return np.append(inside, len(self.intron_bins))
+
+    @cached_property
+    def _exon_places(self) -> IntArray:
+        """The bin of each length up to where the last one begins."""
+        most = self.exon_bins[-1] if self.exon_bins else 0
+        return (np.searchsorted(self.exon_bins, np.arange(most + 1), side="right") - 1).clip(0)
+
+    def intron_scores(self, w: Array) -> Array:
+        """Of each length from the shortest on, and of longer ones."""
+        if not self.intron_bins:
+            return np.zeros(self._intron_places.size, w.dtype)
+        return self.part(w, "intron lengths")[self._intron_places]
+
+    def exon_scores(self, w: Array) -> Array:
+        """Of each length, by kind."""
+        if not self.exon_bins:
+            return np.zeros((len(EXONS), 1), w.dtype)
+        return np.ascontiguousarray(self.part(w, "exon lengths")[:, self._exon_places])
+
+    def add_lengths(self, introns: Array, exons: Array, out: Array) -> None:
+        if self.intron_bins:
+            np.add.at(self.part(out, "intron lengths"), self._intron_places, introns)
+        if self.exon_bins:
+            for kind, counts in enumerate(exons):
+                np.add.at(self.part(out, "exon lengths")[kind], self._exon_places, counts)
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """A name for every weight; the text before the first ``:`` is its group's."""
+        found = []
+        for k in self.orders:
+            words = _words(k + 1)
+            found += [f"{label[:2].rstrip('012')} {k + 1}-mer: {label} {word}" for label in self.labels for word in words]
+        for name, (a, b) in self.windows.items():
+            words = _words(self.window_order + 1)
+            found += [f"{name}: {place:+d} {word}" for place in range(a, b) for word in words]
+        found += [f"edges: {name}" for name in EDGES]
+        if self.intron_bins:
+            found += [f"intron lengths: {start}" for start in self.intron_bins] + ["intron lengths: longer"]
+        found += [f"exon lengths: {kind} {start}" for kind in EXONS for start in self.exon_bins]
+        return found + [f"tracks: {label} {r}" for label in self.labels for r in range(self.n_tracks)]
+
+    def groups(self) -> Groups:
+        return Groups.by_name([name.partition(":")[0] for name in self.names()])
+
+
+def _words(length: int) -> list[str]:
+    return ["".join(letters) for letters in product(_BASES, repeat=length)]
 
 
 def length_bins(shortest: int, longest: int) -> tuple[int, ...]:
@@ -68,6 +215,6 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
     """
     found = np.asarray(lengths)
     if not found.size:
-        return _SHORTEST, _SHORTEST
-    shortest = max(_SHORTEST, int(0.9 * found.min()))
+        return SHORTEST_INTRON, SHORTEST_INTRON
+    shortest = max(SHORTEST_INTRON, int(0.9 * found.min()))
     return shortest, max(shortest, min(_MOST_SCORED, int(2 * np.quantile(found, 0.6))))

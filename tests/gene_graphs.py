@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
-from structune.genes.eukaryotes.machine.state_machine import StateMachine
-from structune.genes.eukaryotes.machine.weights import MachineWeights
-from structune.genes.eukaryotes.structure.gene_machine import gene_machine
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.rules import GeneRules
+from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.formats.record import Transcript
 
 PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A", "C", "G", "T", "N")
@@ -37,25 +37,23 @@ def forward_genes(text, donors, shortest):
             return
         parts = [*parts[:-1], (parts[-1][0], t + 1)]
         codon += text[t]
-        length = sum(b - a for a, b in parts)
-        if length < 3:  # the start codon is in one piece
-            extend(parts, codon, t + 1)
+        coding, here = sum(b - a for a, b in parts), parts[-1][1] - parts[-1][0]
+        if coding <= 3 and not "ATG".startswith(codon):
             return
         if len(codon) == 3:
             if codon in STOPS:
-                if parts[-1][1] - parts[-1][0] >= 3:
+                if len(parts) == 1 or here >= 3 or coding - here > 3:
                     found.append(tuple(parts))
                 return
             codon = ""
         extend(parts, codon, t + 1)
-        if text[t + 1 : t + 3] in donors:
+        if text[t + 1 : t + 3] in donors and (here >= 3 or len(parts) == 1):
             for end in range(t + 1 + shortest, n):
                 if text[end - 2 : end] == "AG":
                     extend([*parts, (end, end)], codon, end)
 
-    for a in range(n - 2):
-        if text[a : a + 3] == "ATG":
-            extend([(a, a)], "", a)
+    for a in range(n):
+        extend([(a, a)], "", a)
     return found
 
 
@@ -84,8 +82,8 @@ def structures_of(genes, after=0):
 class Definition:
     """F(x, y) by the names of weights."""
 
-    def __init__(self, weights, strands, tie_introns):
-        self.weights, self.strands, self.tied = weights, strands, tie_introns
+    def __init__(self, weights):
+        self.weights, self.strands, self.tied = weights, weights.rules.strands, weights.tie_introns
         self.index = {name: k for k, name in enumerate(weights.names())}
 
     def features(self, text, tracks, genes):
@@ -124,25 +122,32 @@ class Definition:
     def gene(self, text, sign, parts, labels, strand):
         start, end = parts[0][0], parts[-1][1]
         self.row[self.index["edges: gene"]] += 1
-        self.signal(text, "start", start if sign == "+" else end, sign)
-        self.signal(text, "stop", end if sign == "+" else start, sign)
+        read = parts if sign == "+" else parts[::-1]
+        sizes = [b - a for a, b in read]
+        for name, size, place in (("start", sizes[0], start), ("stop", sizes[-1], end)):
+            if size < 3:
+                self.row[self.index[f"edges: split {name}"]] += 1
+            else:
+                self.signal(text, name, place if sign == "+" else start + end - place, sign)
         strand[start:end] = [sign] * (end - start)
         coding = [t for a, b in parts for t in range(a, b)]
         for k, t in enumerate(coding if sign == "+" else coding[::-1]):
             labels[t] = f"C{k % 3}"
+        for k, size in enumerate(sizes):
+            kind = "single" if len(sizes) == 1 else {0: "initial", len(sizes) - 1: "terminal"}.get(k, "internal")
+            self.length("exon lengths: " + kind + " ", size, self.weights.exon_bins)
         for (_, a), (b, _) in pairwise(parts):
             before = sum(d - c for c, d in parts if (d <= a if sign == "+" else c >= b)) % 3
             labels[a:b] = ["I" if self.tied else f"I{before}"] * (b - a)
             self.row[self.index[f"edges: intron after {before}"]] += 1
             self.signal(text, "donor", a if sign == "+" else b, sign)
             self.signal(text, "acceptor", b if sign == "+" else a, sign)
-            self.length(b - a)
+            self.length("intron lengths: ", b - a, self.weights.intron_bins, self.weights.rules.introns[1])
 
-    def length(self, n):
-        bins, longest = self.weights.length_bins, self.weights.machine.lengths[1]
+    def length(self, name, n, bins, longest=np.inf):
         if bins:
-            name = "longer" if n > longest else str(max(start for start in bins if start <= n))
-            self.row[self.index[f"lengths: {name}"]] += 1
+            name += "longer" if n > longest else str(max(start for start in bins if start <= n))
+            self.row[self.index[name]] += 1
 
 
 # --- problems ---------------------------------------------------------------------------------------------
@@ -160,10 +165,13 @@ def gene_text(rng, n):
     return text[:n]
 
 
-def machine_weights(strands, introns, tie_introns, orders, windows, n_tracks=0, donors=("GT",)):
-    machine = gene_machine(strands, donors, introns or (4, 4), tie_introns)
-    bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
-    return MachineWeights(machine, orders, WINDOWS if windows else {}, 1, bins, n_tracks)
+def exon_weights(strands, introns=None, tie_introns=True, orders=(0,), windows=False, n_tracks=0, donors=("GT",)):
+    rules = GeneRules(strands, donors, introns or (4, 4))
+    intron_bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
+    exon_bins = () if introns is None else (1, 4, 6, 9)
+    return ExonWeights(
+        rules, orders, WINDOWS if windows else {}, 1, intron_bins, exon_bins, tie_introns, n_tracks
+    )
 
 
 @st.composite
@@ -179,17 +187,17 @@ def problems(draw):
         gene_text(rng, draw(st.integers(10, 24))),
         "CCATGGTCAGCTAACCTTACATG"[: draw(st.integers(14, 23))],
     ]
-    weights = machine_weights(strands, introns, tied, orders, windows, n_tracks, donors)
-    return problem(rng, sequences, weights, strands, tied, donors)
+    weights = exon_weights(strands, introns, tied, orders, windows, n_tracks, donors)
+    return problem(rng, sequences, weights)
 
 
-def problem(rng, sequences, weights, strands, tied, donors=("GT",), scale=1.0):
-    structure, definition = StateMachine(weights), Definition(weights, strands, tied)
+def problem(rng, sequences, weights, scale=1.0):
+    structure, definition, rules = ExonGraph(weights), Definition(weights), weights.rules
     tracks = [rng.normal(size=(len(text), weights.n_tracks)).round(2) for text in sequences]
-    shortest = weights.machine.lengths[0]
-    everything = [list(structures_of(genes_of(text, strands, donors, shortest))) for text in sequences]
+    known = [genes_of(text, rules.strands, rules.donors, rules.introns[0]) for text in sequences]
+    everything = [list(structures_of(genes)) for genes in known]
     outputs = [
-        [gene_path(weights.machine, text, transcripts(genes)) for genes in some]
+        [gene_path(weights, len(text), transcripts(genes)) for genes in some]
         for text, some in zip(sequences, everything, strict=True)
     ]
     features = [
@@ -201,7 +209,7 @@ def problem(rng, sequences, weights, strands, tied, donors=("GT",), scale=1.0):
     paths = [paths[k] for paths, k in zip(outputs, own, strict=True)]
     shard = structure.encode(inputs, paths, rng.random(len(sequences)).round(2))
     costs = [
-        np.array([hamming(weights.machine, a, path) for a in some]).astype(float)
+        np.array([hamming(structure, a, path) for a in some]).astype(float)
         for some, path in zip(outputs, paths, strict=True)
     ]
     return Problem(
@@ -215,9 +223,8 @@ def problem(rng, sequences, weights, strands, tied, donors=("GT",), scale=1.0):
     )
 
 
-def hamming(machine, a, b):
-    labels = np.array([state.label for state in machine.states])
-    return int((labels[a] != labels[b]).sum())
+def hamming(structure, a, b):
+    return int((structure._labels(a, a.size) != structure._labels(b, b.size)).sum())
 
 
 def transcripts(genes):

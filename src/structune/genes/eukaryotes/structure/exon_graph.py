@@ -1,0 +1,414 @@
+"""Sets of genes with introns, as a conditional random field over a graph of their exons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from structune.errors import DataError
+from structune.genes.eukaryotes.kernels import best as viterbi
+from structune.genes.eukaryotes.kernels import emissions, sums
+from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores, Sums
+from structune.genes.eukaryotes.structure.nodes import SIGNALS, find_nodes
+from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
+from structune.genes.eukaryotes.structure.shard import ExonShard, joined_nodes
+from structune.genes.eukaryotes.structure.weights import EXONS, ExonWeights
+from structune.genes.kernels.words import words
+from structune.genes.nucleotides import LETTERS, encode_letters
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    IntArray,
+    Structure,
+    Tilt,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+    offsets_of,
+)
+
+_KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
+    [[[2, 3], [1, 0]], [[2, 1], [3, 0]]]
+)
+
+
+class _Sequence(NamedTuple):
+    """A sequence of a shard, with the scores that some weights give it."""
+
+    n: int
+    nodes: Nodes
+    letters: emissions.Letters
+    sites: emissions.Sites
+    scores: Scores
+
+
+class ExonGraph(Structure):
+    """Sets of genes on both strands, of exons that lie between sites of a sequence.
+
+    An output is the column that emits each position (`ExonWeights.n_columns`).
+
+    Parameters
+    ----------
+    weights : ExonWeights
+    """
+
+    name = "exon-graph"
+    capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
+
+    def __init__(self, weights: ExonWeights) -> None:
+        self.weights, self.rules = weights, weights.rules
+        n_strands, n_introns = weights.n_strands, weights.n_introns
+        phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
+        self._intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
+        columns = range(weights.n_columns)
+        rows = [emissions.row_of.py_func(c, 0, n_strands, n_introns, weights.n_columns)[0] for c in columns]
+        self._rows = np.array(rows)
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.weights)
+
+    def weight_names(self) -> list[str]:
+        return self.weights.names()
+
+    def groups(self) -> Groups:
+        return self.weights.groups()
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self, inputs: Sequence[Any], outputs: Sequence[Path] | None = None, weights: Any = None
+    ) -> ExonShard:
+        """Sequences as a shard.
+
+        Parameters
+        ----------
+        inputs : list of str, or of (str, ndarray of shape (n_positions, n_tracks))
+            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+        outputs : list of ndarray of int, shape (n_positions,), optional
+            The column of each position, as `gene_path` has them.
+
+        Raises
+        ------
+        DataError
+            Names the sequence, and the position, that cannot be used.
+        """
+        pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
+        letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
+        sizes = np.array([part.size for part in letters], np.int64)
+        tracks = [self._tracks(pair[1], n, s) for s, (pair, n) in enumerate(zip(pairs, sizes.tolist(), strict=True))]
+        read = [self._words(part) for part in letters]
+        nodes, offsets = joined_nodes([find_nodes(part, self.rules) for part in letters])
+        shard = ExonShard(
+            check_weights(weights, len(pairs)),
+            offsets_of(sizes),
+            _joined(letters, np.int8),
+            _joined([a for a, _ in read], np.int16),
+            _joined([b for _, b in read], np.int16),
+            np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
+            np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
+            nodes,
+            offsets,
+        )
+        if outputs is not None:
+            self._check_paths(shard)
+        return shard
+
+    def check_shard(self, shard: ExonShard) -> None:
+        n, n_words = shard.letters.size, (0, 4**self.weights.word_length + 1)
+        check_offsets(shard.starts, len(shard), n)
+        check_range("letters", shard.letters, np.int8, (n,), 0, len(LETTERS))
+        check_range("words", shard.words, np.int16, (n,), *n_words)
+        check_range("words", shard.reverse_words, np.int16, (n,), *n_words)
+        check_finite("tracks", shard.tracks, (n, self.weights.n_tracks))
+        check_range("columns", shard.paths, np.int8, (n,), 0, self.weights.n_columns)
+        parts = [shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())]
+        nodes, offsets = joined_nodes([find_nodes(part, self.rules) for part in parts])
+        for s, (part, a) in enumerate(zip(parts, shard.starts.tolist(), strict=False)):
+            own = shard.words[a : a + part.size], shard.reverse_words[a : a + part.size]
+            if not all(map(np.array_equal, own, self._words(part))):
+                raise DataError(f"sequence {s}: found words that are not those of its letters")
+        for name, expected in {**nodes, **offsets}.items():
+            found = shard.nodes[name] if name in nodes else shard.offsets[name]
+            if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
+                raise DataError(f"found {name} that are not those of the letters")
+        self._check_paths(shard)
+
+    def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
+        """Of both strands."""
+        both = np.empty((2, letters.size), np.int16)
+        words(letters, self.weights.word_length, *both)
+        return both[0], both[1]
+
+    def _tracks(self, values: Any, n: int, s: int) -> FloatArray:
+        found = np.zeros((n, 0)) if values is None else np.asarray(values, dtype=np.float64)
+        if found.shape != (n, self.weights.n_tracks):
+            raise DataError(
+                f"sequence {s}: found tracks of shape {found.shape}, expected {(n, self.weights.n_tracks)}"
+            )
+        if not np.isfinite(found).all():
+            raise DataError(f"sequence {s}: found a track that is not finite")
+        return found
+
+    def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
+        paths = [np.asarray(path) for path in outputs]
+        if len(paths) != sizes.size:
+            raise DataError(f"found {len(paths)} paths of {sizes.size} sequences")
+        for s, (path, n) in enumerate(zip(paths, sizes.tolist(), strict=True)):
+            if path.shape != (n,):
+                raise DataError(f"sequence {s}: found a path of shape {path.shape}, expected ({n},)")
+            if path.size and not 0 <= path.min() <= path.max() < self.weights.n_columns:
+                raise DataError(f"sequence {s}: found columns beyond 0..{self.weights.n_columns - 1}")
+        return _joined(paths, np.int8)
+
+    def _check_paths(self, shard: ExonShard) -> None:
+        for s in range(len(shard)):
+            nodes, path = shard.nodes_of(s), self._path(shard, s)
+            lefts, rights = path_nodes(self.weights, nodes, path)
+            wrong = wrong_exon(nodes, lefts, rights, self.rules.introns[0])
+            if wrong < 0:
+                known = self._walked(nodes, lefts, rights, path.size)
+                differ = np.flatnonzero(known != path)
+                if not differ.size:
+                    continue
+                position = int(differ[0])
+            else:
+                inside = np.flatnonzero(np.diff(np.append(False, path < 3 * self.weights.n_strands)) > 0)
+                position = int(inside[wrong])
+            raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
+
+    def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
+        """The path of exons."""
+        path = np.full(n, self.weights.n_columns - 1, np.int8)
+        for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
+            a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]
+            path[a:b] = column
+            if nodes.left_closing[x] >= 0:
+                before = nodes.right_position[rights[k - 1]]
+                path[before:a] = self._intron_columns[column // 3, sums.phase_of.py_func(nodes.left_mask[x])]
+        return path
+
+    def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
+        paths = shard.paths if outputs is None else outputs
+        return paths[shard.starts[s] : shard.starts[s + 1]]
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def features(
+        self, shard: ExonShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
+    ) -> None:
+        factors, nothing = shard.weights if weights is None else weights, np.zeros(self.n_weights)
+        for s, sequence in enumerate(self._sequences(shard, nothing)):
+            path = self._path(shard, s, outputs)
+            counts = self._empty_counts(sequence, np.float64)
+            lefts, rights = path_nodes(self.weights, sequence.nodes, path)
+            self._count_walk(sequence, lefts, rights, path, counts)
+            self._add(shard, s, sequence, counts, factors[s], out)
+
+    def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
+        rows = [scipy.sparse.csr_array((0, self.n_weights))]
+        for s in range(len(shard)):
+            row, own = np.zeros(self.n_weights), None if outputs is None else self._path(shard, s, outputs)
+            self.features(shard.take([s]), row, np.ones(1), own)
+            rows.append(scipy.sparse.csr_array(row[None]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
+
+    def _count_walk(
+        self, sequence: _Sequence, lefts: IntArray, rights: IntArray, path: Path, counts: Counts
+    ) -> None:
+        """What the exons of a path use."""
+        nodes = sequence.nodes
+        used = np.zeros((path.size + 2, self.weights.n_columns))
+        used[np.arange(1, path.size + 1), path] = 1.0
+        counts.cover[:] += np.diff(used, axis=0)
+        np.add.at(counts.sites, nodes.left_site[lefts], 1.0)
+        np.add.at(counts.sites, nodes.right_site[rights], 1.0)
+        edges = nodes.right_edge[rights]
+        np.add.at(counts.edges, edges[edges >= 0], 1.0)
+        inner = lefts[nodes.left_closing[lefts] >= 0]
+        phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
+        np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
+        counts.edges[sums.GENE] += lefts.size - inner.size
+        viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
+
+    def _empty_counts(self, sequence: _Sequence, dtype: Any) -> Counts:
+        scores, nodes = sequence.scores, sequence.nodes
+        return Counts(
+            *(np.zeros(each.shape, dtype) for each in (scores.prefix, scores.sites, scores.edges, scores.exons)),
+            np.zeros(scores.introns.shape, dtype),
+            np.zeros(nodes.left_position.size, dtype),
+            np.zeros(nodes.right_position.size, dtype),
+            np.zeros((nodes.opening_position.size, TYPES), dtype),
+            np.zeros((nodes.closing_position.size, TYPES), dtype),
+        )
+
+    def _add(
+        self,
+        shard: ExonShard,
+        s: int,
+        sequence: _Sequence,
+        counts: Counts,
+        factor: float,
+        out: Array,
+        squared: bool = False,
+    ) -> None:
+        """Add counts of a sequence, `factor` times, to weights; of tracks their squares if asked for."""
+        weights, dtype = self.weights, out.dtype
+        n_labels, n_words = len(weights.labels), 4**weights.word_length
+        table, running = np.zeros((n_labels, n_words + 1), dtype), np.empty(weights.n_columns, dtype)
+        rows = np.zeros((sequence.n if weights.n_tracks else 0, n_labels), dtype)
+        shape = weights.n_strands, weights.n_introns
+        emissions.count_up(counts.cover, sequence.letters, *shape, factor, running, table, rows)
+        weights.add_words(table, out)
+        emissions.count_sites(
+            sequence.sites, sequence.letters, n_words, counts.sites, factor, weights.window_table(out)
+        )
+        weights.part(out, "edges")[:] += factor * counts.edges
+        weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
+        if weights.n_tracks:
+            tracks = shard.tracks[shard.starts[s] : shard.starts[s + 1]]
+            weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    def _sequences(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Any:
+        """Each sequence with its scores."""
+        weights = self.weights
+        table, exons, introns = weights.words(w), weights.exon_scores(w), weights.intron_scores(w)
+        windows, edges = weights.window_table(w), weights.part(w, "edges")
+        widths = [b - a for a, b in weights.windows.values()]
+        known = [list(weights.windows).index(name) if name in weights.windows else -1 for name in SIGNALS]
+        n_words = 4 ** (weights.window_order + 1)
+        starts = n_words * np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
+        firsts = [a for a, _ in weights.windows.values()]
+        layout = (
+            np.array([firsts[k] if k >= 0 else 0 for k in known]),
+            np.array([widths[k] if k >= 0 else 0 for k in known]),
+            np.full(len(SIGNALS), n_words),
+            np.array([starts[k] for k in known]),
+        )
+        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            n, nodes, own = b - a, shard.nodes_of(s), shard.sites_of(s)
+            sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
+            extra = self._extra(shard, s, w, cost)
+            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
+            prefix = np.empty((n + 1, weights.n_columns), w.dtype)
+            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
+            of_sites = np.empty(sites.signal.size + 1, w.dtype)
+            emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
+            columns = self._intron_columns, *self.rules.introns
+            scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
+            yield _Sequence(n, nodes, letters, sites, scores)
+
+    def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
+        """Of tracks and costs, by position and label."""
+        n_labels, part = len(self.weights.labels), slice(shard.starts[s], shard.starts[s + 1])
+        if not self.weights.n_tracks and cost is None:
+            return np.zeros((0, n_labels), w.dtype)
+        found = shard.tracks[part] @ self.weights.part(w, "tracks").T
+        if cost is not None:
+            own = self._labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
+            found = found + cost[s] * (np.arange(n_labels) != own[:, None])
+        return found
+
+    def _labels(self, path: Path, n: int) -> Array:
+        """The label of each position of one sequence."""
+        weights, n_coding = self.weights, 3 * self.weights.n_strands
+        place = (np.arange(n) - path) % 3
+        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
+        return np.where(path < n_coding, coding, self._rows[path])
+
+    # --- sums ---------------------------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: ExonShard,
+        expected: Array | None = None,
+        weights: Array | None = None,
+        within: bool = False,
+        tilt: Tilt | None = None,
+    ) -> Array:
+        if within:
+            raise self._cannot("within")
+        factors = shard.weights if weights is None else weights
+        values = np.empty(len(shard), w.dtype)
+        for s, sequence in enumerate(self._sequences(shard, w, self._costs_alone(tilt))):
+            values[s], filled = self._forward(sequence)
+            if expected is not None:
+                counts = self._backward(sequence, filled, values[s])
+                self._add(shard, s, sequence, counts, factors[s], expected)
+        return values
+
+    def _forward(self, sequence: _Sequence) -> tuple[Any, Sums]:
+        nodes, dtype = sequence.nodes, sequence.scores.prefix.dtype
+        n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
+        filled = Sums(
+            np.empty(nodes.left_position.size, dtype),
+            np.empty(nodes.right_position.size, dtype),
+            np.empty((n_openings, TYPES), dtype),
+            np.empty((n_closings, TYPES), dtype),
+            np.empty((n_closings, TYPES)),
+            np.empty((n_closings, TYPES), dtype),
+        )
+        value = sums.forward(nodes, sequence.scores, sequence.n, filled)
+        if not np.isfinite(value):
+            raise DataError("the weights of the model are not finite")
+        return value, filled
+
+    def _backward(self, sequence: _Sequence, filled: Sums, value: Any) -> Counts:
+        counts = self._empty_counts(sequence, sequence.scores.prefix.dtype)
+        sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
+        return counts
+
+    def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
+        """Expected squares, use by use: a little more than variances, where features are rare."""
+        found = np.zeros(self.n_weights)
+        for s, sequence in enumerate(self._sequences(shard, w)):
+            value, filled = self._forward(sequence)
+            counts = self._backward(sequence, filled, value)
+            self._add(shard, s, sequence, counts, shard.weights[s], found, squared=True)
+        return found
+
+    def marginals(self, w: FloatArray, shard: ExonShard) -> FloatArray:
+        """The probability of each column at each position, shape (n_positions, n_columns)."""
+        found = [np.empty((0, self.weights.n_columns))]
+        for sequence in self._sequences(shard, w):
+            value, filled = self._forward(sequence)
+            found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
+        return np.concatenate(found)
+
+    # --- decoding -----------------------------------------------------------------------------------------
+
+    def best(
+        self, w: FloatArray, shard: ExonShard, cost: FloatArray | None = None
+    ) -> tuple[Path, FloatArray]:
+        values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
+        for s, sequence in enumerate(self._sequences(shard, w, cost)):
+            nodes = sequence.nodes
+            left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
+            values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
+            lefts = nodes.left_order[left[nodes.left_order]]
+            paths[shard.starts[s] : shard.starts[s + 1]] = self._walked(
+                nodes, lefts, np.flatnonzero(right), sequence.n
+            )
+        return paths, values
+
+    def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
+        """The number of positions with another label."""
+        found = []
+        for a, b in pairwise(shard.starts.tolist()):
+            wrong = self._labels(shard.paths[a:b], b - a) != self._labels(outputs[a:b], b - a)
+            found.append(wrong.sum())
+        return np.array(found, np.float64)
+
+
+def _joined(parts: Sequence[Array], dtype: Any) -> Array:
+    return np.concatenate([*parts, np.empty(0, dtype)], dtype=dtype, casting="unsafe")

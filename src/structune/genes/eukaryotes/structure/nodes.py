@@ -1,0 +1,268 @@
+"""Where exons and introns of a sequence may begin and end: the nodes of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
+from structune.structure import Array, IntArray
+
+SIGNALS = ("start", "stop", "donor", "acceptor")
+_START, _STOP, _DONOR, _ACCEPTOR = range(4)
+SPLIT_START, SPLIT_STOP = 4, 5  # among the edges
+_A, _G, _T = (LETTERS.index(letter) for letter in "AGT")
+_NONE = -(10**9)  # a position before all others
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Ends of exons on a strand, all of one kind: positions between bases, frames (the position of the first
+    base of a codon modulo 3), types of introns (a bit each) if they are inner, and split codons.
+
+    ``partner``: of exons cut short, where they begin; else -1.
+    """
+
+    position: IntArray
+    frame: IntArray
+    mask: IntArray
+    signal: int
+    partner: IntArray
+    edge: int = -1
+
+
+def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
+    """Where one of some motifs begins."""
+    n = letters.size - len(motifs[0]) + 1
+    found = np.zeros(max(n, 0), bool)
+    for motif in motifs:
+        same = np.ones(max(n, 0), bool)
+        for k, letter in enumerate(motif):
+            same &= letters[k : k + n] == LETTERS.index(letter) if n > 0 else False
+        found |= same
+    return np.flatnonzero(found)
+
+
+def _ends(
+    position: Array,
+    frame: Array,
+    signal: int,
+    mask: Array | int = 0,
+    partner: Array | None = None,
+    edge: int = -1,
+) -> Ends:
+    masks = np.broadcast_to(mask, position.shape).astype(np.int64)
+    partners = np.full(position.size, -1) if partner is None else partner
+    return Ends(position, np.asarray(frame % 3), masks, signal, partners, edge)
+
+
+def _letter(letters: Letters, positions: IntArray) -> Letters:
+    """Letters at positions, unknown beyond the ends."""
+    padded = np.concatenate((letters, np.full(3, 4, np.int8)))
+    return padded[np.where((positions < 0) | (positions >= letters.size), letters.size, positions)]
+
+
+def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], list[Ends]]:
+    """Where exons begin and where they end, as read along the strand."""
+    starts, stops = motif_at(letters, (START,)), motif_at(letters, STOPS)
+    donor = motif_at(letters, donors)
+    donor = donor[donor > 0]
+    acceptor = motif_at(letters, (ACCEPTOR,)) + 2
+    acceptor = acceptor[acceptor < letters.size]
+    last, before = _letter(letters, donor - 1), _letter(letters, donor - 2)
+    here, after = _letter(letters, acceptor), _letter(letters, acceptor + 1)
+
+    completes_t = ((here == _A) & ((after == _A) | (after == _G))) | ((here == _G) & (after == _A))
+    begins = [_ends(starts, starts, _START)]
+    ends = [_ends(stops + 3, stops, _STOP)]
+    after_one = 2 + 4 * ~completes_t + 8 * ((here == _T) & (after == _G))
+    after_two = 16 + 32 * ((here != _A) & (here != _G)) + 64 * (here != _A) + 128 * (here == _G)
+    for phase, mask in enumerate((1, after_one, after_two)):
+        begins.append(_ends(acceptor, acceptor - phase, _ACCEPTOR, mask))
+    t_before = before == _T
+    one = np.where(last == _T, 4, 2)
+    two = np.where(t_before & (last == _A), 32, np.where(t_before & (last == _G), 64, 16))
+    for phase, mask in enumerate((1, one, two)):
+        ends.append(_ends(donor, donor - phase, _DONOR, mask))
+
+    # codons that an intron splits: exons of one or two bases
+    for length, some, mask in (
+        (2, completes_t, 4),
+        (1, here == _A, 96),
+        (1, here == _G, 32),
+    ):
+        at = acceptor[some & (acceptor + length <= letters.size)]
+        begins.append(_ends(at, at - (3 - length), _ACCEPTOR, mask, at + length))
+        ends.append(_ends(at + length, at - (3 - length), -1, 0, at, SPLIT_STOP))
+    for length, some, mask in ((1, last == _A, 8), (2, (before == _A) & (last == _T), 128)):
+        at = donor[some]
+        begins.append(_ends(at - length, at - length, -1, 0, at))
+        ends.append(_ends(at, at - length, _DONOR, mask, at - length, SPLIT_START))
+    return begins, ends
+
+
+def _mirrored(ends: Ends, n: int) -> Ends:
+    """The same in the order of the other strand: a frame is that of a codon's leftmost base."""
+    partner = np.where(ends.partner < 0, -1, n - ends.partner)
+    return replace(ends, position=n - ends.position, frame=(n - ends.frame) % 3, partner=partner)
+
+
+@dataclass
+class _Side:
+    """Nodes of one side, of both strands, joined."""
+
+    position: IntArray
+    column: IntArray
+    mask: IntArray
+    signal: IntArray
+    partner: IntArray
+    edge: IntArray
+
+    @classmethod
+    def joined(cls, by_strand: Sequence[Sequence[Ends]]) -> _Side:
+        parts = [(strand, ends) for strand, some in enumerate(by_strand) for ends in some]
+
+        def all_of(values: Sequence[Array]) -> IntArray:
+            return np.concatenate([*values, np.empty(0)], dtype=np.int64, casting="unsafe")
+
+        return cls(
+            all_of([ends.position for _, ends in parts]),
+            all_of([ends.frame + 3 * strand for strand, ends in parts]),
+            all_of([ends.mask for _, ends in parts]),
+            all_of([np.full(ends.position.size, ends.signal) for _, ends in parts]),
+            all_of([ends.partner for _, ends in parts]),
+            all_of([np.full(ends.position.size, ends.edge) for _, ends in parts]),
+        )
+
+    def take(self, chosen: Array) -> _Side:
+        return _Side(*(array[chosen] for array in vars(self).values()))
+
+    @property
+    def inner(self) -> NDArray[np.bool_]:
+        return self.mask > 0
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Of exons that are not cut short."""
+        return self.partner < 0
+
+
+def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
+    """The nodes of a sequence: fields of `kernels.nodes.Nodes`, and its sites by signal and place."""
+    n, other = letters.size, reverse_complement(letters)
+    begins, ends = strand_ends(letters, rules.donors)
+    left_parts, right_parts = [begins], [ends]
+    stops = [motif_at(letters, STOPS)]
+    if rules.strands == "both":
+        begins, ends = strand_ends(other, rules.donors)
+        left_parts.append([_mirrored(each, n) for each in ends])
+        right_parts.append([_mirrored(each, n) for each in begins])
+        stops.append(np.sort(n - 3 - motif_at(other, STOPS)))
+    lefts, rights = _Side.joined(left_parts), _Side.joined(right_parts)
+    # a split codon is told at the right node: on the reverse strand it was found at the left one
+    lefts = lefts.take(np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole)))
+    first, last, edge = _ranges(lefts, rights, stops)
+    rights.edge = edge
+    some = np.flatnonzero(first < last)
+    order = np.lexsort(
+        (~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position)
+    )
+    order = order[np.isin(order, some, assume_unique=True)]
+    rights, first, last = rights.take(order), first[order], last[order]
+    opening, openings, opening_first = _groups(rights)
+    closing, closings, closing_first = _groups(lefts)
+    left_site, right_site, sites = _sites(lefts, rights)
+    return {
+        "left_position": lefts.position,
+        "left_column": lefts.column,
+        "left_closing": closing,
+        "left_mask": lefts.mask,
+        "left_site": left_site,
+        "left_order": np.lexsort((closing, lefts.position)),
+        "right_position": rights.position,
+        "right_column": rights.column,
+        "right_opening": opening,
+        "right_mask": rights.mask,
+        "right_site": right_site,
+        "right_edge": rights.edge,
+        "right_first": first,
+        "right_last": last,
+        "opening_position": openings,
+        "opening_first": opening_first,
+        "opening_mask": _masks(rights, opening, openings.size),
+        "closing_position": closings,
+        "closing_first": closing_first,
+        "closing_mask": _masks(lefts, closing, closings.size),
+        **sites,
+    }
+
+
+def _ranges(
+    lefts: _Side, rights: _Side, stops: Sequence[IntArray]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Which left nodes the exons of each right node may begin at, and its split codon."""
+    first, last = np.zeros(rights.position.size, np.int64), np.zeros(rights.position.size, np.int64)
+    edge = np.full(rights.position.size, -1)
+    whole = np.flatnonzero(lefts.whole)
+    keys = 2 * lefts.position + ~lefts.inner
+    for column in range(3 * len(stops)):
+        of_left = whole[lefts.column[whole] == column]
+        offset = int(of_left[0]) if of_left.size else 0
+        some = np.flatnonzero(rights.whole & (rights.column == column))
+        position, inner = rights.position[some], rights.inner[some]
+        of_strand = stops[column // 3]
+        frame_stops = np.concatenate(([_NONE], of_strand[of_strand % 3 == column % 3]))
+        if column < 3:  # after the stop codon before, which is not the one that the exon ends with
+            limit = position - 3 * (1 + ~inner)
+            stop = frame_stops[np.searchsorted(frame_stops, limit, "right") - 1]
+            least = 2 * stop + 2
+        else:  # from the stop codon before on, if the gene begins with it
+            stop = frame_stops[np.searchsorted(frame_stops, position - 3, "right") - 1]
+            least = 2 * stop + 1
+        first[some] = offset + np.searchsorted(keys[of_left], least, "left")
+        last[some] = offset + np.searchsorted(keys[of_left], 2 * (position - 3) + 1, "right")
+    short = np.flatnonzero(~lefts.whole)
+    by_key = {_short_key(lefts, x, lefts.position, lefts.partner): x for x in short.tolist()}
+    for r in np.flatnonzero(~rights.whole).tolist():
+        x = by_key[_short_key(rights, r, rights.partner, rights.position)]
+        first[r], last[r], edge[r] = x, x + 1, max(lefts.edge[x], rights.edge[r])
+    return first, last, edge
+
+
+def _short_key(side: _Side, k: int, left: IntArray, right: IntArray) -> tuple[int, int, int]:
+    return int(left[k]), int(right[k]), int(side.column[k])
+
+
+def _groups(side: _Side) -> tuple[IntArray, IntArray, IntArray]:
+    """Splice sites: that of each inner node (-1 for outer ones), positions, and where strands begin."""
+    inner = np.flatnonzero(side.inner)
+    keys, numbers = np.unique(
+        np.stack((side.column[inner] // 3, side.position[inner])), axis=1, return_inverse=True
+    )
+    found = np.full(side.position.size, -1)
+    found[inner] = numbers.ravel()
+    return found, keys[1], np.searchsorted(keys[0], np.arange(3))
+
+
+def _masks(side: _Side, group: IntArray, n: int) -> IntArray:
+    """All types of the nodes of each splice site."""
+    found = np.zeros(n, np.int64)
+    np.bitwise_or.at(found, group[side.inner], side.mask[side.inner])
+    return found
+
+
+def _sites(lefts: _Side, rights: _Side) -> tuple[IntArray, IntArray, dict[str, Array]]:
+    """The site of each node (the number of sites for none), and what and where they are."""
+    both = [np.stack((s.position, s.column // 3, s.signal))[:, s.signal >= 0] for s in (lefts, rights)]
+    sites, numbers = np.unique(np.concatenate(both, axis=1), axis=1, return_inverse=True)
+    numbers, n_left, found = numbers.ravel(), both[0].shape[1], []
+    for side, own in ((lefts, numbers[:n_left]), (rights, numbers[n_left:])):
+        site = np.full(side.position.size, sites.shape[1])
+        site[side.signal >= 0] = own
+        found.append(site)
+    arrays = {"site_position": sites[0], "site_reverse": sites[1] > 0, "site_signal": sites[2]}
+    return found[0], found[1], arrays
