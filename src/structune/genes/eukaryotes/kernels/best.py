@@ -5,8 +5,8 @@ import numpy as np
 from structune.genes.eukaryotes.kernels.nodes import NOTHING, TYPES
 from structune.genes.eukaryotes.kernels.sums import (
     after_right,
-    exon_kind,
-    exon_length,
+    exon_place,
+    kinds_to,
     left_score,
     right_score,
     strand_of,
@@ -23,7 +23,7 @@ def best(nodes, scores, n, left, right):
     exit_of = np.full((nodes.opening_position.size, TYPES), -1)
     entries, entry_of = np.full(TYPES, NOTHING), np.full(TYPES, -1)
     far, far_of = np.full((2, TYPES), NOTHING), np.full((2, TYPES), -1)
-    passed = nodes.opening_first[:2].copy()
+    passed = nodes.strand_opening[:2].copy()
     ended, last, k, closed = 0.0, -1, 0, -1
     for r in range(n_rights + 1):
         while k < n_lefts and (
@@ -45,9 +45,10 @@ def best(nodes, scores, n, left, right):
             k += 1
         if r == n_rights:
             break
-        most = 2.0 * NOTHING
+        most, kinds = 2.0 * NOTHING, kinds_to(scores, nodes, r)
         for x in range(nodes.right_first[r], nodes.right_last[r]):
-            log = value[x] + scores.exons[exon_kind(scores, nodes, x, r), exon_length(scores, nodes, x, r)]
+            kind, length = exon_place(scores, nodes, x, nodes.right_position[r], *kinds)
+            log = value[x] + scores.exons[kind, length]
             if log > most:
                 most, to_right[r] = log, x
         most += right_score(nodes, scores, r) - after_right(nodes, scores, r)
@@ -69,8 +70,8 @@ def best(nodes, scores, n, left, right):
 
 @part_of_kernel
 def _close(nodes, scores, c, exits, exit_of, passed, far, far_of, entries, entry_of):
-    strand, position = strand_of(nodes.closing_first, c), nodes.closing_position[c]
-    end = nodes.opening_first[strand + 1]
+    strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
+    end = nodes.strand_opening[strand + 1]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
         o = passed[strand]
         for k in range(TYPES):
@@ -94,7 +95,7 @@ def count_walk(nodes, scores, lefts, rights, exons, introns):
     """Count the lengths of given exons, by their nodes in order, and of the introns between them."""
     for k in range(lefts.size):
         x, r = lefts[k], rights[k]
-        exons[exon_kind(scores, nodes, x, r), exon_length(scores, nodes, x, r)] += 1.0
+        exons[exon_place(scores, nodes, x, nodes.right_position[r], *kinds_to(scores, nodes, r))] += 1.0
         if nodes.left_closing[x] >= 0:
             length = nodes.left_position[x] - nodes.right_position[rights[k - 1]]
             place = length - scores.shortest if length <= scores.longest else introns.size - 1

@@ -34,11 +34,11 @@ class Nodes(NamedTuple):
     right_first: Any
     right_last: Any
     opening_position: Any
-    opening_first: Any  # of each strand, and the end
     opening_mask: Any  # of all its nodes
     closing_position: Any
-    closing_first: Any
     closing_mask: Any
+    strand_opening: Any  # the first of each strand, and the end
+    strand_closing: Any
 
 
 class Scores(NamedTuple):

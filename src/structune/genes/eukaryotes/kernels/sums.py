@@ -7,7 +7,7 @@ from structune.kernels.jit import kernel, part_of_kernel
 from structune.kernels.log_sums import add_logs
 
 _NEGLIGIBLE = 1e-18  # a probability: what is less likely is not followed back
-_FAR_BELOW = -45.0  # the log of what adds nothing to 1
+_FAR_BELOW = -40.0  # the log of what adds nothing to 1
 
 
 @part_of_kernel
@@ -17,16 +17,17 @@ def strand_of(first, k):
 
 
 @part_of_kernel
-def exon_kind(scores, nodes, x, r):
-    strand = nodes.right_column[r] // 3
-    left, right = nodes.left_closing[x] < 0, nodes.right_opening[r] < 0
-    return scores.kinds[strand, 1 if left else 0, 1 if right else 0]
+def kinds_to(scores, nodes, r):
+    """Of the exons that end at a right node, from inner and from outer left nodes."""
+    strand, outer = nodes.right_column[r] // 3, 1 if nodes.right_opening[r] < 0 else 0
+    return scores.kinds[strand, 0, outer], scores.kinds[strand, 1, outer]
 
 
 @part_of_kernel
-def exon_length(scores, nodes, x, r):
-    """Place of its score."""
-    return min(nodes.right_position[r] - nodes.left_position[x], scores.exons.shape[1] - 1)
+def exon_place(scores, nodes, x, position, from_inner, from_outer):
+    """Kind of an exon from a left node to a position, and the place of its length."""
+    length = min(position - nodes.left_position[x], scores.exons.shape[1] - 1)
+    return from_inner if nodes.left_closing[x] >= 0 else from_outer, length
 
 
 @part_of_kernel
@@ -44,7 +45,7 @@ def left_score(nodes, scores, x):
     if c < 0:
         return score + scores.edges[GENE] + scores.prefix[l, scores.prefix.shape[1] - 1]
     phase = phase_of(nodes.left_mask[x])
-    strand = strand_of(nodes.closing_first, c)
+    strand = strand_of(nodes.strand_closing, c)
     return score + scores.edges[phase] + scores.prefix[l, scores.intron_columns[strand, phase]]
 
 
@@ -63,7 +64,7 @@ def after_right(nodes, scores, r):
     o, position = nodes.right_opening[r], nodes.right_position[r]
     if o < 0:
         return scores.prefix[position, scores.prefix.shape[1] - 1]
-    strand = strand_of(nodes.opening_first, o)
+    strand = strand_of(nodes.strand_opening, o)
     return scores.prefix[position, scores.intron_columns[strand, phase_of(nodes.right_mask[r])]]
 
 
@@ -74,8 +75,9 @@ def forward(nodes, scores, n, sums):
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
     far = np.full((2, TYPES), zero + NOTHING)
-    passed = nodes.opening_first[:2].copy()  # openings that are far
+    passed = nodes.strand_opening[:2].copy()  # openings that are far
     sums.exits[:] = zero + NOTHING
+    logs = np.empty(np.max(nodes.right_last - nodes.right_first) if n_rights else 0, sums.left.dtype)
     k, closed = 0, -1
     for r in range(n_rights + 1):
         while k < n_lefts and (
@@ -94,7 +96,7 @@ def forward(nodes, scores, n, sums):
             k += 1
         if r == n_rights:
             break
-        sums.right[r] = _exons_to(nodes, scores, sums, r) + right_score(nodes, scores, r)
+        sums.right[r] = _exons_to(nodes, scores, sums, r, logs) + right_score(nodes, scores, r)
         value = sums.right[r] - after_right(nodes, scores, r)
         if nodes.right_opening[r] < 0:
             ended = add_logs(ended, value)
@@ -104,20 +106,18 @@ def forward(nodes, scores, n, sums):
 
 
 @part_of_kernel
-def _exons_to(nodes, scores, sums, r):
-    """Log of the sum over the exons that end at a right node."""
-    a, b = nodes.right_first[r], nodes.right_last[r]
-    highest = NOTHING
-    for x in range(a, b):
-        length = exon_length(scores, nodes, x, r)
-        log = (sums.left[x] + scores.exons[exon_kind(scores, nodes, x, r), length]).real
-        highest = max(highest, log)
+def _exons_to(nodes, scores, sums, r, logs):
+    """Log of the sum over the exons that end at a right node; ``logs`` is lent."""
+    a, n, position = nodes.right_first[r], nodes.right_last[r] - nodes.right_first[r], nodes.right_position[r]
+    kinds, highest, total = kinds_to(scores, nodes, r), NOTHING, 0.0 * scores.edges[0]
+    for k in range(n):
+        kind, length = exon_place(scores, nodes, a + k, position, *kinds)
+        logs[k] = sums.left[a + k] + scores.exons[kind, length]
+        highest = max(highest, logs[k].real)
     if highest < SOME:
-        return 0.0 * scores.edges[0] + NOTHING
-    total = 0.0 * scores.edges[0]
-    for x in range(a, b):
-        length = exon_length(scores, nodes, x, r)
-        log = sums.left[x] + scores.exons[exon_kind(scores, nodes, x, r), length] - highest
+        return total + NOTHING
+    for k in range(n):
+        log = logs[k] - highest
         if log.real > _FAR_BELOW:
             total += np.exp(log)
     return highest + np.log(total)
@@ -135,11 +135,12 @@ def _open(nodes, sums, r, value):
 @part_of_kernel
 def _close(nodes, scores, sums, c, passed, far):
     """Sum over the introns that end at a closing."""
-    strand, position = strand_of(nodes.closing_first, c), nodes.closing_position[c]
-    end, wanted = nodes.opening_first[strand + 1], nodes.closing_mask[c]
+    strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
+    end, wanted = nodes.strand_opening[strand + 1], nodes.closing_mask[c]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
         for k in range(TYPES):
-            far[strand, k] = add_logs(far[strand, k], sums.exits[passed[strand], k])
+            if nodes.opening_mask[passed[strand]] >> k & 1:
+                far[strand, k] = add_logs(far[strand, k], sums.exits[passed[strand], k])
         passed[strand] += 1
     longer = scores.introns[scores.introns.size - 1]
     for k in range(TYPES):
@@ -188,7 +189,7 @@ def backward(nodes, scores, n, sums, value, counts):
     n_lefts, n_rights, between = nodes.left_position.size, nodes.right_position.size, scores.prefix.shape[1] - 1
     after = scores.prefix[n, between] - value  # logs of what genes that have ended are worth
     far = np.full((2, TYPES), 0.0 * value + NOTHING)  # and introns that become far
-    passed = nodes.opening_first[1:].copy()
+    passed = nodes.strand_opening[1:].copy()
     counts.cover[0, between] += 1.0
     k = n_lefts - 1
     for r in range(n_rights - 1, -2, -1):
@@ -221,7 +222,7 @@ def _followed(nodes, scores, sums, counts, r, after, passed, far):
     value = sums.right[r] - after_right(nodes, scores, r)
     if o < 0:
         return np.exp(value + after)
-    strand = strand_of(nodes.opening_first, o)
+    strand = strand_of(nodes.strand_opening, o)
     while passed[strand] > o:
         _back_from_far(sums, counts, passed, far, strand)
     follow, mask = 0.0 * value, nodes.right_mask[r]
@@ -242,11 +243,11 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
     if o < 0:
         counts.cover[position, between] += follow
     else:
-        strand = strand_of(nodes.opening_first, o)
+        strand = strand_of(nodes.strand_opening, o)
         counts.cover[position, scores.intron_columns[strand, phase_of(nodes.right_mask[r])]] += follow
-    base = right_score(nodes, scores, r) - sums.right[r]
+    base, kinds = right_score(nodes, scores, r) - sums.right[r], kinds_to(scores, nodes, r)
     for x in range(nodes.right_first[r], nodes.right_last[r]):
-        kind, length = exon_kind(scores, nodes, x, r), exon_length(scores, nodes, x, r)
+        kind, length = exon_place(scores, nodes, x, position, *kinds)
         log = sums.left[x] + scores.exons[kind, length] + base
         if log.real > _FAR_BELOW:
             used = follow * np.exp(log)
@@ -258,7 +259,7 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
 def _back_to_types(nodes, scores, sums, counts, x, used):
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     phase, total = phase_of(mask), _entered(nodes, sums, x)
-    strand = strand_of(nodes.closing_first, c)
+    strand = strand_of(nodes.strand_closing, c)
     counts.cover[nodes.left_position[x], scores.intron_columns[strand, phase]] -= used
     counts.edges[phase] += used
     for k in range(TYPES):
@@ -279,8 +280,8 @@ def _back_from_far(sums, counts, passed, far, strand):
 
 @part_of_kernel
 def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
-    strand, position = strand_of(nodes.closing_first, c), nodes.closing_position[c]
-    first = nodes.opening_first[strand]
+    strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
+    first = nodes.strand_opening[strand]
     while passed[strand] > first and position - nodes.opening_position[passed[strand] - 1] <= scores.longest:
         _back_from_far(sums, counts, passed, far, strand)
     last = scores.introns.size - 1
@@ -295,7 +296,7 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
             if abs(used) > _NEGLIGIBLE:
                 counts.introns[last] += used
                 far[strand, k] = add_logs(far[strand, k], np.log(used) - sums.far[c, k])
-    for o in range(passed[strand], nodes.opening_first[strand + 1] if wanted else 0):
+    for o in range(passed[strand], nodes.strand_opening[strand + 1] if wanted else 0):
         length = position - nodes.opening_position[o]
         if length < scores.shortest:
             break

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from structune.genes.eukaryotes.kernels import emissions, sums
 from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores, Sums
 from structune.genes.eukaryotes.structure.nodes import SIGNALS, find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
-from structune.genes.eukaryotes.structure.shard import ExonShard, joined_nodes
+from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import EXONS, ExonWeights
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
@@ -57,13 +59,15 @@ class ExonGraph(Structure):
     Parameters
     ----------
     weights : ExonWeights
+    scaling : Scaling, optional
+        What is learned are scales of tables and deviations from them, in place of all weights.
     """
 
     name = "exon-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
 
-    def __init__(self, weights: ExonWeights) -> None:
-        self.weights, self.rules = weights, weights.rules
+    def __init__(self, weights: ExonWeights, scaling: Scaling | None = None) -> None:
+        self.weights, self.rules, self.scaling = weights, weights.rules, scaling
         n_strands, n_introns = weights.n_strands, weights.n_introns
         phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
         self._intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
@@ -73,13 +77,24 @@ class ExonGraph(Structure):
 
     @property
     def n_weights(self) -> int:
-        return len(self.weights)
+        return len(self.weights if self.scaling is None else self.scaling)
 
     def weight_names(self) -> list[str]:
-        return self.weights.names()
+        return (self.weights if self.scaling is None else self.scaling).names()
 
     def groups(self) -> Groups:
-        return self.weights.groups()
+        return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
+
+    def _spread(self, w: Array) -> Array:
+        """All weights, by each table that examples are scored by."""
+        return w[None] if self.scaling is None else self.scaling.spread(w)
+
+    def _gather(self, sums: Array, out: Array, squared: bool = False) -> None:
+        """Add sums of features by table to `out`."""
+        if self.scaling is None:
+            out += sums[0]
+        else:
+            self.scaling.gather(sums, out, squared)
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -105,7 +120,6 @@ class ExonGraph(Structure):
         sizes = np.array([part.size for part in letters], np.int64)
         tracks = [self._tracks(pair[1], n, s) for s, (pair, n) in enumerate(zip(pairs, sizes.tolist(), strict=True))]
         read = [self._words(part) for part in letters]
-        nodes, offsets = joined_nodes([find_nodes(part, self.rules) for part in letters])
         shard = ExonShard(
             check_weights(weights, len(pairs)),
             offsets_of(sizes),
@@ -114,8 +128,8 @@ class ExonGraph(Structure):
             _joined([b for _, b in read], np.int16),
             np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
             np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
-            nodes,
-            offsets,
+            np.zeros(len(pairs), np.int8),
+            NodeArrays.joined([find_nodes(part, self.rules) for part in letters]),
         )
         if outputs is not None:
             self._check_paths(shard)
@@ -123,6 +137,8 @@ class ExonGraph(Structure):
 
     def check_shard(self, shard: ExonShard) -> None:
         n, n_words = shard.letters.size, (0, 4**self.weights.word_length + 1)
+        n_tables = 1 if self.scaling is None else len(self.scaling.tables)
+        check_range("tables", shard.tables, np.int8, (len(shard),), 0, n_tables)
         check_offsets(shard.starts, len(shard), n)
         check_range("letters", shard.letters, np.int8, (n,), 0, len(LETTERS))
         check_range("words", shard.words, np.int16, (n,), *n_words)
@@ -130,13 +146,13 @@ class ExonGraph(Structure):
         check_finite("tracks", shard.tracks, (n, self.weights.n_tracks))
         check_range("columns", shard.paths, np.int8, (n,), 0, self.weights.n_columns)
         parts = [shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())]
-        nodes, offsets = joined_nodes([find_nodes(part, self.rules) for part in parts])
+        nodes = NodeArrays.joined([find_nodes(part, self.rules) for part in parts])
         for s, (part, a) in enumerate(zip(parts, shard.starts.tolist(), strict=False)):
             own = shard.words[a : a + part.size], shard.reverse_words[a : a + part.size]
             if not all(map(np.array_equal, own, self._words(part))):
                 raise DataError(f"sequence {s}: found words that are not those of its letters")
-        for name, expected in {**nodes, **offsets}.items():
-            found = shard.nodes[name] if name in nodes else shard.offsets[name]
+        for name, expected in vars(nodes).items():
+            found = getattr(shard.nodes, name)
             if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
                 raise DataError(f"found {name} that are not those of the letters")
         self._check_paths(shard)
@@ -170,7 +186,7 @@ class ExonGraph(Structure):
 
     def _check_paths(self, shard: ExonShard) -> None:
         for s in range(len(shard)):
-            nodes, path = shard.nodes_of(s), self._path(shard, s)
+            nodes, path = nodes_of(shard.nodes.of(s)), self._path(shard, s)
             lefts, rights = path_nodes(self.weights, nodes, path)
             wrong = wrong_exon(nodes, lefts, rights, self.rules.introns[0])
             if wrong < 0:
@@ -204,13 +220,15 @@ class ExonGraph(Structure):
     def features(
         self, shard: ExonShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        factors, nothing = shard.weights if weights is None else weights, np.zeros(self.n_weights)
-        for s, sequence in enumerate(self._sequences(shard, nothing)):
+        factors = shard.weights if weights is None else weights
+        totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
+        for s, sequence in enumerate(self._sequences(shard, totals.copy())):
             path = self._path(shard, s, outputs)
             counts = self._empty_counts(sequence, np.float64)
             lefts, rights = path_nodes(self.weights, sequence.nodes, path)
             self._count_walk(sequence, lefts, rights, path, counts)
-            self._add(shard, s, sequence, counts, factors[s], out)
+            self._add(shard, s, sequence, counts, factors[s], totals)
+        self._gather(totals, out)
 
     def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
         rows = [scipy.sparse.csr_array((0, self.n_weights))]
@@ -256,11 +274,11 @@ class ExonGraph(Structure):
         sequence: _Sequence,
         counts: Counts,
         factor: float,
-        out: Array,
+        totals: Array,
         squared: bool = False,
     ) -> None:
-        """Add counts of a sequence, `factor` times, to weights; of tracks their squares if asked for."""
-        weights, dtype = self.weights, out.dtype
+        """Add counts of a sequence, `factor` times, to those of its table; of tracks squares if asked for."""
+        weights, dtype, out = self.weights, totals.dtype, totals[shard.tables[s]]
         n_labels, n_words = len(weights.labels), 4**weights.word_length
         table, running = np.zeros((n_labels, n_words + 1), dtype), np.empty(weights.n_columns, dtype)
         rows = np.zeros((sequence.n if weights.n_tracks else 0, n_labels), dtype)
@@ -276,36 +294,62 @@ class ExonGraph(Structure):
             tracks = shard.tracks[shard.starts[s] : shard.starts[s + 1]]
             weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
 
+    def decoys(self, shard: ExonShard) -> FloatArray:
+        """What is at all sites, as if each were one: windows alone are not zero."""
+        found = np.zeros(len(self.weights))
+        for sequence in self._sequences(shard, np.zeros((1, len(self.weights)))):
+            used = np.ones(sequence.sites.signal.size + 1)
+            emissions.count_sites(
+                sequence.sites,
+                sequence.letters,
+                4**self.weights.word_length,
+                used,
+                1.0,
+                self.weights.window_table(found),
+            )
+        return found
+
     # --- scores -------------------------------------------------------------------------------------------
 
-    def _sequences(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Any:
-        """Each sequence with its scores."""
-        weights = self.weights
-        table, exons, introns = weights.words(w), weights.exon_scores(w), weights.intron_scores(w)
-        windows, edges = weights.window_table(w), weights.part(w, "edges")
-        widths = [b - a for a, b in weights.windows.values()]
-        known = [list(weights.windows).index(name) if name in weights.windows else -1 for name in SIGNALS]
-        n_words = 4 ** (weights.window_order + 1)
-        starts = n_words * np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
-        firsts = [a for a, _ in weights.windows.values()]
-        layout = (
-            np.array([firsts[k] if k >= 0 else 0 for k in known]),
-            np.array([widths[k] if k >= 0 else 0 for k in known]),
-            np.full(len(SIGNALS), n_words),
-            np.array([starts[k] for k in known]),
-        )
+    def _sequences(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Iterator[_Sequence]:
+        """Each sequence with its scores; `w` are all weights by table."""
+        weights, layout = self.weights, self._window_layout
+        tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
-            n, nodes, own = b - a, shard.nodes_of(s), shard.sites_of(s)
+            n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
+            table, windows, edges, exons, introns = tables[k]
             sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
-            extra = self._extra(shard, s, w, cost)
-            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
+            letters = emissions.Letters(
+                shard.words[a:b], shard.reverse_words[a:b], self._extra(shard, s, w[k], cost)
+            )
             prefix = np.empty((n + 1, weights.n_columns), w.dtype)
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.empty(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
             columns = self._intron_columns, *self.rules.introns
             scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
-            yield _Sequence(n, nodes, letters, sites, scores)
+            yield _Sequence(n, nodes_of(own), letters, sites, scores)
+
+    def _factors(self, w: Array) -> tuple[Array, ...]:
+        """What the sequences of a table share: words, windows, edges, lengths of exons and of introns."""
+        weights = self.weights
+        return (
+            weights.words(w),
+            weights.window_table(w),
+            weights.part(w, "edges"),
+            weights.exon_scores(w),
+            weights.intron_scores(w),
+        )
+
+    @cached_property
+    def _window_layout(self) -> tuple[IntArray, ...]:
+        """As `Sites` has it: of each signal the first place of its window, width, words, and place."""
+        n_words, first, found = 4 ** (self.weights.window_order + 1), 0, []
+        for name in SIGNALS:
+            a, b = self.weights.windows.get(name, (0, 0))
+            found.append((a, b - a, n_words, first))
+            first += (b - a) * n_words
+        return tuple(np.array(column) for column in zip(*found, strict=True))
 
     def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
         """Of tracks and costs, by position and label."""
@@ -338,13 +382,15 @@ class ExonGraph(Structure):
     ) -> Array:
         if within:
             raise self._cannot("within")
-        factors = shard.weights if weights is None else weights
-        values = np.empty(len(shard), w.dtype)
-        for s, sequence in enumerate(self._sequences(shard, w, self._costs_alone(tilt))):
+        factors, spread = shard.weights if weights is None else weights, self._spread(w)
+        values, totals = np.empty(len(shard), w.dtype), np.zeros_like(spread)
+        for s, sequence in enumerate(self._sequences(shard, spread, self._costs_alone(tilt))):
             values[s], filled = self._forward(sequence)
             if expected is not None:
                 counts = self._backward(sequence, filled, values[s])
-                self._add(shard, s, sequence, counts, factors[s], expected)
+                self._add(shard, s, sequence, counts, factors[s], totals)
+        if expected is not None:
+            self._gather(totals, expected)
         return values
 
     def _forward(self, sequence: _Sequence) -> tuple[Any, Sums]:
@@ -370,17 +416,19 @@ class ExonGraph(Structure):
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
-        found = np.zeros(self.n_weights)
-        for s, sequence in enumerate(self._sequences(shard, w)):
+        found, spread = np.zeros(self.n_weights), self._spread(w)
+        totals = np.zeros_like(spread)
+        for s, sequence in enumerate(self._sequences(shard, spread)):
             value, filled = self._forward(sequence)
             counts = self._backward(sequence, filled, value)
-            self._add(shard, s, sequence, counts, shard.weights[s], found, squared=True)
+            self._add(shard, s, sequence, counts, shard.weights[s], totals, squared=True)
+        self._gather(totals, found, squared=True)
         return found
 
     def marginals(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
-        for sequence in self._sequences(shard, w):
+        for sequence in self._sequences(shard, self._spread(w)):
             value, filled = self._forward(sequence)
             found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
         return np.concatenate(found)
@@ -391,14 +439,12 @@ class ExonGraph(Structure):
         self, w: FloatArray, shard: ExonShard, cost: FloatArray | None = None
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
-        for s, sequence in enumerate(self._sequences(shard, w, cost)):
-            nodes = sequence.nodes
+        for s, sequence in enumerate(self._sequences(shard, self._spread(w), cost)):
+            nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
             values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
             lefts = nodes.left_order[left[nodes.left_order]]
-            paths[shard.starts[s] : shard.starts[s + 1]] = self._walked(
-                nodes, lefts, np.flatnonzero(right), sequence.n
-            )
+            paths[part] = self._walked(nodes, lefts, np.flatnonzero(right), sequence.n)
         return paths, values
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
@@ -408,6 +454,11 @@ class ExonGraph(Structure):
             wrong = self._labels(shard.paths[a:b], b - a) != self._labels(outputs[a:b], b - a)
             found.append(wrong.sum())
         return np.array(found, np.float64)
+
+
+def nodes_of(arrays: dict[str, Array]) -> Nodes:
+    """Those of a sequence, as kernels read them."""
+    return Nodes(**{name: arrays[name] for name in Nodes._fields})
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:

@@ -152,7 +152,7 @@ class _Side:
 
 
 def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
-    """The nodes of a sequence: fields of `kernels.nodes.Nodes`, and its sites by signal and place."""
+    """The nodes of a sequence, as `NodeArrays` has them."""
     n, other = letters.size, reverse_complement(letters)
     begins, ends = strand_ends(letters, rules.donors)
     left_parts, right_parts = [begins], [ends]
@@ -192,10 +192,10 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
         "right_first": first,
         "right_last": last,
         "opening_position": openings,
-        "opening_first": opening_first,
+        "strand_opening": opening_first,
         "opening_mask": _masks(rights, opening, openings.size),
         "closing_position": closings,
-        "closing_first": closing_first,
+        "strand_closing": closing_first,
         "closing_mask": _masks(lefts, closing, closings.size),
         **sites,
     }

@@ -3,43 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.genes.eukaryotes.kernels.nodes import Nodes
 from structune.structure import Array, FloatArray, IntArray, SequenceShard, offsets_of, take_segments
 
-_GROUPS = {
-    "left": ("left_position", "left_column", "left_closing", "left_mask", "left_site", "left_order"),
-    "right": (
-        "right_position",
-        "right_column",
-        "right_opening",
-        "right_mask",
-        "right_site",
-        "right_edge",
-        "right_first",
-        "right_last",
-    ),
-    "opening": ("opening_position", "opening_mask"),
-    "closing": ("closing_position", "closing_mask"),
-    "strand": ("opening_first", "closing_first"),
-    "site": ("site_position", "site_reverse", "site_signal"),
+_GROUPS = {  # rows of `NodeArrays.offsets`, by how the names of their arrays begin
+    "left": 0,
+    "right": 1,
+    "opening": 2,
+    "closing": 3,
+    "strand": 4,
+    "site": 5,
 }
-_TYPES = {
-    "left_column": np.int8,
-    "left_mask": np.uint8,
-    "right_column": np.int8,
-    "right_mask": np.uint8,
-    "right_edge": np.int8,
-    "opening_mask": np.uint8,
-    "closing_mask": np.uint8,
-    "site_reverse": np.bool_,
-    "site_signal": np.int8,
-}
+
+
+@dataclass(frozen=True)
+class NodeArrays:
+    """The nodes of sequences, one after the other; numbers of nodes count within their sequence.
+
+    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; what the others are, `Nodes`
+    and `Sites` of the kernels tell.
+    """
+
+    left_position: IntArray
+    left_column: IntArray
+    left_closing: IntArray
+    left_mask: IntArray
+    left_site: IntArray
+    left_order: IntArray
+    right_position: IntArray
+    right_column: IntArray
+    right_opening: IntArray
+    right_mask: IntArray
+    right_site: IntArray
+    right_edge: IntArray
+    right_first: IntArray
+    right_last: IntArray
+    opening_position: IntArray
+    opening_mask: IntArray
+    closing_position: IntArray
+    closing_mask: IntArray
+    strand_opening: IntArray
+    strand_closing: IntArray
+    site_position: IntArray
+    site_reverse: NDArray[np.bool_]
+    site_signal: IntArray
+    offsets: IntArray
+
+    @classmethod
+    def joined(cls, found: Sequence[dict[str, Array]]) -> NodeArrays:
+        """Those of all sequences, as `find_nodes` finds them in each."""
+        sizes = [[each[name].size for each in found] for name in _FIRST]
+        arrays = {
+            name: np.concatenate(
+                [*(each[name] for each in found), np.empty(0)],
+                dtype=np.bool_ if name == "site_reverse" else np.int32,
+                casting="unsafe",
+            )
+            for name in _ARRAYS
+        }
+        return cls(**arrays, offsets=np.array([offsets_of(np.array(some, np.int64)) for some in sizes]))
+
+    def take(self, chosen: IntArray) -> NodeArrays:
+        """Those of some sequences."""
+        taken = [take_segments(offsets, chosen) for offsets in self.offsets]
+        arrays = {name: getattr(self, name)[taken[_group(name)][1]] for name in _ARRAYS}
+        return NodeArrays(**arrays, offsets=np.stack([offsets for offsets, _ in taken]))
+
+    def of(self, s: int) -> dict[str, Array]:
+        """Those of a sequence, by name."""
+        found = {}
+        for name in _ARRAYS:
+            a, b = self.offsets[_group(name), s : s + 2]
+            found[name] = getattr(self, name)[a:b]
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in vars(self).values())
+
+
+_ARRAYS = tuple(each.name for each in fields(NodeArrays))[:-1]
+_FIRST = ("left_position", "right_position", "opening_position", "closing_position", "strand_opening", "site_position")
+
+
+def _group(name: str) -> int:
+    return _GROUPS[name.partition("_")[0]]
 
 
 @dataclass(frozen=True)
@@ -57,10 +110,9 @@ class ExonShard(SequenceShard):
     tracks : ndarray, shape (n_positions, n_tracks)
     paths : ndarray of int8, shape (n_positions,) or (0,)
         The column that emits each position. Empty without outputs.
-    nodes : dict of str to ndarray
-        Of all sequences, one after the other; numbers of nodes count within their sequence.
-    offsets : dict of str to ndarray of int64, shape (n_sequences + 1,)
-        Where the nodes of each sequence begin, by what they are.
+    tables : ndarray of int8, shape (n_sequences,)
+        Which of the tables of a `Scaling` each is scored by.
+    nodes : NodeArrays
     """
 
     starts: IntArray
@@ -69,25 +121,16 @@ class ExonShard(SequenceShard):
     reverse_words: NDArray[np.int16]
     tracks: FloatArray
     paths: NDArray[np.int8]
-    nodes: dict[str, Array]
-    offsets: dict[str, IntArray]
+    tables: NDArray[np.int8]
+    nodes: NodeArrays
 
     @property
     def bounds(self) -> IntArray:
         return self.starts
 
-    @property
-    def nbytes(self) -> int:
-        own = (self.weights, self.starts, self.letters, self.words, self.reverse_words, self.tracks, self.paths)
-        return sum(array.nbytes for array in (*own, *self.nodes.values(), *self.offsets.values()))
-
     def take(self, indices: Any) -> ExonShard:
         chosen = self._chosen(indices)
         starts, parts = take_segments(self.starts, chosen)
-        nodes, offsets = dict[str, Array](), dict[str, IntArray]()
-        for group, names in _GROUPS.items():
-            offsets[group], places = take_segments(self.offsets[group], chosen)
-            nodes |= {name: self.nodes[name][places] for name in names}
         return ExonShard(
             self.weights[chosen],
             starts,
@@ -96,35 +139,6 @@ class ExonShard(SequenceShard):
             self.reverse_words[parts],
             self.tracks[parts],
             self.paths[parts] if self.paths.size else self.paths,
-            nodes,
-            offsets,
+            self.tables[chosen],
+            self.nodes.take(chosen),
         )
-
-    def nodes_of(self, s: int) -> Nodes:
-        """Those of a sequence, as kernels read them."""
-        found = self._part(s, ("left", "right", "opening", "closing", "strand"))
-        return Nodes(**found)
-
-    def sites_of(self, s: int) -> dict[str, Array]:
-        """Its sites: ``site_position``, ``site_reverse``, ``site_signal``."""
-        return self._part(s, ("site",))
-
-    def _part(self, s: int, groups: Sequence[str]) -> dict[str, Array]:
-        return {
-            name: self.nodes[name][self.offsets[group][s] : self.offsets[group][s + 1]]
-            for group in groups
-            for name in _GROUPS[group]
-        }
-
-
-def joined_nodes(found: Sequence[dict[str, Array]]) -> tuple[dict[str, Array], dict[str, IntArray]]:
-    """Those of all sequences, and where those of each begin."""
-    nodes, offsets = dict[str, Array](), dict[str, IntArray]()
-    for group, names in _GROUPS.items():
-        offsets[group] = offsets_of(np.array([each[names[0]].size for each in found], np.int64))
-        for name in names:
-            dtype = _TYPES.get(name, np.int32)
-            nodes[name] = np.concatenate(
-                [*(each[name] for each in found), np.empty(0)], dtype=dtype, casting="unsafe"
-            )
-    return nodes, offsets

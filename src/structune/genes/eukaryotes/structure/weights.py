@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.rules import SHORTEST_INTRON, GeneRules
-from structune.structure import Array, Groups, IntArray
+from structune.structure import Array, IntArray
 
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
@@ -192,9 +192,6 @@ class ExonWeights:
             found += [f"intron lengths: {start}" for start in self.intron_bins] + ["intron lengths: longer"]
         found += [f"exon lengths: {kind} {start}" for kind in EXONS for start in self.exon_bins]
         return found + [f"tracks: {label} {r}" for label in self.labels for r in range(self.n_tracks)]
-
-    def groups(self) -> Groups:
-        return Groups.by_name([name.partition(":")[0] for name in self.names()])
 
 
 def _words(length: int) -> list[str]:
