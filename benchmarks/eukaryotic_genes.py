@@ -47,7 +47,7 @@ from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript, gene_difference, gene_regions, gene_scores
 
 NAME = "eukaryotic_genes"
-METHODS: dict[str, dict[str, Any]] = {"structune": {}}
+METHODS: dict[str, dict[str, Any]] = {"structune": {}, "structune, tuned": {"tuning": "implicit"}}
 PEERS: dict[str, dict[str, Any]] = {
     "AUGUSTUS": {"genemodel": "complete"},
     "AUGUSTUS, stop codons": {"genemodel": "complete", "stops": True},

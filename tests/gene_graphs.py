@@ -134,7 +134,9 @@ class Definition:
         for k, t in enumerate(coding if sign == "+" else coding[::-1]):
             labels[t] = f"C{k % 3}"
         for k, size in enumerate(sizes):
-            kind = "single" if len(sizes) == 1 else {0: "initial", len(sizes) - 1: "terminal"}.get(k, "internal")
+            kind = (
+                "single" if len(sizes) == 1 else {0: "initial", len(sizes) - 1: "terminal"}.get(k, "internal")
+            )
             self.length("exon lengths: " + kind + " ", size, self.weights.exon_bins)
         for (_, a), (b, _) in pairwise(parts):
             before = sum(d - c for c, d in parts if (d <= a if sign == "+" else c >= b)) % 3
@@ -165,7 +167,9 @@ def gene_text(rng, n):
     return text[:n]
 
 
-def exon_weights(strands, introns=None, tie_introns=True, orders=(0,), windows=False, n_tracks=0, donors=("GT",)):
+def exon_weights(
+    strands, introns=None, tie_introns=True, orders=(0,), windows=False, n_tracks=0, donors=("GT",)
+):
     rules = GeneRules(strands, donors, introns or (4, 4))
     intron_bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
     exon_bins = () if introns is None else (1, 4, 6, 9)

@@ -52,7 +52,6 @@ NAMES = {  # as the API reference listed them
     "structures.rna_constraints": "Constraints",
     "structures.alignment": "Alignment",
     "structures.ranking": "Ranking",
-    "structures.state_machine": "StateMachine",
     "structures.orf_graph": "OrfGraph",
     "estimators.base": "StructuredEstimator",
     "estimators.ranker": "ZeroWeightsWarning",

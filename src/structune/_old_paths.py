@@ -46,7 +46,6 @@ _HOMES = {
     "structures.ranking": ("ranking",),
     "structures.classes": ("flat",),
     "structures.linear": ("flat",),
-    "structures.state_machine": ("genes",),
     "structures.orf_graph": ("genes",),
     "estimators": (),
     "estimators.base": ("learning",),

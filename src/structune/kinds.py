@@ -137,8 +137,8 @@ _OURS = (
         about="genes with introns, from GenBank or GFF3",
         commands="structune.genes.commands",
         own=("genes",),
-        shard="structune.genes.eukaryotes.machine.shard:MachineShard",
-        also=("gene-finder", "state-machine"),
+        shard="structune.genes.eukaryotes.structure.shard:ExonShard",
+        also=("gene-finder", "exon-graph"),
     ),
     Kind(
         word="prokaryotic-genes",

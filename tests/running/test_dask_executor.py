@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import alignments
-import gene_machines
+import gene_graphs
 import orf_graphs
 from maxima import enumerated
 from structune import MultitaskEstimator, SequenceTagger, load, write_shards
@@ -144,12 +144,12 @@ def test_smooth_risks(executor, kind):
 def structures():
     """One problem of each kind that `tiny` has not."""
     rng = np.random.default_rng(0)
-    machine = gene_machines.machine_weights("both", (4, 6), True, (0, 1), True)
+    exons = gene_graphs.exon_weights("both", (4, 6), True, (0, 1), True)
     texts = [orf_graphs.gene_text(rng, 40) for _ in range(3)]
     return {
         "rna": enumerated("rna"),
         "alignment": alignments.problem_of([("HEAG", "PAW"), ("WGH", "HEA"), ("K", "")], rng),
-        "genes": gene_machines.problem(rng, ["CCATGGTCAGCTAACC"] * 3, machine, "both", True),
+        "genes": gene_graphs.problem(rng, ["CCATGGTCAGCTAACC"] * 3, exons),
         "orfs": orf_graphs.problem(rng, texts, orf_graphs.RULES[0]),
     }
 

@@ -1,6 +1,6 @@
 """Protein-coding genes of a genome.
 
-Two models: `GeneFinder` for genes with introns, a state machine (``eukaryotes/``), and
+Two models: `GeneFinder` for genes with introns, a graph of exons (``eukaryotes/``), and
 `ProkaryoticGeneFinder` for those without, a graph of candidates (``prokaryotes/``), with trees of organisms
 and `adapt` for genomes that nobody annotated. On the command line begin with ``structune genes``.
 

@@ -8,7 +8,8 @@ from .data import (
     load_verified_genes as load_verified_genes,
 )
 from .eukaryotes.gene_finder import GeneFinder as GeneFinder
-from .eukaryotes.machine.state_machine import StateMachine as StateMachine
+from .eukaryotes.structure.exon_graph import ExonGraph as ExonGraph
+from .eukaryotes.structure.scaling import Scaling as Scaling
 from .examples import SkippedGenesWarning as SkippedGenesWarning
 from .formats.annotations import read_annotation as read_annotation
 from .formats.checks import (

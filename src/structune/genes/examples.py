@@ -128,8 +128,8 @@ def _chosen(
     problem = ""
     for t in sorted(gene, key=lambda t: -t.length):
         problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]
-        if min(b - a for a, b in (t.exons[0], t.exons[-1])) < _CODON:
-            problems.append("a start or stop codon split by an intron")
+        if any(b - a < _CODON for a, b in t.exons[1:-1]):
+            problems.append("an exon of less than three bases between introns")
         if t.strand not in strands:
             problems.append(f"on the strand {t.strand}")
         if not problems:

@@ -4,7 +4,6 @@ import numpy as np
 
 from structune.kernels.jit import part_of_bare_kernel
 
-
 _FAR = 40.0
 
 

@@ -103,7 +103,7 @@ def test_losses_of_bases(loss):
 def test_tuning(tuning, groups):
     model = finder(tuning=tuning, groups=groups, flank=30).fit(TEST)
     assert model.score(TRAIN) > 0.8
-    assert {"C 6-mer", "donor", "edges", "lengths"} < set(model.group_names_) or groups == "single"
+    assert {"scales", "donor", "edges", "exon lengths"} < set(model.group_names_) or groups == "single"
     if tuning == "implicit":  # from where fits are quick
         assert_allclose(model.history_[0]["log_precision"], np.log(30.0))
 
@@ -186,10 +186,8 @@ def test_scores_are_probabilities_of_bases():
     model = finder(penalty=1.0).fit([TINY])
     (gene,) = model.predict([TINY])[0]
     assert gene.exons == GENE.exons
-    shard = model.machine_.encode([TINY.sequence])
-    columns = model.machine_.machine.columns
-    coding = np.array([[label[0] == "C" and strand == "+" for label, strand in columns]])
-    marginals = model.machine_.marginals(model.coef_, shard, coding)[:, 0]
+    shard = model.graph_.encode([TINY.sequence])
+    marginals = model.graph_.marginals(model.coef_, shard)[:, :3].sum(axis=1)
     bases = [p for a, b in GENE.exons for p in range(a, b)]
     assert gene.score == pytest.approx(marginals[bases].mean())
 

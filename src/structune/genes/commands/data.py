@@ -80,7 +80,7 @@ def open_finder(
         raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
     check_class(found, (GeneFinder, ProkaryoticGeneFinder), path, "a gene finder")
     finder: Finder = found
-    if isinstance(finder, GeneFinder) and finder.machine_.weights.n_tracks:
+    if isinstance(finder, GeneFinder) and finder.graph_.weights.n_tracks:
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
     finder.set_params(n_jobs=n_jobs)
     return finder

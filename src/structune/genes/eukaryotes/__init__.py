@@ -1,1 +1,1 @@
-"""Genes with introns: a state machine over nucleotides."""
+"""Genes with introns: a graph of their exons."""

@@ -1,16 +1,9 @@
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
 
 import gene_graphs as genes
 from laws import hold
-from structune.errors import DataError
-from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
 
 SHAPES = list(enumerate(genes.ALL_SHAPES))
 

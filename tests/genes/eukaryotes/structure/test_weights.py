@@ -1,4 +1,4 @@
-"""Which weights a gene model has, and how lengths of introns are binned."""
+"""Which weights a gene model has, and how lengths are binned."""
 
 from itertools import pairwise
 
@@ -6,31 +6,50 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.structure.weights import WINDOWS, gene_weights, intron_lengths, length_bins
+from structune.genes.eukaryotes.structure.rules import GeneRules
+from structune.genes.eukaryotes.structure.weights import WINDOWS, ExonWeights, intron_lengths, length_bins
 
 
 @pytest.mark.parametrize("strands", ["both", "forward"])
 @pytest.mark.parametrize("features", ["full", "paper"])
-def test_names_and_groups(features, strands):
-    weights = gene_weights(features, strands, introns=(30, 90), n_tracks=1)
-    names, groups = weights.names(), weights.groups()
-    assert len(names) == len(set(names)) == len(weights) == sum(groups.sizes)
+def test_names(features, strands):
+    weights = ExonWeights.of(features, GeneRules(strands, introns=(30, 90)), n_tracks=1)
+    names = weights.names()
+    assert len(names) == len(set(names)) == len(weights)
     words = {
         f"{family} {k}-mer"
         for family in ("NC", "C", "I")
         for k in ((1, 6) if features == "paper" else (1, 3, 6))
     }
-    signals = set() if features == "paper" else {*WINDOWS, "lengths"}
-    assert set(groups.names) == words | signals | {"edges", "tracks"}
+    signals = set() if features == "paper" else {*WINDOWS, "intron lengths", "exon lengths"}
+    families = [name.partition(":")[0] for name in names]
+    assert set(families) == words | signals | {"edges", "tracks"}
     n_introns = 3 if features == "paper" else 1  # by phase, or all alike
-    assert groups.sizes[groups.names.index("I 6-mer")] == n_introns * 4**6
-    assert {"edges: gene", "edges: intron after 0", "edges: intron after 2"} < set(names)
+    assert families.count("I 6-mer") == n_introns * 4**6
+    assert {"edges: gene", "edges: intron after 0", "edges: split stop"} < set(names)
 
 
 def test_strands_share_their_weights():
-    assert gene_weights(strands="both").names() == gene_weights(strands="forward").names()
+    both, forward = (ExonWeights.of("full", GeneRules(strands)) for strands in ("both", "forward"))
+    assert both.names() == forward.names()
+
+
+def test_every_length_has_a_bin():
+    weights = ExonWeights.of("full", GeneRules(introns=(40, 160)))
+    w = np.arange(len(weights), dtype=float)
+    for name, scores in (
+        ("intron lengths", weights.intron_scores(w)[None]),
+        ("exon lengths", weights.exon_scores(w)),
+    ):
+        assert_array_equal(np.unique(scores), weights.part(w, name).ravel())
+        assert (np.diff(scores, axis=1) >= 0).all()
+    counts = np.zeros(len(weights))
+    weights.add_lengths(np.ones(122), np.ones((4, 3301)), counts)
+    assert weights.part(counts, "intron lengths").sum() == 122
+    assert_array_equal(weights.part(counts, "exon lengths").sum(axis=1), np.full(4, 3301))
 
 
 @given(st.integers(4, 1000), st.integers(0, 1000))
@@ -40,10 +59,6 @@ def test_bins_of_lengths(shortest, more):
     assert bins[0] == shortest
     assert bins[-1] <= longest
     assert all(a < b for a, b in pairwise(bins))
-    of_lengths = gene_weights(introns=(shortest, longest)).bins
-    assert of_lengths.size == longest - shortest + 2
-    assert set(of_lengths.tolist()) == set(range(len(bins) + 1))
-    assert np.all(np.diff(of_lengths) >= 0)
 
 
 @pytest.mark.parametrize(
@@ -56,20 +71,25 @@ def test_bins_of_lengths(shortest, more):
         ([900], (810, 810)),
     ],
 )
-def test_lengths_from_training_genes(lengths, expected):
+def test_lengths_of_introns(lengths, expected):
     assert intron_lengths(lengths) == expected
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": "all"}, "features='all': expected one of"),
-        ({"strands": "-"}, "strands='-': expected one of"),
-        ({"donors": ["AT"]}, "expected some of 'GT', 'GC'"),
-        ({"introns": (3, 9)}, r"introns=\(3, 9\): expected the shortest, 4 or more, and the longest"),
-        ({"introns": (9, 8)}, r"introns=\(9, 8\)"),
+        ({"strands": "+"}, "strands='\\+': expected one of"),
+        ({"donors": ("AT",)}, "donors=.*expected some of 'GT', 'GC'"),
+        ({"donors": ()}, "donors=.*expected some of"),
+        ({"introns": (3, 9)}, "expected the shortest, 4 or more"),
+        ({"introns": (9, 8)}, "expected the shortest, 4 or more"),
     ],
 )
-def test_wrong_options(options, message):
+def test_wrong_rules(options, message):
     with pytest.raises(DataError, match=message):
-        gene_weights(**options)
+        GeneRules(**options)
+
+
+def test_wrong_features():
+    with pytest.raises(DataError, match="features='most': expected one of"):
+        ExonWeights.of("most", GeneRules())

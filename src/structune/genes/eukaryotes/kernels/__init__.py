@@ -1,1 +1,1 @@
-"""Recursions of state machines."""
+"""Recursions over graphs of exons."""

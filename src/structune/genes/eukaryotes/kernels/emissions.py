@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 
 BETWEEN, CODING, INTRON = 0, 1, 4  # rows of tables: between genes, by position in a codon, in introns

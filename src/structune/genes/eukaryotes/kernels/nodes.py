@@ -1,7 +1,7 @@
 """What the recursions over a graph of exons read, and what they fill: tuples of arrays.
 
-An exon goes from a left node to a right one of its column, which says strand and frame. Nodes are outer, at an
-end of a gene, or inner, beside an intron. Introns go from an opening to a closing of a strand, and are of
+An exon goes from a left node to a right one of its column, which says strand and frame. Nodes are outer, at
+an end of a gene, or inner, beside an intron. Introns go from an opening to a closing of a strand, and are of
 `TYPES`: how much of a codon has been read before them, and what of it tells a stop codon, or a start codon
 that is not whole. A bit for each type says which introns may be beside an inner node.
 """
@@ -14,10 +14,13 @@ SOME = -1e299  # logs above are not those of 0, whatever was added
 
 
 class Nodes(NamedTuple):
-    """Those of a sequence. Left ones are by column, and there by position, but those of exons cut short, which
-    are last; ``left_order`` goes through them by position, those of a closing next to each other. Right ones
-    are by position; their exons begin at ``right_first:right_last`` of the left ones. Openings and closings
-    are by strand, and there by position."""
+    """Those of a sequence.
+
+    Left ones are by column, and there by position, but those of exons cut short, which are last;
+    ``left_order`` goes through them by position, those of a closing next to each other. Right ones are by
+    position; their exons begin at ``right_first:right_last`` of the left ones. Openings and closings are by
+    strand, and there by position.
+    """
 
     left_position: Any
     left_column: Any
@@ -65,8 +68,8 @@ class Sums(NamedTuple):
     """Filled by `forward`: logs of the sums of all paths up to a node, of left ones less their column's
     prefix; of introns by opening (less the prefix of their column), and by closing.
 
-    ``exits`` (openings, types); ``entries`` (closings, types), as factors times exp of ``levels``; ``far``: of
-    those from openings far before a closing.
+    ``exits`` (openings, types); ``entries`` (closings, types), as factors times exp of ``levels``; ``far``:
+    of those from openings far before a closing.
     """
 
     left: Any

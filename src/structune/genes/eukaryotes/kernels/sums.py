@@ -39,14 +39,14 @@ def phase_of(mask):
 @part_of_kernel
 def left_score(nodes, scores, x):
     """What it adds, but for what comes before: less its column's prefix."""
-    column, l = nodes.left_column[x], nodes.left_position[x]
-    score = scores.sites[nodes.left_site[x]] - scores.prefix[l, column]
+    column, position = nodes.left_column[x], nodes.left_position[x]
+    score = scores.sites[nodes.left_site[x]] - scores.prefix[position, column]
     c = nodes.left_closing[x]
     if c < 0:
-        return score + scores.edges[GENE] + scores.prefix[l, scores.prefix.shape[1] - 1]
+        return score + scores.edges[GENE] + scores.prefix[position, scores.prefix.shape[1] - 1]
     phase = phase_of(nodes.left_mask[x])
     strand = strand_of(nodes.strand_closing, c)
-    return score + scores.edges[phase] + scores.prefix[l, scores.intron_columns[strand, phase]]
+    return score + scores.edges[phase] + scores.prefix[position, scores.intron_columns[strand, phase]]
 
 
 @part_of_kernel
@@ -186,7 +186,11 @@ def _entered(nodes, sums, x):
 @kernel
 def backward(nodes, scores, n, sums, value, counts):
     """Add the probabilities of what `Counts` counts; ``value`` is what `forward` returned."""
-    n_lefts, n_rights, between = nodes.left_position.size, nodes.right_position.size, scores.prefix.shape[1] - 1
+    n_lefts, n_rights, between = (
+        nodes.left_position.size,
+        nodes.right_position.size,
+        scores.prefix.shape[1] - 1,
+    )
     after = scores.prefix[n, between] - value  # logs of what genes that have ended are worth
     far = np.full((2, TYPES), 0.0 * value + NOTHING)  # and introns that become far
     passed = nodes.strand_opening[1:].copy()
@@ -195,12 +199,12 @@ def backward(nodes, scores, n, sums, value, counts):
     for r in range(n_rights - 1, -2, -1):
         while k >= 0 and (r < 0 or nodes.left_position[nodes.left_order[k]] > nodes.right_position[r]):
             x = nodes.left_order[k]
-            used, c, l = counts.left[x], nodes.left_closing[x], nodes.left_position[x]
+            used, c, position = counts.left[x], nodes.left_closing[x], nodes.left_position[x]
             if abs(used) > _NEGLIGIBLE:
-                counts.cover[l, nodes.left_column[x]] += used
+                counts.cover[position, nodes.left_column[x]] += used
                 counts.sites[nodes.left_site[x]] += used
                 if c < 0:
-                    counts.cover[l, between] -= used
+                    counts.cover[position, between] -= used
                     counts.edges[GENE] += used
                     after = add_logs(after, np.log(used) - (sums.left[x] - left_score(nodes, scores, x)))
                 else:

@@ -1,1 +1,1 @@
-"""The machine of genes: its states, its weights, and genes as paths."""
+"""The graph of exons: its nodes, its weights, and genes as paths."""

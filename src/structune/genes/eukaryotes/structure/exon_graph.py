@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import best as viterbi
 from structune.genes.eukaryotes.kernels import emissions, sums
-from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores, Sums
+from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Scores, Sums
 from structune.genes.eukaryotes.structure.nodes import SIGNALS, find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
-from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
-from structune.genes.eukaryotes.structure.weights import EXONS, ExonWeights
+from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
 from structune.structure import (
@@ -85,6 +85,12 @@ class ExonGraph(Structure):
     def groups(self) -> Groups:
         return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
 
+    def for_prediction(self) -> ExonGraph:
+        """The same with the table of all examples alone."""
+        if self.scaling is None:
+            return self
+        return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
+
     def _spread(self, w: Array) -> Array:
         """All weights, by each table that examples are scored by."""
         return w[None] if self.scaling is None else self.scaling.spread(w)
@@ -118,7 +124,9 @@ class ExonGraph(Structure):
         pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
         letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
         sizes = np.array([part.size for part in letters], np.int64)
-        tracks = [self._tracks(pair[1], n, s) for s, (pair, n) in enumerate(zip(pairs, sizes.tolist(), strict=True))]
+        tracks = [
+            self._tracks(pair[1], n, s) for s, (pair, n) in enumerate(zip(pairs, sizes.tolist(), strict=True))
+        ]
         read = [self._words(part) for part in letters]
         shard = ExonShard(
             check_weights(weights, len(pairs)),
@@ -253,18 +261,22 @@ class ExonGraph(Structure):
         inner = lefts[nodes.left_closing[lefts] >= 0]
         phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
         np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
-        counts.edges[sums.GENE] += lefts.size - inner.size
+        counts.edges[GENE] += lefts.size - inner.size
         viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
 
     def _empty_counts(self, sequence: _Sequence, dtype: Any) -> Counts:
         scores, nodes = sequence.scores, sequence.nodes
+        n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
         return Counts(
-            *(np.zeros(each.shape, dtype) for each in (scores.prefix, scores.sites, scores.edges, scores.exons)),
-            np.zeros(scores.introns.shape, dtype),
-            np.zeros(nodes.left_position.size, dtype),
-            np.zeros(nodes.right_position.size, dtype),
-            np.zeros((nodes.opening_position.size, TYPES), dtype),
-            np.zeros((nodes.closing_position.size, TYPES), dtype),
+            cover=np.zeros(scores.prefix.shape, dtype),
+            sites=np.zeros(scores.sites.shape, dtype),
+            edges=np.zeros(scores.edges.shape, dtype),
+            exons=np.zeros(scores.exons.shape, dtype),
+            introns=np.zeros(scores.introns.shape, dtype),
+            left=np.zeros(nodes.left_position.size, dtype),
+            right=np.zeros(nodes.right_position.size, dtype),
+            opened=np.zeros((n_openings, TYPES), dtype),
+            closed=np.zeros((n_closings, TYPES), dtype),
         )
 
     def _add(
@@ -364,7 +376,7 @@ class ExonGraph(Structure):
 
     def _labels(self, path: Path, n: int) -> Array:
         """The label of each position of one sequence."""
-        weights, n_coding = self.weights, 3 * self.weights.n_strands
+        n_coding = 3 * self.weights.n_strands
         place = (np.arange(n) - path) % 3
         coding = emissions.CODING + np.where(path < 3, place, 2 - place)
         return np.where(path < n_coding, coding, self._rows[path])

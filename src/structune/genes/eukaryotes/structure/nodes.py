@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def _ends(
     position: Array,
     frame: Array,
     signal: int,
-    mask: Array | int = 0,
+    mask: Any = 0,
     partner: Array | None = None,
     edge: int = -1,
 ) -> Ends:
@@ -168,9 +169,7 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     first, last, edge = _ranges(lefts, rights, stops)
     rights.edge = edge
     some = np.flatnonzero(first < last)
-    order = np.lexsort(
-        (~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position)
-    )
+    order = np.lexsort((~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position))
     order = order[np.isin(order, some, assume_unique=True)]
     rights, first, last = rights.take(order), first[order], last[order]
     opening, openings, opening_first = _groups(rights)
@@ -201,9 +200,7 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     }
 
 
-def _ranges(
-    lefts: _Side, rights: _Side, stops: Sequence[IntArray]
-) -> tuple[IntArray, IntArray, IntArray]:
+def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
     """Which left nodes the exons of each right node may begin at, and its split codon."""
     first, last = np.zeros(rights.position.size, np.int64), np.zeros(rights.position.size, np.int64)
     edge = np.full(rights.position.size, -1)

@@ -71,12 +71,12 @@ def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray, IntArray]:
     """The left and right nodes of the exons of a path, in order; -1 where there is none."""
     runs = np.array(_runs(path < 3 * weights.n_strands), np.int64).reshape(-1, 2)
-    padded = np.concatenate(([weights.n_columns - 1], path, [weights.n_columns - 1]))
     begins, ends, columns = runs[:, 0], runs[:, 1], path[runs[:, 0]].astype(np.int64)
-    first_outer = padded[begins] == weights.n_columns - 1
-    last_outer = padded[ends + 1] == weights.n_columns - 1
-    lefts = _found(nodes.left_column, nodes.left_position, nodes.left_closing < 0, columns, begins, first_outer)
-    rights = _found(nodes.right_column, nodes.right_position, nodes.right_opening < 0, columns, ends, last_outer)
+    padded = np.concatenate(([True], path == weights.n_columns - 1, [True]))  # between genes
+    of_left = nodes.left_column, nodes.left_position, nodes.left_closing < 0
+    of_right = nodes.right_column, nodes.right_position, nodes.right_opening < 0
+    lefts = _found(*of_left, columns, begins, padded[begins])
+    rights = _found(*of_right, columns, ends, padded[ends + 1])
     for k, (x, r) in enumerate(zip(lefts, rights, strict=True)):
         if not _joined(nodes, x, r) and ends[k] - begins[k] < 3:
             lefts[k], rights[k] = _short(nodes, begins[k], ends[k], columns[k])
@@ -109,7 +109,11 @@ def _short(nodes: Nodes, begin: int, end: int, column: int) -> tuple[int, int]:
     """The nodes of an exon of one or two bases."""
     for r in np.flatnonzero((nodes.right_position == end) & (nodes.right_column == column)).tolist():
         x = int(nodes.right_first[r])
-        if nodes.right_last[r] == x + 1 and nodes.left_position[x] == begin and nodes.left_column[x] == column:
+        if (
+            nodes.right_last[r] == x + 1
+            and nodes.left_position[x] == begin
+            and nodes.left_column[x] == column
+        ):
             return x, r
     return -1, -1
 

@@ -18,7 +18,7 @@ from structune.structure import Array, FloatArray, IntArray
 
 _GENE_EVERY = 3000  # bases between genes, of which nothing is counted: flanks are cut
 _LONG_TAIL = 1000  # lengths of introns beyond the longest scored are spread over so many
-_OF_WORDS, _OF_WINDOWS, _OF_LENGTHS = 16.0, 5.0, 0.5  # counts that smooth others
+_OF_WORDS, _OF_WINDOWS, _OF_LENGTHS = 256.0, 5.0, 0.5  # counts that smooth others
 _SPLIT = -6.0  # log odds of a start or stop codon that an intron splits: there are too few to count
 
 

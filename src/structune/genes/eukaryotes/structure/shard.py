@@ -25,8 +25,8 @@ _GROUPS = {  # rows of `NodeArrays.offsets`, by how the names of their arrays be
 class NodeArrays:
     """The nodes of sequences, one after the other; numbers of nodes count within their sequence.
 
-    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; what the others are, `Nodes`
-    and `Sites` of the kernels tell.
+    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; what the others are,
+    `Nodes` and `Sites` of the kernels tell.
     """
 
     left_position: IntArray
@@ -58,7 +58,7 @@ class NodeArrays:
     def joined(cls, found: Sequence[dict[str, Array]]) -> NodeArrays:
         """Those of all sequences, as `find_nodes` finds them in each."""
         sizes = [[each[name].size for each in found] for name in _FIRST]
-        arrays = {
+        arrays: dict[str, Any] = {
             name: np.concatenate(
                 [*(each[name] for each in found), np.empty(0)],
                 dtype=np.bool_ if name == "site_reverse" else np.int32,
@@ -88,7 +88,7 @@ class NodeArrays:
 
 
 _ARRAYS = tuple(each.name for each in fields(NodeArrays))[:-1]
-_FIRST = ("left_position", "right_position", "opening_position", "closing_position", "strand_opening", "site_position")
+_FIRST = tuple(next(name for name in _ARRAYS if name.startswith(group)) for group in _GROUPS)
 
 
 def _group(name: str) -> int:

@@ -70,9 +70,7 @@ class ExonWeights:
             raise DataError(f"features={features!r}: expected one of {FEATURES}")
         if features == "paper":
             return cls(rules, (0, 5), {}, tie_introns=False, n_tracks=n_tracks)
-        return cls(
-            rules, intron_bins=length_bins(*rules.introns), exon_bins=EXON_LENGTHS, n_tracks=n_tracks
-        )
+        return cls(rules, intron_bins=length_bins(*rules.introns), exon_bins=EXON_LENGTHS, n_tracks=n_tracks)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -183,7 +181,11 @@ class ExonWeights:
         found = []
         for k in self.orders:
             words = _words(k + 1)
-            found += [f"{label[:2].rstrip('012')} {k + 1}-mer: {label} {word}" for label in self.labels for word in words]
+            found += [
+                f"{label[:2].rstrip('012')} {k + 1}-mer: {label} {word}"
+                for label in self.labels
+                for word in words
+            ]
         for name, (a, b) in self.windows.items():
             words = _words(self.window_order + 1)
             found += [f"{name}: {place:+d} {word}" for place in range(a, b) for word in words]

@@ -1,1 +1,0 @@
-"""State machines over nucleotides, whatever they are of."""

@@ -1,0 +1,78 @@
+"""Long sequences, cut into pieces that overlap, and their genes, joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from structune.genes.formats.record import Exons
+from structune.structure import FloatArray
+
+_MOST, _OVERLAP = 1 << 19, 1 << 16  # bases: of a piece, and of two that follow each other
+
+
+@dataclass(frozen=True)
+class Gene:
+    """A predicted gene: strand, coding parts and score."""
+
+    strand: str
+    exons: Exons
+    score: float | None
+
+    @property
+    def start(self) -> int:
+        return self.exons[0][0]
+
+    @property
+    def end(self) -> int:
+        return self.exons[-1][1]
+
+    def moved(self, by: int) -> Gene:
+        return replace(self, exons=tuple((a + by, b + by) for a, b in self.exons))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a sequence, from `start` on, with its tracks if there are any."""
+
+    sequence: int
+    start: int
+    text: str
+    tracks: FloatArray | None
+
+    @property
+    def input(self) -> Any:
+        """As `ExonGraph.encode` wants it."""
+        return self.text if self.tracks is None else (self.text, self.tracks)
+
+
+def pieces_of(s: int, text: str, tracks: FloatArray | None) -> Iterator[Piece]:
+    """Those of sequence s."""
+    start, n = 0, len(text)
+    while True:
+        end = min(n, start + _MOST)
+        yield Piece(s, start, text[start:end], None if tracks is None else tracks[start:end])
+        if end == n:
+            return
+        start = end - _OVERLAP
+
+
+def join(found: list[Gene], genes: list[Gene], piece: Piece) -> None:
+    """Add the genes of a piece to those before it: where they overlap, from a place between genes on.
+
+    Genes count from the start of the piece. What reaches across the overlap is lost if no such place is left.
+    """
+    moved = [gene.moved(piece.start) for gene in genes]
+    if piece.start:
+        covered = np.zeros(_OVERLAP + 1, bool)
+        for gene in (*found, *moved):
+            covered[max(0, gene.start + 1 - piece.start) : max(0, gene.end - piece.start)] = True
+        free = np.flatnonzero(~covered)
+        middle = _OVERLAP // 2
+        cut = piece.start + int(free[np.argmin(abs(free - middle))] if free.size else middle)
+        found[:] = [gene for gene in found if gene.end <= cut]
+        moved = [gene for gene in moved if gene.start >= cut]
+    found += moved

@@ -1,0 +1,97 @@
+"""Scales of tables and deviations, against the weights of a graph that they stand for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import gene_graphs as genes
+from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+
+TEXTS = ["CCATGGTCAGCTAACCTTACATG", "ATGGTGTACAGGTAAGCATGTAA", "TTACTGACACATCATATGTAAC"]
+
+
+@pytest.fixture
+def weights():
+    return genes.exon_weights("both", (4, 6), True, (0, 1), True, 1)
+
+
+def shard_of(weights, texts=TEXTS):
+    rng = np.random.default_rng(0)
+    inputs = [(text, rng.normal(size=(len(text), 1))) for text in texts]
+    return ExonGraph(weights).encode(inputs, [_some_path(weights, text) for text in texts])
+
+
+def _some_path(weights, text):
+    known = genes.genes_of(text, "both", ("GT",), 4)
+    return gene_path(weights, len(text), genes.transcripts(known[:1]))
+
+
+def test_sums_are_those_of_the_weights_that_scales_stand_for(weights):
+    rng = np.random.default_rng(1)
+    scaling = Scaling(weights, rng.normal(size=(3, len(weights))))
+    graph, plain, shard = ExonGraph(weights, scaling), ExonGraph(weights), shard_of(weights)
+    shard, w = replace(shard, tables=np.array([0, 2, 1], np.int8)), rng.normal(size=len(scaling))
+    found, expected = np.zeros(len(scaling)), np.zeros(len(scaling))
+    values = graph.log_partition(w, shard, found)
+    for s, table in enumerate(shard.tables):
+        own, sums = replace(shard.take([s]), tables=np.zeros(1, np.int8)), np.zeros((3, len(weights)))
+        full = scaling.spread(w)[table]
+        assert_allclose(values[s], plain.log_partition(full, own, sums[table])[0])
+        scaling.gather(sums, expected)
+        assert_array_equal(graph.best(w, shard.take([s]))[0], plain.best(full, own)[0])
+        assert_allclose(graph.score(w, shard)[s], plain.score(full, own)[0])
+    assert_allclose(found, expected)
+
+
+def test_gradient_of_scales(weights):
+    rng = np.random.default_rng(2)
+    scaling = Scaling(weights, rng.normal(size=(2, len(weights))))
+    graph, w = ExonGraph(weights, scaling), 0.3 * rng.normal(size=len(scaling))
+    shard, found, v = shard_of(weights), np.zeros(len(scaling)), rng.normal(size=len(scaling))
+    graph.log_partition(w, shard, found, np.ones(3))
+    stepped = graph.log_partition(w + 1e-20j * v, shard).imag.sum() / 1e-20
+    assert_allclose(found @ v, stepped, rtol=1e-9)
+    assert scaling.names()[0] == "scales: C 1-mer"
+    assert len(set(scaling.names())) == len(scaling) == graph.n_weights
+
+
+def test_origin_is_the_tables(weights):
+    tables = np.random.default_rng(3).normal(size=(2, len(weights)))
+    for name in ("order 0", "order 1", "tracks"):
+        for table in tables:  # nothing is counted between genes, nor of tracks
+            weights.part(table, name)[: 1 if name != "tracks" else None] = 0.0
+    assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables)
+
+
+def test_log_odds_are_of_what_was_counted():
+    """Many words of one kind: log odds come near to those of the shares."""
+    weights = genes.exon_weights("forward", (4, 6), True, (0,), True)
+    counts, decoys = np.zeros((2, len(weights)))
+    weights.part(counts, "order 0")[:] = 1e6 * np.array([[1, 1, 1, 1]] + [[4, 2, 1, 1]] * 4)
+    weights.part(counts, "donor")[:] = 1e6 * np.tile([4, 2, 1, 1], 4)
+    weights.part(decoys, "donor")[:] = 1e6
+    found = log_odds(weights, counts, decoys)
+    odds = np.log(np.array([4, 2, 1, 1]) / 2)
+    assert_allclose(weights.part(found, "order 0"), [np.zeros(4), *[odds] * 4], atol=1e-3)
+    assert_allclose(weights.part(found, "donor"), np.tile(np.tile(odds, 4), (5, 1)), atol=1e-3)
+
+
+def test_tables_leave_out_the_examples_that_they_score(weights):
+    graph, shard = ExonGraph(weights), shard_of(weights, TEXTS * 4)
+    found, parted = scaled(graph, shard, None, 0)
+    assert len(found.scaling.tables) == 1 + FOLDS
+    assert sorted(np.bincount(parted.tables)[1:]) == [1] * 8 + [2] * 2
+    for table in (1, FOLDS):
+        others = shard.take(parted.tables != table)
+        assert_allclose(counted(graph, [others]).tables[0], found.scaling.tables[table])
+    together, grouped = scaled(graph, shard, ["a"] * 6 + ["b"] * 6, 0)
+    assert len(together.scaling.tables) == 3
+    assert len(set(grouped.tables[:6])) == len(set(grouped.tables[6:])) == 1
+    alone, one = scaled(graph, shard.take([0]), None, 0)
+    assert len(alone.scaling.tables) == 1
+    assert one.tables.tolist() == [0]

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+import simulated_genes as simulated
+from simulated_genes import exons
+from structune import GeneFinder
+from structune.genes.eukaryotes import pieces
+from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
+
+
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 180, 181, 1000])
+def test_pieces_overlap(monkeypatch, n):
+    monkeypatch.setattr(pieces, "_MOST", 100)
+    monkeypatch.setattr(pieces, "_OVERLAP", 20)
+    rng = np.random.default_rng(n)
+    text, track = "".join(rng.choice(list("ACGT"), n)), rng.random((n, 1))
+    found = list(pieces_of(3, text, track))
+    assert found[0].text + "".join(piece.text[20:] for piece in found[1:]) == text
+    assert all(len(piece.text) <= 100 and piece.sequence == 3 for piece in found)
+    for piece in found:
+        assert text[piece.start :].startswith(piece.text)
+        assert np.array_equal(piece.tracks, track[piece.start : piece.start + len(piece.text)])
+
+
+def test_genes_are_those_of_the_whole(monkeypatch):
+    train = simulated.genome(0)
+    finder = GeneFinder(n_jobs=1, penalty=0.1, features="paper").fit(train)
+    text = "".join(each.sequence for each in train)
+    (whole,) = finder.predict([text])
+    monkeypatch.setattr(pieces, "_MOST", 1200)
+    monkeypatch.setattr(pieces, "_OVERLAP", 600)
+    (cut,) = finder.predict([text])
+    assert exons(cut) == exons(whole)
+    assert len(text) > 2400
+
+
+def test_what_overlaps_is_taken_once(monkeypatch):
+    monkeypatch.setattr(pieces, "_OVERLAP", 20)
+    gene = Gene("+", ((85, 92),), 0.5)
+    found = [Gene("-", ((10, 30),), None), gene]
+    join(found, [gene.moved(-80), Gene("+", ((40, 60),), 1.0)], Piece(0, 80, "", None))
+    assert [each.exons for each in found] == [((10, 30),), ((85, 92),), ((120, 140),)]
+    across = [Gene("+", ((0, 200),), None)]
+    join(across, [Gene("+", ((0, 50),), None)], Piece(0, 80, "", None))
+    assert across == []
