@@ -42,7 +42,7 @@ def fitted(**kind: str) -> GeneFinder:
 
 def seconds_of(finder: GeneFinder) -> dict[str, float]:
     """Of a base, in windows of 10 kb."""
-    structure, w = finder.machine_, finder.coef_
+    structure, w = finder.graph_, finder.coef_
     windows = [s.sequence for s in load_genes("fly_test")[:40]]
     shard, out = structure.encode(windows), np.zeros_like(w)
     found = alternately(
@@ -92,7 +92,7 @@ def main() -> None:
     rows = {}
     for name, kind in MODELS.items():
         finder = fitted(**kind)
-        rows[name] = {"weights": finder.coef_.size, "states": len(finder.machine_.machine.states)}
+        rows[name] = {"weights": finder.coef_.size}
         rows[name]["nanoseconds"] = {what: 1e9 * s for what, s in seconds_of(finder).items()}
         if kind["features"] == "full":
             rows[name]["long"] = long_sequence(finder, QUICK if quick else LONG)

@@ -811,18 +811,11 @@ def gene_prediction() -> str:
         return [f"{100 * found[level][0]:.1f} / {100 * found[level][1]:.1f}" for level in gene_levels]
 
     for name, found in data["summary"].items():
-        for features in ("paper", "full"):
-            for method, row in found[features].items():
-                parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
-                label = f"{_GENE_SETS[name]} ({row['splits']}), {features}, {method}"
-                search = f"{row['rounds']} ({row['met']} of {row['splits']})" if "rounds" in row else ""
-                rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}", search])
-        if name == "fly":
-            own = data["first split of the fly"]["CRF, tuned"]["windows"]
-            rows.append(["**first split of the fly**, full, CRF, tuned", *accuracy(own), *[""] * 6])
-            rows.append(
-                ["**first split of the fly**, AUGUSTUS, retrained", *accuracy(data["augustus"]), *[""] * 6]
-            )
+        for method, row in found["methods"].items():
+            parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
+            label = f"{_GENE_SETS[name]} ({row['splits']}), {method}"
+            search = f"{row['rounds']} ({row['met']} of {row['splits']})" if "rounds" in row else ""
+            rows.append([label, *parts, f"{row['passes']:.0f}", f"{row['seconds']:.0f}", search])
     header = ["sensitivity / precision, % (splits)", *(f"{level}, windows" for level in gene_levels)]
     header += [*(f"{level}, at the gene" for level in gene_levels), "passes", "s", "rounds (met)"]
     return f"{table(header, rows)}\n\n{_gene_differences(data)}"
@@ -830,18 +823,41 @@ def gene_prediction() -> str:
 
 def _gene_differences(data: dict[str, Any]) -> str:
     rows = [
-        [f"{pair}, {features}", *(interval(row[level]) for level in ("exon", "gene"))]
-        for features, pairs in data["all sets"].items()
-        for pair, row in pairs.items()
+        [pair, *(interval(row[level]) for level in ("exon", "gene"))]
+        for pair, row in data["all sets"].items()
     ]
     return table(["difference in F1 at the gene, points, all sets", "exon", "gene"], rows)
+
+
+def eukaryotic_genes() -> str:
+    data, rows = result("eukaryotic_genes"), []
+    gene_levels = ("nucleotide", "exon", "gene")
+
+    def accuracy(found: dict[str, list[float]]) -> list[str]:
+        return [f"{100 * found[level][0]:.1f} / {100 * found[level][1]:.1f}" for level in gene_levels]
+
+    for name, found in data["summary"].items():
+        for method, row in found.items():
+            if method != "differences":
+                parts = [*accuracy(row["windows"]), *accuracy(row["margin"])]
+                seconds = (f"{row['seconds'][what]:.0f}" for what in ("training", "prediction"))
+                rows.append([f"{_GENE_SETS[name]} ({row['splits']}), {method}", *parts, *seconds])
+    header = ["sensitivity / precision, % (splits)", *(f"{level}, windows" for level in gene_levels)]
+    header += [*(f"{level}, at the gene" for level in gene_levels), "training, s", "prediction, s"]
+    others = [
+        [f"{pair}, {_GENE_SETS[name]}", *(interval(row["windows"][level]) for level in ("exon", "gene"))]
+        for name, found in data["summary"].items()
+        for pair, row in found["differences"].items()
+        if pair.endswith("minus AUGUSTUS")
+    ]
+    differences = table(["difference in F1, whole windows, points", "exon", "gene"], others)
+    return f"{table(header, rows)}\n\n{differences}"
 
 
 def gene_speed() -> str:
     rows = [
         [
             name,
-            str(row["states"]),
             f"{row['weights']:,}",
             *(f"{row['nanoseconds'][what]:.0f}" for what in ("gradient", "best path")),
             f"{row['long']['mb_per_second']:.2f}" if "long" in row else "",
@@ -849,7 +865,7 @@ def gene_speed() -> str:
         ]
         for name, row in result("gene_speed")["models"].items()
     ]
-    header = ["model", "states", "weights", "gradient, ns a base", "best path, ns a base"]
+    header = ["model", "weights", "gradient, ns a base", "best genes, ns a base"]
     return table([*header, "10 Mb, genes and probabilities, Mb/s", "memory, MB"], rows)
 
 
@@ -998,7 +1014,7 @@ def numbers() -> str:
     rna, folding = result("rna_accuracy")["sets"], result("rna_speed")["folding"]
     aligned = result("alignment_accuracy")["summary"]["sabre"]
     best = {row["residues"]: row for row in result("alignment_speed")["best"]}[1000]
-    genes, ranking = result("gene_prediction"), result("ohsumed")
+    genes, ranking = result("eukaryotic_genes")["summary"], result("ohsumed")
 
     def train(program: str) -> float:
         return median(run[program]["train"] for run in speed_["runs"])
@@ -1028,7 +1044,7 @@ def numbers() -> str:
     ratios = [ratio for row in tables_ for ratio in row["times_faster"]["by_set"].values()]
     worse = sorted(name for row in tables_ for name in row["worse_on"])
     excess = " and ".join(f"{100 * row['mean_excess_error']['value']:.1f}" for row in tables_)
-    fly = genes["first split of the fly"]["CRF, tuned"]["windows"]
+    fly, augustus = (genes["fly"][name]["windows"] for name in ("structune", "AUGUSTUS"))
     parasail = 1 / min(
         ratio for pair, ratio in best["times_faster"].items() if pair.startswith("affine than parasail")
     )
@@ -1091,9 +1107,11 @@ def numbers() -> str:
         [
             "Genes of the fly, sensitivity / precision, %",
             of_genes(fly),
-            f"AUGUSTUS, as published, {of_genes(genes['augustus'])}",
-            f"exons {of_genes(fly, 'exon')}, AUGUSTUS {of_genes(genes['augustus'], 'exon')}",
-            "gene_prediction.py",
+            f"AUGUSTUS, trained on the same, {of_genes(augustus)}",
+            f"exons {of_genes(fly, 'exon')}, AUGUSTUS {of_genes(augustus, 'exon')}; training takes "
+            f"{genes['fly']['structune']['seconds']['training']:.0f} s, AUGUSTUS "
+            f"{genes['fly']['AUGUSTUS']['seconds']['training']:.0f} s",
+            "eukaryotic_genes.py",
         ],
         [
             "Rankings of OHSUMED, mean NDCG",

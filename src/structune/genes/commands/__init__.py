@@ -17,11 +17,13 @@ def train(
     results: Results,
     *,
     penalty: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Precision of the Gaussian prior of all weights. Losses other than log want larger ones."
+            help="Precision of the Gaussian prior of all weights; by default one for each kind of weight "
+            "that was best for three organisms. Losses other than log want larger ones.",
+            show_default=False,
         ),
-    ] = 1.0,
+    ] = None,
     loss: opt.LossOption = opt.Loss.log,
     space: own.Space,
     held_to: HeldTo,

@@ -119,8 +119,9 @@ StartsOption = Annotated[
 Features = Annotated[
     FeatureSet,
     typer.Option(
-        help="paper: words of six bases by coding position and by phase in introns (Chen et al. 2009). full: "
-        "also shorter words, the bases around starts, stops and splice sites, and lengths of introns."
+        help="full: words, the bases around starts, stops and splice sites, and lengths of exons and introns "
+        "are counted in the genes; what is learned is how much each kind counts. paper: words of six bases "
+        "by coding position and by phase in introns, each with its own weight (Chen et al. 2009)."
     ),
 ]
 StrandsOption = Annotated[Strands, typer.Option(help="Where genes may be.")]
@@ -175,7 +176,7 @@ class Space:
     features: Features = FeatureSet.full
     strands: StrandsOption = Strands.both
     donors: Donors = field(default_factory=lambda: ["GT"])
-    flank: Flank = 1000
+    flank: Flank = 500
 
     def parameters(self) -> dict[str, Any]:
         """Of `GeneFinder`."""
