@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
-from structune.genes.eukaryotes.pieces import Gene, join, pieces_of
+from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
 from structune.genes.eukaryotes.structure.rules import GeneRules
@@ -24,6 +25,8 @@ from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
+from structune.running.batches import batches
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, Structure
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ _PRECISIONS = {
     "intron lengths": 3.0,
     "exon lengths": 5.0,
 }  # chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+_MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
 
 @parameters
@@ -273,28 +277,32 @@ class GeneFinder(ConstrainedEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = _checked_tracks(tracks, sequences)
-        pieces = [
+        pieces = (
             piece
             for s, each in enumerate(sequences)
             for piece in pieces_of(s, each.sequence, None if values is None else values[s])
-        ]
-        shard = self.graph_.encode([piece.input for piece in pieces])
+        )
+        blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
-        for piece, genes in zip(pieces, self._each(shard, self._genes), strict=True):
-            join(found[piece.sequence], genes, piece)
+        for block in make_executor(self.n_jobs).map(self._genes, blocks):
+            for piece, genes in block:
+                join(found[piece.sequence], genes, piece)
         return [
             named_genes(s.name, [(gene.strand, gene.exons, gene.score) for gene in genes])
             for s, genes in zip(sequences, found, strict=True)
         ]
 
-    def _genes(self, shard: ExonShard) -> list[list[Gene]]:
-        """Those of each piece."""
+    def _genes(self, pieces: list[Piece]) -> list[tuple[Piece, list[Gene]]]:
+        """Those of pieces that are worked off at once."""
+        shard = self.graph_.encode([piece.input for piece in pieces])
         paths, _ = self.graph_.best(self.coef_, shard)
         coding = self._coding(shard) if self.has_probabilities else None
         found = []
-        for a, b in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
+        for piece, (a, b) in zip(pieces, pairwise(shard.starts.tolist()), strict=True):
             genes = path_genes(self.graph_.weights, paths[a:b])
-            found.append([Gene(strand, exons, _score(coding, strand, exons, a)) for strand, exons in genes])
+            found.append(
+                (piece, [Gene(strand, exons, _score(coding, strand, exons, a)) for strand, exons in genes])
+            )
         return found
 
     def _coding(self, shard: ExonShard) -> dict[str, FloatArray]:

@@ -96,17 +96,14 @@ def _site_word(sites, letters, s, k):
 
 @bare_kernel
 def score_sites(sites, letters, none, table, out):
-    """``out`` has a place more, for what is no site."""
+    """Add the scores of sites to ``out``, which has a place more, for what is no site."""
     for s in range(sites.signal.size):
         signal = sites.signal[s]
-        total = 0.0 * table[0]
         for k in range(sites.width[signal]):
             word = _site_word(sites, letters, s, k)
             if word >= 0 and word != none:
                 n_words = sites.n_words[signal]
-                total += table[sites.start[signal] + k * n_words + word % n_words]
-        out[s] = total
-    out[sites.signal.size] = 0.0
+                out[s] += table[sites.start[signal] + k * n_words + word % n_words]
 
 
 @bare_kernel

@@ -336,7 +336,7 @@ class ExonGraph(Structure):
             )
             prefix = np.empty((n + 1, weights.n_columns), w.dtype)
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
-            of_sites = np.empty(sites.signal.size + 1, w.dtype)
+            of_sites = np.zeros(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
             columns = self._intron_columns, *self.rules.introns
             scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)

@@ -222,27 +222,28 @@ def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[Int
             least = 2 * stop + 1
         first[some] = offset + np.searchsorted(keys[of_left], least, "left")
         last[some] = offset + np.searchsorted(keys[of_left], 2 * (position - 3) + 1, "right")
-    short = np.flatnonzero(~lefts.whole)
-    by_key = {_short_key(lefts, x, lefts.position, lefts.partner): x for x in short.tolist()}
-    for r in np.flatnonzero(~rights.whole).tolist():
-        x = by_key[_short_key(rights, r, rights.partner, rights.position)]
-        first[r], last[r], edge[r] = x, x + 1, max(lefts.edge[x], rights.edge[r])
+    x, r = np.flatnonzero(~lefts.whole), np.flatnonzero(~rights.whole)
+    of_left = _short_keys(lefts.position[x], lefts.partner[x], lefts.column[x])
+    of_right = _short_keys(rights.partner[r], rights.position[r], rights.column[r])
+    by_key = x[np.argsort(of_left)][np.searchsorted(np.sort(of_left), of_right)] if r.size else x[:0]
+    first[r], last[r] = by_key, by_key + 1
+    edge[r] = np.maximum(lefts.edge[by_key], rights.edge[r])
     return first, last, edge
 
 
-def _short_key(side: _Side, k: int, left: IntArray, right: IntArray) -> tuple[int, int, int]:
-    return int(left[k]), int(right[k]), int(side.column[k])
+def _short_keys(left: IntArray, right: IntArray, column: IntArray) -> IntArray:
+    """Of exons of one or two bases, by which their left nodes are known from their right ones."""
+    return np.asarray((2 * left + right - left - 1) * 6 + column)
 
 
 def _groups(side: _Side) -> tuple[IntArray, IntArray, IntArray]:
     """Splice sites: that of each inner node (-1 for outer ones), positions, and where strands begin."""
-    inner = np.flatnonzero(side.inner)
-    keys, numbers = np.unique(
-        np.stack((side.column[inner] // 3, side.position[inner])), axis=1, return_inverse=True
-    )
+    inner, strand = np.flatnonzero(side.inner), side.column // 3
+    most = int(side.position.max(initial=0)) + 1
+    keys, numbers = np.unique(strand[inner] * most + side.position[inner], return_inverse=True)
     found = np.full(side.position.size, -1)
     found[inner] = numbers.ravel()
-    return found, keys[1], np.searchsorted(keys[0], np.arange(3))
+    return found, keys % most, np.searchsorted(keys, most * np.arange(3))
 
 
 def _masks(side: _Side, group: IntArray, n: int) -> IntArray:
@@ -254,12 +255,17 @@ def _masks(side: _Side, group: IntArray, n: int) -> IntArray:
 
 def _sites(lefts: _Side, rights: _Side) -> tuple[IntArray, IntArray, dict[str, Array]]:
     """The site of each node (the number of sites for none), and what and where they are."""
-    both = [np.stack((s.position, s.column // 3, s.signal))[:, s.signal >= 0] for s in (lefts, rights)]
-    sites, numbers = np.unique(np.concatenate(both, axis=1), axis=1, return_inverse=True)
-    numbers, n_left, found = numbers.ravel(), both[0].shape[1], []
-    for side, own in ((lefts, numbers[:n_left]), (rights, numbers[n_left:])):
-        site = np.full(side.position.size, sites.shape[1])
-        site[side.signal >= 0] = own
+    most = 1 + max(int(side.position.max(initial=0)) for side in (lefts, rights))
+    both = [(side.signal * 2 + side.column // 3) * most + side.position for side in (lefts, rights)]
+    some = [side.signal >= 0 for side in (lefts, rights)]
+    keys, numbers = np.unique(
+        np.concatenate([k[s] for k, s in zip(both, some, strict=True)]), return_inverse=True
+    )
+    numbers, n_left, found = numbers.ravel(), int(some[0].sum()), []
+    for side, known, own in zip((lefts, rights), some, (numbers[:n_left], numbers[n_left:]), strict=True):
+        site = np.full(side.position.size, keys.size)
+        site[known] = own
         found.append(site)
-    arrays = {"site_position": sites[0], "site_reverse": sites[1] > 0, "site_signal": sites[2]}
+    what = keys // most
+    arrays = {"site_position": keys % most, "site_reverse": what % 2 > 0, "site_signal": what // 2}
     return found[0], found[1], arrays
