@@ -6,7 +6,7 @@
     python benchmarks/eukaryotic_genes.py --quick               20 genes of each, to a temporary folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and AUGUSTUS: ``apt install
-augustus augustus-data``; without it, only our methods run. AUGUSTUS takes a minute for all sets. Windows hold
+augustus augustus-data``; without it, only our methods run. All takes six minutes, AUGUSTUS one. Windows hold
 one annotated gene: the given split of the fly, 392 to train and 100 to test, and three random splits of
 A. thaliana and of C. elegans, as in `gene_prediction.py`. Flanks of fly windows may hold genes that are not
 annotated: scores are for whole windows, and for the annotated gene with 500 bases around it. Intervals are
@@ -47,7 +47,7 @@ from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript, gene_difference, gene_regions, gene_scores
 
 NAME = "eukaryotic_genes"
-METHODS: dict[str, dict[str, Any]] = {"structune": {}, "structune, tuned": {"tuning": "implicit"}}
+METHODS: dict[str, dict[str, Any]] = {"structune": {}}
 PEERS: dict[str, dict[str, Any]] = {
     "AUGUSTUS": {"genemodel": "complete"},
     "AUGUSTUS, stop codons": {"genemodel": "complete", "stops": True},

@@ -228,7 +228,7 @@ def problem(rng, sequences, weights, scale=1.0):
 
 
 def hamming(structure, a, b):
-    return int((structure._labels(a, a.size) != structure._labels(b, b.size)).sum())
+    return int((structure._scores.labels(a, a.size) != structure._scores.labels(b, b.size)).sum())
 
 
 def transcripts(genes):

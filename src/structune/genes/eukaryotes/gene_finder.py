@@ -12,15 +12,22 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
+from structune.genes.eukaryotes.inputs import (
+    checked_introns,
+    checked_tables,
+    checked_tracks,
+    coding_score,
+    encoded,
+)
 from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
+from structune.genes.eukaryotes.structure.paths import path_genes
 from structune.genes.eukaryotes.structure.rules import GeneRules
 from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
 from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
-from structune.genes.formats.record import AnnotatedSequence, Exons, Skipped, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.learning.tuning.problem import Tuner
 
-_MOST_INTRON = 10**4  # in model files
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 _PRECISIONS = {
     "start": 20.0,
@@ -114,6 +120,7 @@ class GeneFinder(ConstrainedEstimator):
     _natural_groups = "kind"
 
     penalty: float | Mapping[str, float] | None = None
+    tolerance: float = 1e-3
     features: str = "full"
     strands: str = "both"
     donors: Sequence[str] = ("GT",)
@@ -152,14 +159,14 @@ class GeneFinder(ConstrainedEstimator):
         loss, annotated = self._make_loss(), annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
-        values = _checked_tracks(tracks, annotated)
+        values = checked_tracks(tracks, annotated)
         introns = intron_lengths(examples.introns)
         graph = self._graph(introns, 0 if values is None else values[0].shape[1])
         source = [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
         parts = None if values is None else examples.parts(values)
-        shard = _encode(graph, examples, parts, weights)
+        shard = encoded(graph, examples, parts, weights)
         if self.features == "full":
             graph, shard = scaled(graph, shard, kept, self.random_state)
         self._learn(graph, loss, shard, self._start(graph), kept)
@@ -220,7 +227,7 @@ class GeneFinder(ConstrainedEstimator):
         done = 0
         for examples in cut():
             if examples.sequences:
-                shard = _encode(graph, examples)
+                shard = encoded(graph, examples)
                 tables = 1 + (done + np.arange(len(shard))) % FOLDS if self.features == "full" else 0
                 done += len(shard)
                 yield replace(shard, tables=np.broadcast_to(tables, len(shard)).astype(np.int8))
@@ -242,7 +249,7 @@ class GeneFinder(ConstrainedEstimator):
         return self.graph_
 
     def _origin(self, structure: Structure) -> FloatArray | None:
-        """Tables as they are: for smooth losses alone, others cannot have another mean of the prior."""
+        """What scales are without evidence; losses that are not smooth cannot have such a mean of the prior."""
         scaling = getattr(structure, "scaling", None)
         return scaling.origin if scaling is not None and self._make_loss().smooth else None
 
@@ -276,7 +283,7 @@ class GeneFinder(ConstrainedEstimator):
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
-        values = _checked_tracks(tracks, sequences)
+        values = checked_tracks(tracks, sequences)
         pieces = (
             piece
             for s, each in enumerate(sequences)
@@ -301,7 +308,10 @@ class GeneFinder(ConstrainedEstimator):
         for piece, (a, b) in zip(pieces, pairwise(shard.starts.tolist()), strict=True):
             genes = path_genes(self.graph_.weights, paths[a:b])
             found.append(
-                (piece, [Gene(strand, exons, _score(coding, strand, exons, a)) for strand, exons in genes])
+                (
+                    piece,
+                    [Gene(strand, exons, coding_score(coding, strand, exons, a)) for strand, exons in genes],
+                )
             )
         return found
 
@@ -337,13 +347,13 @@ class GeneFinder(ConstrainedEstimator):
         names = unpack_names("weight", arrays)
         options = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
         options["donors"] = tuple(options["donors"])
-        n_tracks, introns = options.pop("n_tracks"), _checked_introns(options.pop("introns"))
+        n_tracks, introns = options.pop("n_tracks"), checked_introns(options.pop("introns"))
         finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
         graph = finder._graph(introns, n_tracks)
         if finder.features == "full":
-            graph = ExonGraph(graph.weights, Scaling(graph.weights, _checked_tables(arrays, graph)))
+            graph = ExonGraph(graph.weights, Scaling(graph.weights, checked_tables(arrays, graph)))
         if graph.n_weights != len(names) or graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
         unpack_fit(finder, graph.n_weights, header, arrays)
@@ -351,62 +361,3 @@ class GeneFinder(ConstrainedEstimator):
         finder._keep_graph(graph, introns)
         finder.skipped_ = []
         return finder
-
-
-def _checked_introns(lengths: list[Any]) -> tuple[int, int]:
-    """The lengths of a model file: tables grow with them, and kernels step by them."""
-    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= _MOST_INTRON:
-        raise ModelFileError(
-            f"found introns={lengths!r:.60}, expected two rising numbers up to {_MOST_INTRON}"
-        )
-    return lengths[0], lengths[1]
-
-
-def _checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
-    """Those of a model file, or of a folder of shards: they have a row for each part of the examples."""
-    tables = arrays.get("tables", np.zeros(0))
-    if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
-        raise ModelFileError("found no tables of log odds of this gene model")
-    if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
-        raise ModelFileError("found tables of log odds that are too many, or not finite")
-    return tables
-
-
-def _checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
-    if tracks is None:
-        return None
-    values = [np.asarray(track, dtype=np.float64) for track in tracks]
-    if len(values) != len(sequences):
-        raise DataError(f"found tracks of {len(values)} sequences, expected those of {len(sequences)}")
-    for track, sequence in zip(values, sequences, strict=True):
-        expected = len(sequence.sequence), values[0].shape[-1] if values[0].ndim else 0
-        if track.shape != expected:
-            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
-        if not np.isfinite(track).all():
-            raise DataError(f"{sequence.name}: found a track that is not finite")
-    return values
-
-
-def _encode(
-    graph: ExonGraph,
-    examples: GeneExamples,
-    tracks: list[FloatArray] | None = None,
-    weights: FloatArray | None = None,
-) -> ExonShard:
-    paths = [
-        gene_path(graph.weights, len(sequence), [t])
-        for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
-    ]
-    return graph.encode(_inputs(examples.sequences, tracks), paths, weights)
-
-
-def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
-    """As `ExonGraph.encode` wants them."""
-    return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
-
-
-def _score(coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int) -> float | None:
-    if coding is None:
-        return None
-    of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
-    return float(min(1.0, of_bases.mean()))

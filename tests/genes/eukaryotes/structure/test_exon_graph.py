@@ -82,7 +82,7 @@ def test_variance(seed):
     columns, labels = structure.marginals(w, shard), np.zeros((30, 5))
     for column in range(structure.weights.n_columns):
         path = np.full(30, column, np.int8)
-        labels[np.arange(30), structure._labels(path, 30)] += columns[:, column]
+        labels[np.arange(30), structure._scores.labels(path, 30)] += columns[:, column]
     assert_allclose(part(found, "tracks"), labels.T @ tracks**2, rtol=1e-9, atol=1e-12)
     assert_allclose(columns.sum(axis=1), 1.0)
 
@@ -100,7 +100,7 @@ def test_both_strands_are_alike(seed, n):
     assert_allclose(values[0], values[1], rtol=1e-12)
     paths, scores = structure.best(w, both)
     assert_allclose(scores[0], scores[1], rtol=1e-12)
-    labels = [structure._labels(path, n) for path in (paths[:n], paths[n:])]
+    labels = [structure._scores.labels(path, n) for path in (paths[:n], paths[n:])]
     assert_array_equal(labels[0], labels[1][::-1])
 
 

@@ -60,12 +60,12 @@ def test_gradient_of_scales(weights):
     assert len(set(scaling.names())) == len(scaling) == graph.n_weights
 
 
-def test_origin_is_the_tables(weights):
+def test_origin_is_half_of_the_tables(weights):
     tables = np.random.default_rng(3).normal(size=(2, len(weights)))
     for name in ("order 0", "order 1", "tracks"):
         for table in tables:  # nothing is counted between genes, nor of tracks
             weights.part(table, name)[: 1 if name != "tracks" else None] = 0.0
-    assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables)
+    assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables / 2)
 
 
 def test_log_odds_are_of_what_was_counted():

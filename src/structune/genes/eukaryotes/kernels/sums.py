@@ -77,7 +77,10 @@ def forward(nodes, scores, n, sums):
     far = np.full((2, TYPES), zero + NOTHING)
     passed = nodes.strand_opening[:2].copy()  # openings that are far
     sums.exits[:] = zero + NOTHING
-    logs = np.empty(np.max(nodes.right_last - nodes.right_first) if n_rights else 0, sums.left.dtype)
+    most = 0
+    for r in range(n_rights):
+        most = max(most, nodes.right_last[r] - nodes.right_first[r])
+    logs = np.empty(most, sums.left.dtype)
     k, closed = 0, -1
     for r in range(n_rights + 1):
         while k < n_lefts and (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import best as viterbi
 from structune.genes.eukaryotes.kernels import emissions, sums
-from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Scores, Sums
-from structune.genes.eukaryotes.structure.nodes import SIGNALS, find_nodes
+from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Sums
+from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
+from structune.genes.eukaryotes.structure.scores import ScoredSequence, SequenceScores, nodes_of
 from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
@@ -35,20 +35,6 @@ from structune.structure import (
     check_weights,
     offsets_of,
 )
-
-_KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
-    [[[2, 3], [1, 0]], [[2, 1], [3, 0]]]
-)
-
-
-class _Sequence(NamedTuple):
-    """A sequence of a shard, with the scores that some weights give it."""
-
-    n: int
-    nodes: Nodes
-    letters: emissions.Letters
-    sites: emissions.Sites
-    scores: Scores
 
 
 class ExonGraph(Structure):
@@ -68,12 +54,7 @@ class ExonGraph(Structure):
 
     def __init__(self, weights: ExonWeights, scaling: Scaling | None = None) -> None:
         self.weights, self.rules, self.scaling = weights, weights.rules, scaling
-        n_strands, n_introns = weights.n_strands, weights.n_introns
-        phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
-        self._intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
-        columns = range(weights.n_columns)
-        rows = [emissions.row_of.py_func(c, 0, n_strands, n_introns, weights.n_columns)[0] for c in columns]
-        self._rows = np.array(rows)
+        self._scores = SequenceScores(weights)
 
     @property
     def n_weights(self) -> int:
@@ -216,7 +197,9 @@ class ExonGraph(Structure):
             path[a:b] = column
             if nodes.left_closing[x] >= 0:
                 before = nodes.right_position[rights[k - 1]]
-                path[before:a] = self._intron_columns[column // 3, sums.phase_of.py_func(nodes.left_mask[x])]
+                path[before:a] = self._scores.intron_columns[
+                    column // 3, sums.phase_of.py_func(nodes.left_mask[x])
+                ]
         return path
 
     def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
@@ -230,7 +213,7 @@ class ExonGraph(Structure):
     ) -> None:
         factors = shard.weights if weights is None else weights
         totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
-        for s, sequence in enumerate(self._sequences(shard, totals.copy())):
+        for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
             path = self._path(shard, s, outputs)
             counts = self._empty_counts(sequence, np.float64)
             lefts, rights = path_nodes(self.weights, sequence.nodes, path)
@@ -247,7 +230,7 @@ class ExonGraph(Structure):
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
     def _count_walk(
-        self, sequence: _Sequence, lefts: IntArray, rights: IntArray, path: Path, counts: Counts
+        self, sequence: ScoredSequence, lefts: IntArray, rights: IntArray, path: Path, counts: Counts
     ) -> None:
         """What the exons of a path use."""
         nodes = sequence.nodes
@@ -264,7 +247,7 @@ class ExonGraph(Structure):
         counts.edges[GENE] += lefts.size - inner.size
         viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
 
-    def _empty_counts(self, sequence: _Sequence, dtype: Any) -> Counts:
+    def _empty_counts(self, sequence: ScoredSequence, dtype: Any) -> Counts:
         scores, nodes = sequence.scores, sequence.nodes
         n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
         return Counts(
@@ -283,7 +266,7 @@ class ExonGraph(Structure):
         self,
         shard: ExonShard,
         s: int,
-        sequence: _Sequence,
+        sequence: ScoredSequence,
         counts: Counts,
         factor: float,
         totals: Array,
@@ -309,7 +292,7 @@ class ExonGraph(Structure):
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows alone are not zero."""
         found = np.zeros(len(self.weights))
-        for sequence in self._sequences(shard, np.zeros((1, len(self.weights)))):
+        for sequence in self._scores.of(shard, np.zeros((1, len(self.weights)))):
             used = np.ones(sequence.sites.signal.size + 1)
             emissions.count_sites(
                 sequence.sites,
@@ -322,64 +305,6 @@ class ExonGraph(Structure):
         return found
 
     # --- scores -------------------------------------------------------------------------------------------
-
-    def _sequences(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Iterator[_Sequence]:
-        """Each sequence with its scores; `w` are all weights by table."""
-        weights, layout = self.weights, self._window_layout
-        tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
-        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
-            n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
-            table, windows, edges, exons, introns = tables[k]
-            sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
-            letters = emissions.Letters(
-                shard.words[a:b], shard.reverse_words[a:b], self._extra(shard, s, w[k], cost)
-            )
-            prefix = np.empty((n + 1, weights.n_columns), w.dtype)
-            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
-            of_sites = np.zeros(sites.signal.size + 1, w.dtype)
-            emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
-            columns = self._intron_columns, *self.rules.introns
-            scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
-            yield _Sequence(n, nodes_of(own), letters, sites, scores)
-
-    def _factors(self, w: Array) -> tuple[Array, ...]:
-        """What the sequences of a table share: words, windows, edges, lengths of exons and of introns."""
-        weights = self.weights
-        return (
-            weights.words(w),
-            weights.window_table(w),
-            weights.part(w, "edges"),
-            weights.exon_scores(w),
-            weights.intron_scores(w),
-        )
-
-    @cached_property
-    def _window_layout(self) -> tuple[IntArray, ...]:
-        """As `Sites` has it: of each signal the first place of its window, width, words, and place."""
-        n_words, first, found = 4 ** (self.weights.window_order + 1), 0, []
-        for name in SIGNALS:
-            a, b = self.weights.windows.get(name, (0, 0))
-            found.append((a, b - a, n_words, first))
-            first += (b - a) * n_words
-        return tuple(np.array(column) for column in zip(*found, strict=True))
-
-    def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
-        """Of tracks and costs, by position and label."""
-        n_labels, part = len(self.weights.labels), slice(shard.starts[s], shard.starts[s + 1])
-        if not self.weights.n_tracks and cost is None:
-            return np.zeros((0, n_labels), w.dtype)
-        found = shard.tracks[part] @ self.weights.part(w, "tracks").T
-        if cost is not None:
-            own = self._labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
-            found = found + cost[s] * (np.arange(n_labels) != own[:, None])
-        return found
-
-    def _labels(self, path: Path, n: int) -> Array:
-        """The label of each position of one sequence."""
-        n_coding = 3 * self.weights.n_strands
-        place = (np.arange(n) - path) % 3
-        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
-        return np.where(path < n_coding, coding, self._rows[path])
 
     # --- sums ---------------------------------------------------------------------------------------------
 
@@ -396,7 +321,7 @@ class ExonGraph(Structure):
             raise self._cannot("within")
         factors, spread = shard.weights if weights is None else weights, self._spread(w)
         values, totals = np.empty(len(shard), w.dtype), np.zeros_like(spread)
-        for s, sequence in enumerate(self._sequences(shard, spread, self._costs_alone(tilt))):
+        for s, sequence in enumerate(self._scores.of(shard, spread, self._costs_alone(tilt))):
             values[s], filled = self._forward(sequence)
             if expected is not None:
                 counts = self._backward(sequence, filled, values[s])
@@ -405,7 +330,7 @@ class ExonGraph(Structure):
             self._gather(totals, expected)
         return values
 
-    def _forward(self, sequence: _Sequence) -> tuple[Any, Sums]:
+    def _forward(self, sequence: ScoredSequence) -> tuple[Any, Sums]:
         nodes, dtype = sequence.nodes, sequence.scores.prefix.dtype
         n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
         filled = Sums(
@@ -421,7 +346,7 @@ class ExonGraph(Structure):
             raise DataError("the weights of the model are not finite")
         return value, filled
 
-    def _backward(self, sequence: _Sequence, filled: Sums, value: Any) -> Counts:
+    def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
         counts = self._empty_counts(sequence, sequence.scores.prefix.dtype)
         sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
         return counts
@@ -430,7 +355,7 @@ class ExonGraph(Structure):
         """Expected squares, use by use: a little more than variances, where features are rare."""
         found, spread = np.zeros(self.n_weights), self._spread(w)
         totals = np.zeros_like(spread)
-        for s, sequence in enumerate(self._sequences(shard, spread)):
+        for s, sequence in enumerate(self._scores.of(shard, spread)):
             value, filled = self._forward(sequence)
             counts = self._backward(sequence, filled, value)
             self._add(shard, s, sequence, counts, shard.weights[s], totals, squared=True)
@@ -440,7 +365,7 @@ class ExonGraph(Structure):
     def marginals(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
-        for sequence in self._sequences(shard, self._spread(w)):
+        for sequence in self._scores.of(shard, self._spread(w)):
             value, filled = self._forward(sequence)
             found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
         return np.concatenate(found)
@@ -451,7 +376,7 @@ class ExonGraph(Structure):
         self, w: FloatArray, shard: ExonShard, cost: FloatArray | None = None
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
-        for s, sequence in enumerate(self._sequences(shard, self._spread(w), cost)):
+        for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
             values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
@@ -463,14 +388,9 @@ class ExonGraph(Structure):
         """The number of positions with another label."""
         found = []
         for a, b in pairwise(shard.starts.tolist()):
-            wrong = self._labels(shard.paths[a:b], b - a) != self._labels(outputs[a:b], b - a)
+            wrong = self._scores.labels(shard.paths[a:b], b - a) != self._scores.labels(outputs[a:b], b - a)
             found.append(wrong.sum())
         return np.array(found, np.float64)
-
-
-def nodes_of(arrays: dict[str, Array]) -> Nodes:
-    """Those of a sequence, as kernels read them."""
-    return Nodes(**{name: arrays[name] for name in Nodes._fields})
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:

@@ -67,8 +67,8 @@ class Scaling:
 
     @property
     def origin(self) -> FloatArray:
-        """The tables as they are."""
-        return np.concatenate((np.ones(len(self.scales)), np.zeros(self._free.size)))
+        """Half of the tables: kinds of evidence overlap."""
+        return np.concatenate((np.full(len(self.scales), 0.5), np.zeros(self._free.size)))
 
     def spread(self, w: Array) -> Array:
         """The weights of the graph by each table, shape (n_tables, len(weights))."""

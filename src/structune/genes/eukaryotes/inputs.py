@@ -1,0 +1,84 @@
+"""What gene finders with introns are given: files of models, tracks, examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError, ModelFileError
+from structune.genes.eukaryotes.counting import FOLDS
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.examples import GeneExamples
+from structune.genes.formats.record import AnnotatedSequence, Exons
+from structune.learning.estimator_file import Arrays
+from structune.structure import FloatArray
+
+_MOST_INTRON = 10**4  # in model files
+
+
+def checked_introns(lengths: list[Any]) -> tuple[int, int]:
+    """The lengths of a model file: tables grow with them, and kernels step by them."""
+    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= _MOST_INTRON:
+        raise ModelFileError(
+            f"found introns={lengths!r:.60}, expected two rising numbers up to {_MOST_INTRON}"
+        )
+    return lengths[0], lengths[1]
+
+
+def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
+    """Those of a model file, or of a folder of shards: they have a row for each part of the examples."""
+    tables = arrays.get("tables", np.zeros(0))
+    if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
+        raise ModelFileError("found no tables of log odds of this gene model")
+    if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
+        raise ModelFileError("found tables of log odds that are too many, or not finite")
+    return tables
+
+
+def checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
+    """Numbers that come with each base of some sequences."""
+    if tracks is None:
+        return None
+    values = [np.asarray(track, dtype=np.float64) for track in tracks]
+    if len(values) != len(sequences):
+        raise DataError(f"found tracks of {len(values)} sequences, expected those of {len(sequences)}")
+    for track, sequence in zip(values, sequences, strict=True):
+        expected = len(sequence.sequence), values[0].shape[-1] if values[0].ndim else 0
+        if track.shape != expected:
+            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
+        if not np.isfinite(track).all():
+            raise DataError(f"{sequence.name}: found a track that is not finite")
+    return values
+
+
+def encoded(
+    graph: ExonGraph,
+    examples: GeneExamples,
+    tracks: list[FloatArray] | None = None,
+    weights: FloatArray | None = None,
+) -> ExonShard:
+    """Training examples as a shard."""
+    paths = [
+        gene_path(graph.weights, len(sequence), [t])
+        for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
+    ]
+    return graph.encode(_inputs(examples.sequences, tracks), paths, weights)
+
+
+def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
+    """As `ExonGraph.encode` wants them."""
+    return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
+
+
+def coding_score(
+    coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int
+) -> float | None:
+    """The mean probability of the bases of a gene being coding, at its places from `first` on."""
+    if coding is None:
+        return None
+    of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
+    return float(min(1.0, of_bases.mean()))

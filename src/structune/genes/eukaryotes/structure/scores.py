@@ -1,0 +1,113 @@
+"""What some weights make of encoded sequences: the scores that kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from structune.genes.eukaryotes.kernels import emissions
+from structune.genes.eukaryotes.kernels.nodes import Nodes, Scores
+from structune.genes.eukaryotes.structure.nodes import SIGNALS
+from structune.genes.eukaryotes.structure.paths import Path
+from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.structure import Array, IntArray
+
+_KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
+    [[[2, 3], [1, 0]], [[2, 1], [3, 0]]]
+)
+
+
+class ScoredSequence(NamedTuple):
+    """A sequence of a shard, with the scores that some weights give it."""
+
+    n: int
+    nodes: Nodes
+    letters: emissions.Letters
+    sites: emissions.Sites
+    scores: Scores
+
+
+class SequenceScores:
+    """Scores of sequences by weights of a model.
+
+    Parameters
+    ----------
+    weights : ExonWeights
+    """
+
+    def __init__(self, weights: ExonWeights) -> None:
+        self.weights = weights
+        n_strands, n_introns = weights.n_strands, weights.n_introns
+        phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
+        self.intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
+        columns = range(weights.n_columns)
+        rows = [emissions.row_of.py_func(c, 0, n_strands, n_introns, weights.n_columns)[0] for c in columns]
+        self._rows = np.array(rows)
+
+    def of(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Iterator[ScoredSequence]:
+        """Each sequence with its scores; `w` are all weights by table."""
+        weights, layout = self.weights, self._window_layout
+        tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
+        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
+            table, windows, edges, exons, introns = tables[k]
+            sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
+            letters = emissions.Letters(
+                shard.words[a:b], shard.reverse_words[a:b], self._extra(shard, s, w[k], cost)
+            )
+            prefix = np.empty((n + 1, weights.n_columns), w.dtype)
+            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
+            of_sites = np.zeros(sites.signal.size + 1, w.dtype)
+            emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
+            columns = self.intron_columns, *self.weights.rules.introns
+            scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
+            yield ScoredSequence(n, nodes_of(own), letters, sites, scores)
+
+    def _factors(self, w: Array) -> tuple[Array, ...]:
+        """What the sequences of a table share: words, windows, edges, lengths of exons and of introns."""
+        weights = self.weights
+        return (
+            weights.words(w),
+            weights.window_table(w),
+            weights.part(w, "edges"),
+            weights.exon_scores(w),
+            weights.intron_scores(w),
+        )
+
+    @cached_property
+    def _window_layout(self) -> tuple[IntArray, ...]:
+        """As `Sites` has it: of each signal the first place of its window, width, words, and place."""
+        n_words, first, found = 4 ** (self.weights.window_order + 1), 0, []
+        for name in SIGNALS:
+            a, b = self.weights.windows.get(name, (0, 0))
+            found.append((a, b - a, n_words, first))
+            first += (b - a) * n_words
+        return tuple(np.array(column) for column in zip(*found, strict=True))
+
+    def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
+        """Of tracks and costs, by position and label."""
+        n_labels, part = len(self.weights.labels), slice(shard.starts[s], shard.starts[s + 1])
+        if not self.weights.n_tracks and cost is None:
+            return np.zeros((0, n_labels), w.dtype)
+        found = shard.tracks[part] @ self.weights.part(w, "tracks").T
+        if cost is not None:
+            own = self.labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
+            found = found + cost[s] * (np.arange(n_labels) != own[:, None])
+        return found
+
+    def labels(self, path: Path, n: int) -> Array:
+        """The label of each position of one sequence."""
+        n_coding = 3 * self.weights.n_strands
+        place = (np.arange(n) - path) % 3
+        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
+        return np.where(path < n_coding, coding, self._rows[path])
+
+
+def nodes_of(arrays: dict[str, Array]) -> Nodes:
+    """Those of a sequence, as kernels read them."""
+    return Nodes(**{name: arrays[name] for name in Nodes._fields})
