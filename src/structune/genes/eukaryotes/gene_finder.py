@@ -60,9 +60,9 @@ class GeneFinder(ConstrainedEstimator):
     Parameters
     ----------
     groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (words of each length in coding, intron and
-        intergenic sequence, each signal, lengths of introns, ...), all, none, or by a function from a
-        weight's name to its group's.
+        Which weights share a precision: those of a kind (scales, each signal, lengths of introns and of
+        exons, ...; of the features "paper" words of each length in coding, intron and intergenic sequence),
+        all, none, or by a function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
         The negative log-probability of the genes; or losses of the number of bases with another label.
     penalty : float or dict, optional
@@ -249,7 +249,7 @@ class GeneFinder(ConstrainedEstimator):
         return self.graph_
 
     def _origin(self, structure: Structure) -> FloatArray | None:
-        """What scales are without evidence; losses that are not smooth cannot have such a mean of the prior."""
+        """What scales are without evidence; losses that are not smooth have no such mean of the prior."""
         scaling = getattr(structure, "scaling", None)
         return scaling.origin if scaling is not None and self._make_loss().smooth else None
 
