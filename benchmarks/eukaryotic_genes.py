@@ -26,7 +26,6 @@ on where the results end.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -41,8 +40,8 @@ from typing import Any
 
 import numpy as np
 
-from common import folder_for, write
-from gene_prediction import MARGIN, SETS, SPLITS, Windows, levels, log, packed, scores, splits, text
+from common import folder_for
+from gene_prediction import MARGIN, SETS, SPLITS, Run, Windows, levels, log, packed, scores, splits, text
 from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript, gene_difference, gene_regions, gene_scores
 
@@ -201,12 +200,8 @@ def run(train: Windows, test: Windows, method: str) -> dict[str, Any]:
     }
 
 
-class Run:
-    """Results so far: by set, split and method; each is written as soon as it is known."""
-
-    def __init__(self, file: Path, most_windows: int | None) -> None:
-        self.file, self.most = file, most_windows
-        self.result: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"sets": {}}
+class Comparison(Run):
+    """The same with other methods."""
 
     def all(self, sets: list[str], methods: list[str], n_splits: int) -> None:
         for name in sets:
@@ -223,17 +218,11 @@ class Run:
         self.result["all sets"] = compared([row for rows in known.values() for row in rows])
         self._save()
 
-    def _place(self, name: str, split: int) -> dict[str, Any]:
-        found = self.result["sets"].setdefault(name, [])
-        found += [{} for _ in range(len(found), split + 1)]
-        place: dict[str, Any] = found[split]
-        return place
-
     def _save(self) -> None:
-        self.result.pop("machine", None)
+        self.result["published"] = PUBLISHED
         if is_installed():
             self.result["AUGUSTUS"] = version()
-        write(str(self.file.with_suffix("")), {"published": PUBLISHED, **self.result})
+        super()._save()
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -298,7 +287,7 @@ def main() -> None:
         log("AUGUSTUS is not installed (apt install augustus augustus-data): going on without it")
         methods = [method for method in methods if method in METHODS]
     folder = folder_for(NAME, arguments.quick)
-    whole = Run(folder / f"{NAME}.json", MOST_QUICKLY if arguments.quick else None)
+    whole = Comparison(folder / f"{NAME}.json", MOST_QUICKLY if arguments.quick else None)
     whole.all(arguments.sets, methods, 1 if arguments.quick else arguments.splits)
     show(whole.result)
     print(f"written to {folder}")

@@ -209,19 +209,20 @@ class GeneFinder(ConstrainedEstimator):
             skipped += examples.skipped
         lengths = intron_lengths(introns)
         graph = self._graph(lengths, 0)
-        for shard in self._encoded_blocks(graph, cut):
-            writer.add(shard)
+        written = self._written(graph, cut, writer)
+        scaling = counted(graph, written) if self.features == "full" else None
+        for _ in written:  # what nobody counts is to be written, too
+            pass
         report(writer.n_examples, skipped)
-        if self.features == "full":
-            graph = ExonGraph(graph.weights, counted(graph, self._encoded_blocks(graph, cut)))
+        graph = ExonGraph(graph.weights, scaling)
         model = copy(self)
         model._import(np.zeros(graph.n_weights))
         model._keep_graph(graph, lengths)
         model.skipped_ = skipped
         return writer.finish(model)
 
-    def _encoded_blocks(
-        self, graph: ExonGraph, cut: Callable[[], Iterator[GeneExamples]]
+    def _written(
+        self, graph: ExonGraph, cut: Callable[[], Iterator[GeneExamples]], writer: ShardWriter
     ) -> Iterator[ExonShard]:
         """The examples of each block, with the tables of the full features that they are scored by."""
         done = 0
@@ -230,7 +231,9 @@ class GeneFinder(ConstrainedEstimator):
                 shard = encoded(graph, examples)
                 tables = 1 + (done + np.arange(len(shard))) % FOLDS if self.features == "full" else 0
                 done += len(shard)
-                yield replace(shard, tables=np.broadcast_to(tables, len(shard)).astype(np.int8))
+                shard = replace(shard, tables=np.broadcast_to(tables, len(shard)).astype(np.int8))
+                writer.add(shard)
+                yield shard
 
     def _keep_graph(self, graph: ExonGraph, introns: tuple[int, int]) -> None:
         """Keep it with the parameters that it was made by, which may be others in the next fit."""

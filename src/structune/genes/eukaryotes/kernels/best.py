@@ -7,6 +7,7 @@ from structune.genes.eukaryotes.kernels.sums import (
     after_right,
     exon_place,
     kinds_to,
+    left_is_next,
     left_score,
     right_score,
     strand_of,
@@ -26,9 +27,7 @@ def best(nodes, scores, n, left, right):
     passed = nodes.strand_opening[:2].copy()
     ended, last, k, closed = 0.0, -1, 0, -1
     for r in range(n_rights + 1):
-        while k < n_lefts and (
-            r == n_rights or nodes.left_position[nodes.left_order[k]] <= nodes.right_position[r]
-        ):
+        while left_is_next(nodes, k, r):
             x = nodes.left_order[k]
             c = nodes.left_closing[x]
             if c < 0:
@@ -37,35 +36,59 @@ def best(nodes, scores, n, left, right):
                 if c != closed:
                     _close(nodes, scores, c, exits, exit_of, passed, far, far_of, entries, entry_of)
                     closed = c
-                before = 2.0 * NOTHING
-                for m in range(TYPES):
-                    if nodes.left_mask[x] >> m & 1 and entries[m] > before:
-                        before, to_left[x] = entries[m], entry_of[m]
+                before, to_left[x] = _best_entry(nodes, x, entries, entry_of)
             value[x] = before + left_score(nodes, scores, x)
             k += 1
         if r == n_rights:
             break
-        most, kinds = 2.0 * NOTHING, kinds_to(scores, nodes, r)
-        for x in range(nodes.right_first[r], nodes.right_last[r]):
-            kind, length = exon_place(scores, nodes, x, nodes.right_position[r], *kinds)
-            log = value[x] + scores.exons[kind, length]
-            if log > most:
-                most, to_right[r] = log, x
+        most, to_right[r] = _best_exon(nodes, scores, value, r)
         most += right_score(nodes, scores, r) - after_right(nodes, scores, r)
-        o = nodes.right_opening[r]
-        if o < 0:
-            if most > ended:
-                ended, last = most, r
-        else:
-            for m in range(TYPES):
-                if nodes.right_mask[r] >> m & 1 and most > exits[o, m]:
-                    exits[o, m], exit_of[o, m] = most, r
-    r = last
+        if nodes.right_opening[r] >= 0:
+            _open(nodes, r, most, exits, exit_of)
+        elif most > ended:
+            ended, last = most, r
+    _trace(last, to_left, to_right, left, right)
+    return ended + scores.prefix[n, scores.prefix.shape[1] - 1]
+
+
+@part_of_kernel
+def _best_entry(nodes, x, entries, entry_of):
+    """The best intron that may come before a left node: its value, and the right node that it comes from."""
+    most, found = 2.0 * NOTHING, -1
+    for k in range(TYPES):
+        if nodes.left_mask[x] >> k & 1 and entries[k] > most:
+            most, found = entries[k], entry_of[k]
+    return most, found
+
+
+@part_of_kernel
+def _best_exon(nodes, scores, value, r):
+    """The best exon that ends at a right node: its value, and its left node."""
+    most, found, kinds = 2.0 * NOTHING, -1, kinds_to(scores, nodes, r)
+    for x in range(nodes.right_first[r], nodes.right_last[r]):
+        kind, length = exon_place(scores, nodes, x, nodes.right_position[r], *kinds)
+        log = value[x] + scores.exons[kind, length]
+        if log > most:
+            most, found = log, x
+    return most, found
+
+
+@part_of_kernel
+def _open(nodes, r, most, exits, exit_of):
+    """Let what comes to a right node be that of its opening, where it is better."""
+    o = nodes.right_opening[r]
+    for k in range(TYPES):
+        if nodes.right_mask[r] >> k & 1 and most > exits[o, k]:
+            exits[o, k], exit_of[o, k] = most, r
+
+
+@part_of_kernel
+def _trace(r, to_left, to_right, left, right):
+    """Mark the nodes of the genes that end with a right node, and of those before."""
     while r >= 0:
         right[r] = 1
         left[to_right[r]] = 1
         r = to_left[to_right[r]]
-    return ended + scores.prefix[n, scores.prefix.shape[1] - 1]
 
 
 @part_of_kernel

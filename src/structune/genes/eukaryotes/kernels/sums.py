@@ -68,10 +68,20 @@ def after_right(nodes, scores, r):
     return scores.prefix[position, scores.intron_columns[strand, phase_of(nodes.right_mask[r])]]
 
 
+@part_of_kernel
+def left_is_next(nodes, k, r):
+    """Whether the left node at place k of their order comes before right node r, or behind the last."""
+    if k >= nodes.left_position.size:
+        return False
+    if r == nodes.right_position.size:
+        return True
+    return nodes.left_position[nodes.left_order[k]] <= nodes.right_position[r]
+
+
 @kernel
 def forward(nodes, scores, n, sums):
     """Fill `sums`; the log of the sum over all sets of genes of a sequence of n."""
-    n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
+    n_rights = nodes.right_position.size
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
     far = np.full((2, TYPES), zero + NOTHING)
@@ -83,9 +93,7 @@ def forward(nodes, scores, n, sums):
     logs = np.empty(most, sums.left.dtype)
     k, closed = 0, -1
     for r in range(n_rights + 1):
-        while k < n_lefts and (
-            r == n_rights or nodes.left_position[nodes.left_order[k]] <= nodes.right_position[r]
-        ):
+        while left_is_next(nodes, k, r):
             x = nodes.left_order[k]
             c = nodes.left_closing[x]
             if c < 0:
