@@ -138,7 +138,7 @@ _OURS = (
         commands="structune.genes.commands",
         own=("genes",),
         shard="structune.genes.eukaryotes.structure.shard:ExonShard",
-        also=("gene-finder", "exon-graph"),
+        also=("gene-finder", "state-machine"),
     ),
     Kind(
         word="prokaryotic-genes",

@@ -3,6 +3,7 @@
 import re
 import shutil
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def files(tmp_path_factory):
     for k, text in enumerate(families(6, np.random.default_rng(0))):
         (folder / f"{'test' if k == 5 else f'train{k}'}.afa").write_text(text)
     write(folder, "train", simulated_genes.genome(0))
-    write(folder, "test", simulated_genes.genome(1, n_contigs=3))
+    first, *others = simulated_genes.genome(1, n_contigs=3)  # a gene is not annotated: an error, to be drawn
+    write(folder, "test", [replace(first, transcripts=first.transcripts[1:]), *others])
     for name, seed in (("a", 0), ("b", 1)):
         write(folder, name, simulated_orfs.genome(seed, n_contigs=2))
     (folder / "tree.nwk").write_text("(a,b)root;")
