@@ -42,8 +42,7 @@ def forward_genes(text, donors, shortest):
             return
         if len(codon) == 3:
             if codon in STOPS:
-                if len(parts) == 1 or here >= 3 or coding - here > 3:
-                    found.append(tuple(parts))
+                found.append(tuple(parts))
                 return
             codon = ""
         extend(parts, codon, t + 1)

@@ -59,11 +59,7 @@ _OF_ONE = {"n_jobs": 1}
 EXAMPLES = {
     "tagging": Example(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), "log"),
     "rna": Example(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), "margin"),
-    "genes": Example(
-        GeneFinder(**_OF_ONE, features="paper", flank=30),
-        (simulated_genes.genome(0, 2),),
-        "margin",
-    ),
+    "genes": Example(GeneFinder(**_OF_ONE, flank=30), (simulated_genes.genome(0, 2),), "margin"),
     "prokaryotic-genes": Example(
         ProkaryoticGeneFinder(**_OF_ONE), (simulated_orfs.genome(0, 2, n_genes=12),), "margin"
     ),

@@ -38,7 +38,7 @@ def files(tmp_path_factory):
 SOURCES = {
     "rna": (["rna"], []),
     "align": (["a.fa", "b.fa"], []),
-    "genes": (["genes.gb"], ["--features", "paper", "--flank", 20]),
+    "genes": (["genes.gb"], ["--flank", 20]),
     "prokaryotic-genes": (["orfs.gb"], []),
 }
 

@@ -71,8 +71,13 @@ def test_whole_shards_are_held_out(folders, name):
     tuned = estimator.fit_shards(folders / name)
     record = next(r for r in tuned.history_ if r["stage"] == "grid")
     data, groups = open_shards(folders / name), estimator._weight_groups(tuned._structure)
-    train, heldout = (Risk(tuned._structure, LogLoss(), data.of_folds([fold])) for fold in (1, 0))
-    fit = fit_l2(train, GroupedL2(groups, np.array(record["log_precision"])).precision, None, tolerance=1e-8)
+    structure = data.model._structure
+    train, heldout = (Risk(structure, LogLoss(), data.of_folds([fold])) for fold in (1, 0))
+    precision, center = (
+        GroupedL2(groups, np.array(record["log_precision"])).precision,
+        tuned._origin(structure),
+    )
+    fit = fit_l2(train, precision, center=center, tolerance=1e-8)
     assert_allclose(record["heldout_loss"], heldout.heldout_loss(fit.w), rtol=1e-4)
 
 
@@ -86,10 +91,10 @@ def test_models_are_saved_and_predict(folders, tmp_path, name):
 
 def test_the_space_is_that_of_the_folder(folders, tmp_path):
     """Whatever the parameters say: the model is saved as what it is."""
-    finder = GeneFinder(features="full", strands="forward", n_jobs=1).fit_shards(folders / "genes")
+    finder = GeneFinder(features="paper", strands="forward", n_jobs=1).fit_shards(folders / "genes")
     finder.save(tmp_path / "model")
     found = load(tmp_path / "model")
-    assert (found.features, found.strands) == ("paper", "both")
+    assert (found.features, found.strands) == ("full", "both")
     assert_array_equal(found.coef_, finder.coef_)
 
 

@@ -204,19 +204,24 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """A model of training examples and weights of zero; the examples encoded, and their groups."""
         from structune.learning.tuning.problem import TuningResult
 
-        taken: list[tuple[Shard, Any]] = []
+        taken: list[tuple[Structure, Shard, Any]] = []
 
         def take(
             structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
         ) -> TuningResult:
-            taken.append((shard, example_groups))
+            taken.append((structure, shard, example_groups))
             return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
 
         model: Any = self.__sklearn_clone__()
         model._learner = take
         model.fit(X, y, **options)
         model._learner = None
-        return model, *taken[0]
+        structure, shard, of_examples = taken[0]
+        model._keep_structure(structure)
+        return model, shard, of_examples
+
+    def _keep_structure(self, structure: Any) -> None:
+        """Keep the structure that examples were encoded by; for subclasses that keep another to predict."""
 
     def _learn(
         self,

@@ -114,8 +114,9 @@ def test_donors():
     rare = AnnotatedSequence("c", TINY.sequence.replace("GGTAAG", "GGCAAG"), (GENE,))
     with pytest.warns(SkippedGenesWarning, match="an intron without its splice sites"):
         assert [each.name for each in finder().fit([*some, rare]).skipped_] == ["g"]
-    model = finder(donors=["GT", "GC"]).fit([*some, rare])
+    model = finder(donors=["GT", "GC"]).fit([*some, *[rare] * 5])
     assert model.skipped_ == []
+    assert exons(model.predict([rare])[0]) == exons([GENE])
     check_genes(TEXTS, model.predict(TEXTS), donors=("GT", "GC"))
 
 
@@ -130,13 +131,24 @@ def test_weights_of_sequences():
 def test_groups_stay_on_one_side():
     with pytest.raises(DataError, match="cannot split 6 examples"):
         finder(tuning="implicit").fit(TRAIN[:2], groups=["a", "a"])
-    assert finder(tuning="implicit", flank=30).fit(TRAIN[:3], groups=["a", "a", "b"]).penalty_.size
 
 
 def test_flank():
-    assert finder(flank=0, max_iterations=2).fit(TRAIN).coef_.size
+    none, some = (finder(flank=flank, max_iterations=2).fit(TRAIN).coef_ for flank in (0, 20))
+    assert not np.array_equal(none, some)
     far = finder(flank=10**6, max_iterations=5).fit(TRAIN).coef_
     assert_array_equal(far, finder(flank=1000, max_iterations=5).fit(TRAIN).coef_)
+
+
+def test_scales_are_half_without_evidence():
+    model = finder(penalty=1e9).fit(TRAIN)
+    n = len(model.graph_.scaling.scales)
+    assert_allclose(model.coef_[:n], 0.5, atol=1e-4)
+    assert_allclose(model.coef_[n:], 0.0, atol=1e-4)
+    assert len(model.graph_.scaling.tables) == 1  # predictions need that of all examples
+    default = GeneFinder(n_jobs=1).fit([TINY])
+    known = dict(zip(default.group_names_, default.penalty_.tolist(), strict=True))
+    assert known["edges"] < known["scales"] == 1.0 < known["donor"]
 
 
 def test_time_is_up():
@@ -220,6 +232,8 @@ def test_a_track_that_marks_coding_bases(tmp_path):
     ("tracks", "message"),
     [
         ([], "found tracks of 0 sequences, expected those of 1"),
+        (3, "found tracks=3, expected a list of arrays"),
+        (["a"], "c: found tracks 'a', expected an array of numbers"),
         ([np.zeros(29)], r"c: found tracks of shape \(29,\), expected \(29, 29\)"),
         ([np.zeros((28, 1))], r"c: found tracks of shape \(28, 1\), expected \(29, 1\)"),
         ([np.full((29, 1), np.nan)], "c: found a track that is not finite"),
@@ -265,6 +279,31 @@ def test_files_of_other_models_are_refused(model, tmp_path, name, value):
     save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
     with pytest.raises(ModelFileError):
         structune.load(tmp_path / "m.structune")
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [None, np.zeros(3), np.zeros((1, 7)), np.zeros((12, 1)), np.full((1, 1), np.nan), np.zeros((1, 1), int)],
+)
+def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
+    model.save(tmp_path / "m.structune")
+    header, arrays = read_model(tmp_path / "m.structune")
+    if tables is None:
+        del arrays["tables"]
+    else:  # of one column: of as many as there are weights
+        wide = tables.ndim == 2 and tables.shape[1] == 1
+        arrays["tables"] = np.repeat(tables, arrays["tables"].shape[1], axis=1) if wide else tables
+    save_model(tmp_path / "m.structune", "genes", header, arrays)
+    with pytest.raises(ModelFileError, match="found (no )?tables"):
+        structune.load(tmp_path / "m.structune")
+
+
+def test_long_introns_are_in_files(tmp_path):
+    text = TINY.sequence.replace("GGTAAG", "GGTAAG" + "C" * 12_000)
+    long = Transcript("c", "+", ((5, 12), (12_021, 12_026)), "t", "g")
+    model = finder(features="paper", max_iterations=2).fit([AnnotatedSequence("c", text, (long,))])
+    model.save(tmp_path / "m.structune")
+    assert structune.load(tmp_path / "m.structune").introns_ == model.introns_ == (10_000, 10_000)
 
 
 def test_clones_have_the_parameters_only(model):
@@ -324,6 +363,7 @@ def test_sequences_without_genes_tell_nothing(model):
         ({"strands": "reverse"}, "strands='reverse': expected one of"),
         ({"donors": ("AT",)}, "expected some of 'GT', 'GC'"),
         ({"donors": ()}, "expected some of 'GT', 'GC'"),
+        ({"donors": None}, "expected some of 'GT', 'GC'"),
         ({"donors": "GT"}, "expected some of 'GT', 'GC'"),
         ({"flank": -1}, "flank=-1: expected a whole number >= 0"),
         ({"flank": 1.5}, "flank=1.5: expected a whole number >= 0"),

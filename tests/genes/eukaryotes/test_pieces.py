@@ -40,6 +40,12 @@ def test_what_overlaps_is_taken_once(monkeypatch):
     found = [Gene("-", ((10, 30),), None), gene]
     join(found, [gene.moved(-80), Gene("+", ((40, 60),), 1.0)], Piece(0, 80, "", None))
     assert [each.exons for each in found] == [((10, 30),), ((85, 92),), ((120, 140),)]
+    near = [Gene("+", ((70, 90),), None)]  # the seam is between the genes, and near the middle
+    join(near, [Gene("+", ((10, 30),), None)], Piece(0, 80, "", None))
+    assert [each.exons for each in near] == [((70, 90),)]
+    both = [Gene("+", ((81, 84),), None), Gene("+", ((93, 97),), None)]
+    join(both, [Gene("+", ((1, 5),), None), Gene("+", ((12, 18),), None)], Piece(0, 80, "", None))
+    assert [each.exons for each in both] == [((81, 84),), ((92, 98),)]
     across = [Gene("+", ((0, 200),), None)]
     join(across, [Gene("+", ((0, 50),), None)], Piece(0, 80, "", None))
     assert across == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
@@ -67,13 +68,13 @@ class GeneFinder(ConstrainedEstimator):
         The negative log-probability of the genes; or losses of the number of bases with another label.
     penalty : float or dict, optional
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). By default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
+        named). Its mean is zero, and half for the scales of the features "full" with a log loss. By default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
         Ignored under `tuning`.
     features : {"full", "paper"}
         "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
         exons by kind and of introns are counted in the training genes; what is learned is how much each kind
-        counts (`Scaling`), and how signals and lengths deviate. "paper": words of six bases by coding
-        position, each with a weight of its own, and no more than figure 5 of Chen et al. 2009 has.
+        counts (`Scaling`), and how signals and lengths deviate. "paper": bases and words of six by coding
+        position, each with a weight of its own, and of introns and genes (figure 5 of Chen et al. 2009).
     strands : {"both", "forward"}
         Where genes may be.
     donors : sequence of {"GT", "GC"}
@@ -85,12 +86,13 @@ class GeneFinder(ConstrainedEstimator):
         little, and probabilities say nothing then. With `tuning`, precisions are tuned first, without the
         constraints.
     flank : int
-        How much of what is around a gene is learned from, in bases.
+        How much of what is around a gene is learned from, in bases: more, if no gene is unknown there.
 
     Attributes
     ----------
     introns_ : (int, int)
-        The shortest intron, and the longest whose length has a weight, as learned from the training genes.
+        The shortest intron, as learned from the training genes, and the longest whose length has a weight
+        with the features "full".
     skipped_ : list of Skipped
         Training genes that were left out, and why.
     graph_ : ExonGraph
@@ -142,7 +144,8 @@ class GeneFinder(ConstrainedEstimator):
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
         groups : array-like, shape (n_sequences,), optional
-            Genes of sequences of one group stay on one side of every held-out split.
+            Genes of sequences of one group stay on one side of every held-out split, and of ten groups or more
+        the tables of the features "full" leave out whole ones.
         tracks : list of ndarray of shape (n_bases, n_tracks), optional
             Numbers that come with each base, such as conservation; predictions ask for them then.
 
@@ -221,6 +224,14 @@ class GeneFinder(ConstrainedEstimator):
         model.skipped_ = skipped
         return writer.finish(model)
 
+    def _keep_structure(self, structure: ExonGraph) -> None:
+        self.graph_ = structure  # with the tables of all parts of the examples
+
+    def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
+        super().fit_shards(folder)
+        self.graph_ = self.graph_.for_prediction()
+        return self
+
     def _written(
         self, graph: ExonGraph, cut: Callable[[], Iterator[GeneExamples]], writer: ShardWriter
     ) -> Iterator[ExonShard]:
@@ -245,7 +256,7 @@ class GeneFinder(ConstrainedEstimator):
         return ExonGraph(ExonWeights.of(self.features, self._rules(introns), n_tracks))
 
     def _rules(self, introns: tuple[int, int] = GeneRules.introns) -> GeneRules:
-        return GeneRules(self.strands, tuple(self.donors), introns)
+        return GeneRules(self.strands, self.donors, introns)
 
     @property
     def _structure(self) -> ExonGraph:
@@ -286,7 +297,7 @@ class GeneFinder(ConstrainedEstimator):
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
-        values = checked_tracks(tracks, sequences)
+        values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
         pieces = (
             piece
             for s, each in enumerate(sequences)

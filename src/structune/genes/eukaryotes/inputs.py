@@ -11,48 +11,63 @@ from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.rules import MOST_INTRON
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.examples import GeneExamples
 from structune.genes.formats.record import AnnotatedSequence, Exons
 from structune.learning.estimator_file import Arrays
 from structune.structure import FloatArray
 
-_MOST_INTRON = 10**4  # in model files
-
 
 def checked_introns(lengths: list[Any]) -> tuple[int, int]:
     """The lengths of a model file: tables grow with them, and kernels step by them."""
-    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= _MOST_INTRON:
+    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= MOST_INTRON:
         raise ModelFileError(
-            f"found introns={lengths!r:.60}, expected two rising numbers up to {_MOST_INTRON}"
+            f"found introns={lengths!r:.60}, expected two rising numbers up to {MOST_INTRON}"
         )
     return lengths[0], lengths[1]
 
 
 def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
     """Those of a model file, or of a folder of shards: they have a row for each part of the examples."""
-    tables = arrays.get("tables", np.zeros(0))
+    if "tables" not in arrays:
+        raise ModelFileError(
+            "found no tables: a gene model of an earlier release, which is to be learned again"
+        )
+    tables = arrays["tables"]
     if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
-        raise ModelFileError("found no tables of log odds of this gene model")
+        raise ModelFileError("found tables that are not the log odds of this gene model")
     if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
         raise ModelFileError("found tables of log odds that are too many, or not finite")
     return tables
 
 
-def checked_tracks(tracks: Any, sequences: Sequence[AnnotatedSequence]) -> list[FloatArray] | None:
-    """Numbers that come with each base of some sequences."""
+def checked_tracks(
+    tracks: Any, sequences: Sequence[AnnotatedSequence], n_tracks: int | None = None
+) -> list[FloatArray] | None:
+    """Numbers that come with each base of some sequences; by default as many as with those of the first."""
     if tracks is None:
         return None
-    values = [np.asarray(track, dtype=np.float64) for track in tracks]
-    if len(values) != len(sequences):
-        raise DataError(f"found tracks of {len(values)} sequences, expected those of {len(sequences)}")
+    if not isinstance(tracks, Sequence | np.ndarray) or isinstance(tracks, str):
+        raise DataError(f"found tracks={tracks!r:.60}, expected a list of arrays")
+    if len(tracks) != len(sequences):
+        raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
+    values = [_numbers(track, sequence.name) for track, sequence in zip(tracks, sequences, strict=True)]
+    if n_tracks is None and values:
+        n_tracks = values[0].shape[-1] if values[0].ndim else 0
     for track, sequence in zip(values, sequences, strict=True):
-        expected = len(sequence.sequence), values[0].shape[-1] if values[0].ndim else 0
-        if track.shape != expected:
+        if track.shape != (expected := (len(sequence.sequence), n_tracks)):
             raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
         if not np.isfinite(track).all():
             raise DataError(f"{sequence.name}: found a track that is not finite")
     return values
+
+
+def _numbers(track: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(track, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: found tracks {track!r:.60}, expected an array of numbers") from None
 
 
 def encoded(

@@ -69,10 +69,10 @@ def join(found: list[Gene], genes: list[Gene], piece: Piece) -> None:
     if piece.start:
         covered = np.zeros(_OVERLAP + 1, bool)
         for gene in (*found, *moved):
-            covered[max(0, gene.start + 1 - piece.start) : max(0, gene.end - piece.start)] = True
+            covered[max(0, gene.start - piece.start) : max(0, gene.end - piece.start)] = True
         free = np.flatnonzero(~covered)
         middle = _OVERLAP // 2
         cut = piece.start + int(free[np.argmin(abs(free - middle))] if free.size else middle)
         found[:] = [gene for gene in found if gene.end <= cut]
-        moved = [gene for gene in moved if gene.start >= cut]
+        moved = [gene for gene in moved if gene.start > cut]
     found += moved

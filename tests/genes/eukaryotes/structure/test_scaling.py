@@ -68,8 +68,8 @@ def test_origin_is_half_of_the_tables(weights):
     assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables / 2)
 
 
-def test_log_odds_are_of_what_was_counted():
-    """Many words of one kind: log odds come near to those of the shares."""
+def test_log_odds_of_words_and_windows():
+    """Many of one kind: log odds come near to those of the shares."""
     weights = genes.exon_weights("forward", (4, 6), True, (0,), True)
     counts, decoys = np.zeros((2, len(weights)))
     weights.part(counts, "order 0")[:] = 1e6 * np.array([[1, 1, 1, 1]] + [[4, 2, 1, 1]] * 4)
@@ -81,6 +81,44 @@ def test_log_odds_are_of_what_was_counted():
     assert_allclose(weights.part(found, "donor"), np.tile(np.tile(odds, 4), (5, 1)), atol=1e-3)
 
 
+def test_log_odds_of_lengths_and_edges():
+    """Densities of lengths: of introns and of exons of each kind, a gene's first ones and later ones apart."""
+    weights = genes.exon_weights("forward", (4, 8), True, (0,), True)
+    counts, decoys = np.zeros((2, len(weights)))
+    bins, kinds = np.array(weights.exon_bins), np.array([6e6, 2e6, 3e6, 1e6])
+    weights.part(counts, "exon lengths")[:, 0] = kinds
+    weights.part(counts, "intron lengths")[:2] = 3e6, 1e6
+    weights.part(counts, "edges")[:3] = 2e6, 1e6, 1e6
+    found = log_odds(weights, counts, decoys)
+    width = bins[1] - bins[0]
+    shares = np.array([6 / 8, 2 / 8, 3 / 4, 1 / 4])
+    assert_allclose(np.exp(weights.part(found, "exon lengths")[:, 0]), shares / width, rtol=1e-3)
+    widths = np.diff(weights.intron_bins)[:2] if len(weights.intron_bins) > 2 else np.ones(2)
+    assert_allclose(np.exp(weights.part(found, "intron lengths")[:2]), [3 / 4, 1 / 4] / widths, rtol=1e-3)
+    edges = weights.part(found, "edges")
+    assert_allclose(np.exp(edges[:3]), [1 / 2, 1 / 4, 1 / 4], rtol=1e-3)
+    assert (edges[3:] < -5).all()  # genes, and codons that introns split, are rare
+
+
+def test_squares_of_scales(weights):
+    """Of one use each of some weights."""
+    scaling = Scaling(weights, np.random.default_rng(4).normal(size=(1, len(weights))))
+    used = np.zeros((1, len(weights)))
+    used[0, ::7] = 1.0
+    found, n = np.zeros(len(scaling)), len(scaling.scales)
+    scaling.gather(used, found, squared=True)
+    of_scales = [
+        sum(
+            scaling.tables[0, k] ** 2
+            for k in range(0, len(weights), 7)
+            if weights.names()[k].startswith(f"{name}:")
+        )
+        for name in scaling.scales
+    ]
+    assert_allclose(found[:n], of_scales)
+    assert set(found[n:]) == {0.0, 1.0}
+
+
 def test_tables_leave_out_the_examples_that_they_score(weights):
     graph, shard = ExonGraph(weights), shard_of(weights, TEXTS * 4)
     found, parted = scaled(graph, shard, None, 0)
@@ -89,9 +127,21 @@ def test_tables_leave_out_the_examples_that_they_score(weights):
     for table in (1, FOLDS):
         others = shard.take(parted.tables != table)
         assert_allclose(counted(graph, [others]).tables[0], found.scaling.tables[table])
-    together, grouped = scaled(graph, shard, ["a"] * 6 + ["b"] * 6, 0)
-    assert len(together.scaling.tables) == 3
-    assert len(set(grouped.tables[:6])) == len(set(grouped.tables[6:])) == 1
-    alone, one = scaled(graph, shard.take([0]), None, 0)
-    assert len(alone.scaling.tables) == 1
-    assert one.tables.tolist() == [0]
+    _, grouped = scaled(graph, shard, [*range(FOLDS), 0, 1], 0)
+    assert grouped.tables[:2].tolist() == grouped.tables[FOLDS:].tolist()
+    _, few = scaled(graph, shard, ["a"] * 12, 0)  # no parts to leave out
+    assert_array_equal(few.tables, parted.tables)
+
+
+def test_an_example_alone_is_scored_by_its_own_table(weights):
+    found, one = scaled(ExonGraph(weights), shard_of(weights, TEXTS[:1]), None, 0)
+    assert one.tables.tolist() == [1]
+    assert_array_equal(*found.scaling.tables)
+
+
+def test_tables_weigh_their_examples(weights):
+    """A weight of 2 is as good as being there twice, one of 0 as not being there."""
+    graph, shard = ExonGraph(weights), shard_of(weights)
+    weighted = replace(shard, weights=np.array([2.0, 1.0, 0.0]))
+    copies = counted(graph, [shard.take([0, 0, 1])])
+    assert_allclose(counted(graph, [weighted]).tables, copies.tables)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 TYPES = 8  # 0, 1 and 2 bases of a codon; of those with 1: other, T, A of a start; with 2: other, TA, TG, AT
 NOTHING = -1e300  # log of 0, of which sums stay finite
 SOME = -1e299  # logs above are not those of 0, whatever was added
+EDGES = ("intron after 0", "intron after 1", "intron after 2", "gene", "split start", "split stop")
+GENE, SPLIT_START, SPLIT_STOP = (EDGES.index(name) for name in EDGES[3:])
 
 
 class Nodes(NamedTuple):
@@ -61,9 +63,6 @@ class Scores(NamedTuple):
     longest: Any
 
 
-GENE = 3  # among the edges
-
-
 class Sums(NamedTuple):
     """Filled by `forward`: logs of the sums of all paths up to a node, of left ones less their column's
     prefix; of introns by opening (less the prefix of their column), and by closing.
@@ -82,7 +81,7 @@ class Sums(NamedTuple):
 
 class Counts(NamedTuple):
     """What `backward` adds to: how often each of `Scores` is used; ``cover`` (n + 1, columns) as differences
-    from one position to the next; ``left``, ``right``: probabilities of nodes; ``opened``, ``closed``: of
+    from one position to the next; ``left``: probabilities of left nodes; ``opened``, ``closed``: of
     introns by opening or closing, and type."""
 
     cover: Any
@@ -91,6 +90,5 @@ class Counts(NamedTuple):
     exons: Any
     introns: Any
     left: Any
-    right: Any
     opened: Any
     closed: Any

@@ -250,7 +250,6 @@ def _followed(nodes, scores, sums, counts, r, after, passed, far):
 @part_of_kernel
 def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
     position, o = nodes.right_position[r], nodes.right_opening[r]
-    counts.right[r] += follow
     counts.cover[position, nodes.right_column[r]] -= follow
     counts.sites[nodes.right_site[r]] += follow
     if nodes.right_edge[r] >= 0:

@@ -257,7 +257,6 @@ class ExonGraph(Structure):
             exons=np.zeros(scores.exons.shape, dtype),
             introns=np.zeros(scores.introns.shape, dtype),
             left=np.zeros(nodes.left_position.size, dtype),
-            right=np.zeros(nodes.right_position.size, dtype),
             opened=np.zeros((n_openings, TYPES), dtype),
             closed=np.zeros((n_closings, TYPES), dtype),
         )
@@ -291,15 +290,15 @@ class ExonGraph(Structure):
 
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows alone are not zero."""
-        found = np.zeros(len(self.weights))
-        for sequence in self._scores.of(shard, np.zeros((1, len(self.weights)))):
+        found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
+        for sequence, factor in zip(self._scores.of(shard, nothing), shard.weights.tolist(), strict=True):
             used = np.ones(sequence.sites.signal.size + 1)
             emissions.count_sites(
                 sequence.sites,
                 sequence.letters,
                 4**self.weights.word_length,
                 used,
-                1.0,
+                factor,
                 self.weights.window_table(found),
             )
         return found

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP
 from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.structure import Array, IntArray
 
 SIGNALS = ("start", "stop", "donor", "acceptor")
 _START, _STOP, _DONOR, _ACCEPTOR = range(4)
-SPLIT_START, SPLIT_STOP = 4, 5  # among the edges
 _A, _G, _T = (LETTERS.index(letter) for letter in "AGT")
 _NONE = -(10**9)  # a position before all others
 

@@ -10,6 +10,7 @@ from structune.errors import DataError
 START, STOPS, ACCEPTOR = "ATG", ("TAA", "TAG", "TGA"), "AG"
 STRANDS, DONORS = ("both", "forward"), ("GT", "GC")
 SHORTEST_INTRON = 4  # that has both its ends
+MOST_INTRON = 10**4  # of the shortest and the longest that is scored: tables grow with them
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class GeneRules:
     def __post_init__(self) -> None:
         if self.strands not in STRANDS:
             raise DataError(f"strands={self.strands!r}: expected one of {STRANDS}")
-        if not self.donors or any(donor not in DONORS for donor in self.donors):
+        is_list = isinstance(self.donors, Sequence) and not isinstance(self.donors, str)
+        if not is_list or not self.donors or any(donor not in DONORS for donor in self.donors):
             raise DataError(f"donors={self.donors!r}: expected some of {', '.join(map(repr, DONORS))}")
         if not SHORTEST_INTRON <= self.introns[0] <= self.introns[1]:
             raise DataError(

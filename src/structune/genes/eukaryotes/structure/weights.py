@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.structure.rules import SHORTEST_INTRON, GeneRules
+from structune.genes.eukaryotes.kernels.nodes import EDGES
+from structune.genes.eukaryotes.structure.rules import MOST_INTRON, SHORTEST_INTRON, GeneRules
 from structune.structure import Array, IntArray
 
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
 EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 750, 1000, 1500, 2200, 3300)
 EXONS = ("single", "initial", "internal", "terminal")
-EDGES = ("intron after 0", "intron after 1", "intron after 2", "gene", "split start", "split stop")
 _MOST_SCORED, _N_BINS = 400, 24
 _BASES = "ACGT"
 
@@ -61,7 +61,7 @@ class ExonWeights:
         Parameters
         ----------
         features : {"full", "paper"}
-            "paper": words of six bases by coding position, and by phase in introns, and the weights of
+            "paper": bases and words of six by coding position, and by phase in introns, and the weights of
             introns and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the
             same ones in all introns, words around starts, stops, donors and acceptors, and lengths of introns
             and of each kind of exon.
@@ -215,5 +215,5 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
     found = np.asarray(lengths)
     if not found.size:
         return SHORTEST_INTRON, SHORTEST_INTRON
-    shortest = max(SHORTEST_INTRON, int(0.9 * found.min()))
+    shortest = min(MOST_INTRON, max(SHORTEST_INTRON, int(0.9 * found.min())))
     return shortest, max(shortest, min(_MOST_SCORED, int(2 * np.quantile(found, 0.6))))
