@@ -23,7 +23,6 @@ meant to take less than 2 s on two threads.
 from __future__ import annotations
 
 import argparse
-import resource
 import shutil
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import alternately, peak, write
+from common import alternately, peak, peak_bytes, write
 from structune import SequenceAligner, load
 from structune.alignment import Alignment, load_protein_alignments
 from structune.alignment.structure.alphabets import PROTEIN
@@ -246,7 +245,7 @@ def long_pair(method: str, model: str) -> None:
 
 def memory() -> float:
     """The most so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_bytes() / 2**20
 
 
 def long_pairs(models: dict[str, SequenceAligner]) -> list[dict[str, Any]]:

@@ -37,6 +37,14 @@ def asked_to_be_quick(description: str) -> bool:
     return bool(parser.parse_args().quick)
 
 
+def peak_bytes() -> int:
+    """The most memory that this process has had; ru_maxrss begins at that of the process that started it."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return 1024 * int(line.split()[1])
+    raise RuntimeError("found no VmHWM in /proc/self/status")
+
+
 def folder_for(name: str, quick: bool) -> Path:
     """Where results go: those of a quick run into a temporary folder."""
     return Path(tempfile.mkdtemp(prefix=name)) if quick else RESULTS

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from common import crfsuite_labels, crfsuite_trainer, write
+from common import crfsuite_labels, crfsuite_trainer, peak_bytes, write
 
 C2 = 1.0
 CRFSUITE_ITERATIONS = 100
@@ -92,7 +91,7 @@ def strings_of(table: Any) -> list[list[list[str]]]:
 
 
 def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_bytes() / 2**20
 
 
 def train_crfsuite(x: Any, y: Any, c2: float, path: str) -> tuple[float, dict[str, Any]]:

@@ -10,7 +10,6 @@ a process of its own, less what it has before it decodes.
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import alternately, asked_to_be_quick, folder_for, write
+from common import alternately, asked_to_be_quick, folder_for, peak_bytes, write
 from structune import GeneFinder, load
 from structune.genes import load_genes
 
@@ -61,13 +60,9 @@ def decode(path: str, n: int) -> None:
     windows = "".join(s.sequence for s in load_genes("fly_test"))
     sequence = (windows * (n // len(windows) + 1))[:n]
     finder.predict([sequence[:20_000]])  # compiles, or loads what is compiled
-    before, start = peak_mb(), time.perf_counter()
+    before, start = peak_bytes(), time.perf_counter()
     (genes,) = finder.predict([sequence])
-    print(time.perf_counter() - start, before, peak_mb(), len(genes))
-
-
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(time.perf_counter() - start, before, peak_bytes(), len(genes))
 
 
 def long_sequence(finder: GeneFinder, n: int) -> dict[str, Any]:
@@ -82,7 +77,7 @@ def long_sequence(finder: GeneFinder, n: int) -> dict[str, Any]:
         "bases": n,
         "seconds": seconds,
         "mb_per_second": n / 1e6 / seconds,
-        "memory_mb": most - before,
+        "memory_mb": (most - before) / 1e6,
         "genes": int(genes),
     }
 

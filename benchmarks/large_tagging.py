@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, folder_for, peak_bytes, write
 
 NAME = "large_tagging"
 N_TOKENS, QUICK = 10_000_000, 200_000
@@ -136,7 +135,7 @@ def main() -> None:
     if "--stage" in sys.argv:
         stage, folder = sys.argv[sys.argv.index("--stage") + 1 :][:2]
         told = STAGES[stage](Path(folder))
-        told["peak bytes"] = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        told["peak bytes"] = peak_bytes()
         print(json.dumps(told))
         return
     quick = asked_to_be_quick(__doc__)

@@ -11,7 +11,6 @@ parameters, ViennaRNA as it comes. Both look at loops of at most 30 unpaired bas
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from common import alternately, contrafold_parameters, peak, write
+from common import alternately, contrafold_parameters, peak, peak_bytes, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
 LONG = ("23S", "random 10000")
@@ -121,7 +120,7 @@ def long_input(name: str, method: str) -> None:
     start = time.perf_counter()
     fold(sequence)
     seconds = time.perf_counter() - start
-    print(len(sequence), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(len(sequence), seconds, peak_bytes() / 2**20)
 
 
 def long_inputs() -> list[dict[str, Any]]:

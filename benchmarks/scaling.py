@@ -13,7 +13,6 @@ projection takes the cost of a token from the largest data here: a pass is linea
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from common import alternately, asked_to_be_quick, folder_for, write
+from common import alternately, asked_to_be_quick, folder_for, peak_bytes, write
 
 NAME = "scaling"
 BASE = {"tokens": 500_000, "length": 25, "attributes": 10, "labels": 10, "threads": 1}
@@ -78,12 +77,12 @@ def one(settings: dict[str, int]) -> dict[str, float]:
     """In this process: seconds of a pass, and bytes at most beyond what there was before."""
     risk, w = problem(**{**settings, "tokens": 4 * settings["length"]})
     risk.value_and_gradient(w)  # imports and compiles
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     risk, w = problem(**settings)
     seconds = alternately({"pass": lambda: risk.value_and_gradient(w)}, PASSES)["pass"]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_bytes()
     shards = sum(shard.nbytes for shard in risk.shards)
-    return {"seconds": seconds, "bytes": 1024 * (peak - before), "shard bytes": shards}
+    return {"seconds": seconds, "bytes": peak - before, "shard bytes": shards}
 
 
 def overhead(sizes: dict[str, int]) -> dict[str, Any]:

@@ -294,7 +294,7 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
         wide = tables.ndim == 2 and tables.shape[1] == 1
         arrays["tables"] = np.repeat(tables, arrays["tables"].shape[1], axis=1) if wide else tables
     save_model(tmp_path / "m.structune", "genes", header, arrays)
-    with pytest.raises(ModelFileError, match="found (no )?tables"):
+    with pytest.raises(ModelFileError, match=r"found (no )?tables"):
         structune.load(tmp_path / "m.structune")
 
 

@@ -68,8 +68,9 @@ class GeneFinder(ConstrainedEstimator):
         The negative log-probability of the genes; or losses of the number of bases with another label.
     penalty : float or dict, optional
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Its mean is zero, and half for the scales of the features "full" with a log loss. By default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
-        Ignored under `tuning`.
+        named); by default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
+        Ignored under `tuning`. The mean is zero, and half for the scales of the features "full" with a log
+        loss.
     features : {"full", "paper"}
         "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
         exons by kind and of introns are counted in the training genes; what is learned is how much each kind
@@ -144,8 +145,8 @@ class GeneFinder(ConstrainedEstimator):
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
         groups : array-like, shape (n_sequences,), optional
-            Genes of sequences of one group stay on one side of every held-out split, and of ten groups or more
-        the tables of the features "full" leave out whole ones.
+            Genes of sequences of one group stay on one side of every held-out split; of ten groups or more,
+            tables of the features "full" leave out whole ones.
         tracks : list of ndarray of shape (n_bases, n_tracks), optional
             Numbers that come with each base, such as conservation; predictions ask for them then.
 

@@ -82,7 +82,7 @@ def test_log_odds_of_words_and_windows():
 
 
 def test_log_odds_of_lengths_and_edges():
-    """Densities of lengths: of introns and of exons of each kind, a gene's first ones and later ones apart."""
+    """Densities: of introns, and of exons by kind, those that begin a gene and others apart."""
     weights = genes.exon_weights("forward", (4, 8), True, (0,), True)
     counts, decoys = np.zeros((2, len(weights)))
     bins, kinds = np.array(weights.exon_bins), np.array([6e6, 2e6, 3e6, 1e6])
