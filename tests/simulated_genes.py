@@ -19,10 +19,10 @@ def letters(rng, n, kind="between"):
     return "".join(rng.choice(list("ACGT"), n, p=LETTERS[kind]))
 
 
-def gene(rng, n_introns, whole=3):
+def gene(rng, n_introns, whole=3, codons=CODONS):
     """The bases of a gene, and its coding parts; no introns within so many bases of its ends."""
     n_codons = int(rng.integers(20, 40))
-    coding = "ATG" + "".join(rng.choice(CODONS, n_codons)) + rng.choice(["TAA", "TAG", "TGA"])
+    coding = "ATG" + "".join(rng.choice(codons, n_codons)) + rng.choice(["TAA", "TAG", "TGA"])
     cuts = sorted(rng.choice(np.arange(whole, len(coding) - whole + 1), n_introns, replace=False).tolist())
     text, parts = "", []
     for a, b in zip([0, *cuts], [*cuts, len(coding)], strict=True):
@@ -33,11 +33,11 @@ def gene(rng, n_introns, whole=3):
     return text, tuple(parts)
 
 
-def annotated(rng, name="c", n_genes=3, strands="+-", most_introns=2, whole=3):
+def annotated(rng, name="c", n_genes=3, strands="+-", most_introns=2, whole=3, codons=CODONS):
     """A sequence with genes, alternately on the strands."""
     text, found = letters(rng, 50), []
     for k in range(1, n_genes + 1):
-        bases, parts = gene(rng, int(rng.integers(most_introns + 1)), whole)
+        bases, parts = gene(rng, int(rng.integers(most_introns + 1)), whole, codons)
         strand, n = strands[k % len(strands)], len(bases)
         if strand == "-":
             bases, parts = flip(bases), tuple((n - b, n - a) for a, b in reversed(parts))

@@ -22,8 +22,8 @@ from .files.shards import open_shards as open_shards
 from .files.shards import write_shards as write_shards
 from .flat.classifier import Classifier as Classifier
 from .flat.regressor import Regressor as Regressor
+from .genes.adaptation import adapt as adapt
 from .genes.eukaryotes.gene_finder import GeneFinder as GeneFinder
-from .genes.prokaryotes.adaptation import adapt as adapt
 from .genes.prokaryotes.adaptation import nearest_node as nearest_node
 from .genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
 from .ranking.ranker import Ranker as Ranker

@@ -296,3 +296,17 @@ def test_annotations_without_stop_codons(files, tmp_path):
     assert "transcripts end before a stop codon" in result.stderr
     assert result.exit_code == 0
     assert "no stop codon" in run(*args, tmp_path / "n", "--stop-codon", "included", *QUIET).stderr
+
+
+# --- what comes with structune ------------------------------------------------------------------------------
+
+
+def test_pretrained_finders_and_adapting(files, tmp_path):
+    args = ["genes", files / "test.fa", *QUIET]
+    assert succeed(*args, "-m", "fly").startswith("##gff") or not succeed(*args, "-m", "fly")
+    expected = structune.adapt(structune.load(files / "m.structune"), TEST, 1).predict(TEST)
+    succeed(*args, "-m", files / "m.structune", "--adapt", 1, "-o", tmp_path / "found.gff3")
+    found = read_gff3(tmp_path / "found.gff3").transcripts
+    assert [t.exons for t in found] == [t.exons for genes in expected for t in genes]
+    assert "expected --adapt with it" in fail(*args, "-m", "eukaryotes")
+    assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)

@@ -128,15 +128,15 @@ def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any
     return build(header, arrays)
 
 
-def load_shipped(room: str) -> Any:
-    """The model that comes with a room, such as ``"structune.rna"``.
+def load_shipped(room: str, name: str = "pretrained") -> Any:
+    """A model that comes with a room, such as ``"structune.rna"``.
 
     Raises
     ------
     ModelFileError
         The installation is without it.
     """
-    file = resources.files(room) / "pretrained.structune"
+    file = resources.files(room) / f"{name}.structune"
     if not file.is_file():
         raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
     with resources.as_file(file) as path:

@@ -1,3 +1,4 @@
+from .adaptation import adapt as adapt
 from .data import (
     PROKARYOTES as PROKARYOTES,
 )
@@ -71,7 +72,6 @@ from .metrics import (
     stop_codons as stop_codons,
 )
 from .plots import plot_genes as plot_genes
-from .prokaryotes.adaptation import adapt as adapt
 from .prokaryotes.adaptation import nearest_node as nearest_node
 from .prokaryotes.adaptation import suited_code as suited_code
 from .prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder

@@ -160,7 +160,7 @@ def test_wrong_input(finder, tree):
             adapt(finder, ["ACGT"], rounds)
     with pytest.raises(NotFittedError):
         adapt(ProkaryoticGeneFinder(), ["ACGT"])
-    with pytest.raises(CapabilityError, match="expected a ProkaryoticGeneFinder"):
+    with pytest.raises(CapabilityError, match="or a ProkaryoticGeneFinder"):
         adapt(SequenceTagger(), ["ACGT"])
     with pytest.raises(CapabilityError, match="found ProkaryoticGeneFinder, expected a MultitaskEstimator"):
         nearest_node(finder, ["ACGT"])

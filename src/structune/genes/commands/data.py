@@ -14,6 +14,7 @@ from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load, load_shipped
+from structune.genes.eukaryotes.gene_finder import PRETRAINED as ORGANISMS
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
@@ -69,11 +70,12 @@ def open_finder(
     task: str | None = None,
     nearest: Callable[[MultitaskEstimator], str] | None = None,
 ) -> Finder:
-    """A model that train or tune saved, or the tree of prokaryotes that comes with structune.
+    """A model that train or tune saved, or one that comes with structune: the tree of prokaryotes, or of an
+    organism with introns.
 
     Of a model of several tasks, that of the node `task`, or the nearest.
     """
-    found = load_shipped("structune.genes.prokaryotes") if path == PRETRAINED else load(path)
+    found = _opened(path)
     if isinstance(found, MultitaskEstimator):
         found = _of_task(found, path, nearest(found) if task is None and nearest else task)
     elif task is not None:
@@ -84,6 +86,14 @@ def open_finder(
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
     finder.set_params(n_jobs=n_jobs)
     return finder
+
+
+def _opened(path: str) -> Any:
+    if path == PRETRAINED:
+        return load_shipped("structune.genes.prokaryotes")
+    if path in ORGANISMS and not Path(path).exists():
+        return GeneFinder.pretrained(path)
+    return load(path)
 
 
 def _of_task(model: MultitaskEstimator, path: str, task: str | None) -> Any:

@@ -13,8 +13,10 @@ from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+from structune.genes.adaptation import adapt
 from structune.genes.commands.data import Finder, open_finder, predicted
 from structune.genes.commands.options import Request
+from structune.genes.eukaryotes.gene_finder import TO_ADAPT
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.writers import (
@@ -24,7 +26,7 @@ from structune.genes.formats.writers import (
     proteins_text,
     region_text,
 )
-from structune.genes.prokaryotes.adaptation import adapt, nearest, suited_code
+from structune.genes.prokaryotes.adaptation import nearest, suited_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
@@ -41,7 +43,7 @@ def run(request: Request) -> int:
         finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
-            finder = adapt(finder, sequences.whole(), request.adapt)  # type: ignore[arg-type] # refuses others
+            finder = adapt(finder, sequences.whole(), request.adapt)
         _write(request, finder, sequences)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
@@ -53,7 +55,11 @@ def run(request: Request) -> int:
 
 
 def _check(request: Request) -> None:
-    """Find before the work, not after it, what cannot be written."""
+    """Find before the work, not after it, what cannot be done or written."""
+    if request.model == TO_ADAPT and not request.adapt and not Path(TO_ADAPT).exists():
+        raise DataError(
+            f"{TO_ADAPT}: found what organisms have in common, expected --adapt with it, as --adapt 20"
+        )
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
     check_apart([request.file, request.model], files)

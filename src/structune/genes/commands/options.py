@@ -67,16 +67,18 @@ ModelOption = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help="A file that train or tune wrote, of genes or prokaryotic-genes; or the word pretrained: the "
-        "tree of bacteria and archaea that comes with structune.",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; or what comes with structune: "
+        "pretrained, the tree of bacteria and archaea; fly, a_thaliana or c_elegans; or, with --adapt, "
+        "eukaryotes.",
     ),
 ]
 ModelOrPrediction = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A file that train or tune wrote, of genes or prokaryotic-genes; the word pretrained; or genes "
-        "that any program predicted, in a file named .gff3, .gff or .gtf, also .gz.",
+        help="A file that train or tune wrote, of genes or prokaryotic-genes; pretrained, fly, a_thaliana or "
+        "c_elegans, as genes has them; or genes that any program predicted, in a file named .gff3, .gff or "
+        ".gtf, also .gz.",
     ),
 ]
 Annotations = Annotated[
@@ -101,7 +103,7 @@ Adapt = Annotated[
         min=0,
         metavar="ROUNDS",
         help="First learn the genome itself from the genes that the model finds there, in at most so "
-        "many rounds; 20 will do. For whole genomes of bacteria and archaea that are not those of the "
+        "many rounds; 20 will do. For whole genomes, or large parts, of organisms that are not those of the "
         "training.",
     ),
 ]

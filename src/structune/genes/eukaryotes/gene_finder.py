@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import load_shipped
 from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
 from structune.genes.eukaryotes.inputs import (
     checked_introns,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.learning.tuning.problem import Tuner
 
+TO_ADAPT = "eukaryotes"  # of no organism alone
+PRETRAINED = ("fly", "a_thaliana", "c_elegans", TO_ADAPT)
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 _PRECISIONS = {
     "start": 20.0,
@@ -349,6 +352,28 @@ class GeneFinder(ConstrainedEstimator):
         return exon_f1(annotated, self.predict(annotated, tracks))
 
     # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls, organism: str = TO_ADAPT) -> GeneFinder:
+        """A finder that comes with structune.
+
+        Parameters
+        ----------
+        organism : {"fly", "a_thaliana", "c_elegans", "eukaryotes"}
+            *Drosophila melanogaster*, *Arabidopsis thaliana*, *Caenorhabditis elegans*; or what they have in
+            common, which finds few genes before it is adapted to a genome (`structune.genes.adapt`).
+
+        Raises
+        ------
+        DataError
+            No such finder.
+        ModelFileError
+            The installation is without it.
+        """
+        if organism not in PRETRAINED:
+            raise DataError(f"organism={organism!r}: expected one of {PRETRAINED}")
+        finder: GeneFinder = load_shipped("structune.genes.eukaryotes", organism)
+        return finder.set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         more = {"introns": list(self.introns_), "n_tracks": self.graph_.weights.n_tracks}

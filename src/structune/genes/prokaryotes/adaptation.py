@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import CapabilityError, DataError
+from structune.errors import CapabilityError
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.genes.nucleotides import Letters
@@ -131,42 +131,9 @@ def _finder(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGen
 
 
 def adapt(
-    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int = 20
+    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int
 ) -> ProkaryoticGeneFinder:
-    """A finder for a genome without annotation, learned from what another one finds there.
-
-    In each round what is found is taken for the annotation, and all weights are learned from it by the ramp
-    loss, which forgives mistakes, with the default penalties, those of kinds. When no more than five genes
-    in a thousand are new, weights are learned once more by the log loss, so that genes have probabilities.
-    Then where the genes begin is learned, from their stops alone (`StartModel`), if there are 200 of them.
-
-    Parameters
-    ----------
-    finder : ProkaryoticGeneFinder
-        Of organisms not too far away; it stays as it is.
-    X : list of str or AnnotatedSequence
-        The genome; annotation in it is not looked at.
-    rounds : int
-        At most so many. `max_seconds` and `max_iterations` of the finder hold for the fit of each.
-
-    Returns
-    -------
-    ProkaryoticGeneFinder
-        With ``loss="log"`` and the default penalties; its other settings are those of `finder`.
-
-    Raises
-    ------
-    DataError
-        Nothing was found that could be learned from.
-    CapabilityError
-        Not a `ProkaryoticGeneFinder`.
-    KeyboardInterrupt
-        A fit ends with the best so far; but this is one of many, and the others would go on.
-    """
-    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
-        raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
-    if not isinstance(finder, ProkaryoticGeneFinder):
-        raise CapabilityError(f"found {type(finder).__name__}, expected a ProkaryoticGeneFinder")
+    """As `structune.genes.adapt` has it, of bacteria and archaea."""
     letters = _letters(annotated_sequences(X, None))
     finder._check_fitted()
     learner, graph = copy(finder), finder.graph_

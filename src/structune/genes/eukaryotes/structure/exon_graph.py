@@ -72,6 +72,11 @@ class ExonGraph(Structure):
             return self
         return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
 
+    def all_weights(self, w: FloatArray) -> FloatArray:
+        """Those that a model without a scaling would have, with the table of all examples."""
+        found: FloatArray = self._spread(w)[0]
+        return found
+
     def _spread(self, w: Array) -> Array:
         """All weights, by each table that examples are scored by."""
         return w[None] if self.scaling is None else self.scaling.spread(w)

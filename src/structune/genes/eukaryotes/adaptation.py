@@ -1,0 +1,82 @@
+"""Genes of a genome that nobody annotated: what a model expects there is counted in place of known genes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+
+import numpy as np
+
+from structune.errors import CapabilityError, DataError
+from structune.genes.eukaryotes.gene_finder import GeneFinder
+from structune.genes.eukaryotes.kernels.nodes import GENE
+from structune.genes.eukaryotes.pieces import Piece, pieces_of
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.inputs import annotated_sequences
+from structune.running.batches import batches
+from structune.running.executors import make_executor
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
+
+_ENOUGH = 1 << 24  # bases
+_AT_ONCE = 1 << 18
+_SETTLED = 0.02  # share of what is counted that is new
+
+
+def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int) -> GeneFinder:
+    """As `structune.genes.adapt` has it, of genes with introns."""
+    finder._check_fitted()
+    graph = finder.graph_
+    if graph.scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
+        raise CapabilityError("expected a GeneFinder with features='full', loss='log' and no tracks")
+    pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
+    decoys, before = _counted(adapted, plain.decoys, pieces), np.zeros(len(graph.weights))
+    with Monitor(finder.verbose) as monitor:
+        for k in range(1, rounds + 1):
+            counts = _expected(adapted, pieces)
+            if graph.weights.part(counts, "edges")[GENE] < 1.0:
+                raise DataError("found nothing that could be learned from: expected sequences with genes")
+            table = log_odds(graph.weights, counts, decoys)
+            adapted.graph_ = ExonGraph(graph.weights, Scaling(graph.weights, table[None]))
+            new, before = float(np.abs(counts - before).sum() / counts.sum()), counts
+            monitor.record("adapt", done=k / rounds, new=new)
+            if new <= _SETTLED:
+                break
+    return adapted
+
+
+def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Piece]:
+    """All of them, or parts from everywhere."""
+    pieces = [piece for s, each in enumerate(sequences) for piece in pieces_of(s, each.sequence, None)]
+    return pieces[:: 1 + sum(len(piece.text) for piece in pieces) // _ENOUGH]
+
+
+def _expected(finder: GeneFinder, pieces: Sequence[Piece]) -> FloatArray:
+    """How often each weight is expected to be used."""
+    graph = finder.graph_
+    plain, w = ExonGraph(graph.weights), graph.all_weights(finder.coef_)
+
+    def counts(shard: ExonShard) -> FloatArray:
+        found = np.zeros(w.size)
+        plain.log_partition(w, shard, found)
+        return found
+
+    return _counted(finder, counts, pieces)
+
+
+def _counted(
+    finder: GeneFinder, count: Callable[[ExonShard], FloatArray], pieces: Sequence[Piece]
+) -> FloatArray:
+    """The sum of what is counted in some pieces at a time."""
+
+    def counted(some: list[Piece]) -> FloatArray:
+        return count(finder.graph_.encode([piece.input for piece in some]))
+
+    blocks = batches(pieces, lambda piece: len(piece.text), _AT_ONCE, len(pieces))
+    total = np.zeros(len(finder.graph_.weights))
+    for found in make_executor(finder.n_jobs).map(counted, blocks):
+        total += found
+    return total

@@ -1,0 +1,115 @@
+"""Genomes without annotation: what is expected there is counted, and what that gains."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+import simulated_genes as simulated
+from simulated_genes import CODONS, exons
+from structune import GeneFinder, SequenceTagger, adapt
+from structune.errors import CapabilityError, DataError
+from structune.genes.eukaryotes import adaptation, gene_finder, pieces
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.scaling import log_odds
+
+OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
+NEW = simulated.genome(1, codons=[*CODONS[:3], *OTHER[:5]], n_contigs=15)
+TEXTS = [each.sequence for each in NEW]
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return GeneFinder(n_jobs=1).fit(simulated.genome(0))
+
+
+def test_it_gains(finder):
+    weights, tables = finder.coef_.copy(), finder.graph_.scaling.tables
+    adapted = adapt(finder, NEW)
+    assert adapted.score(NEW) > finder.score(NEW) + 0.05
+    assert_array_equal(adapted.coef_, weights)
+    assert finder.graph_.scaling.tables is tables
+
+
+def test_a_round_counts_what_is_expected(finder):
+    graph = finder.graph_
+    plain = ExonGraph(graph.weights)
+    shard, counts = plain.encode(TEXTS), np.zeros(len(graph.weights))
+    plain.log_partition(graph.scaling.spread(finder.coef_)[0], shard, counts)
+    expected = log_odds(graph.weights, counts, plain.decoys(shard))
+    assert_allclose(adapt(finder, TEXTS, 1).graph_.scaling.tables, expected[None])
+
+
+def test_rounds_go_on_from_each_other(finder, monkeypatch):
+    monkeypatch.setattr(adaptation, "_SETTLED", 0.0)
+    once = adapt(adapt(finder, TEXTS, 1), TEXTS, 1)
+    assert_array_equal(adapt(finder, TEXTS, 2).graph_.scaling.tables, once.graph_.scaling.tables)
+
+
+def test_it_ends_when_nothing_is_new(finder):
+    settled = adapt(finder, TEXTS)
+    again = adapt(settled, TEXTS, 1)
+    assert exons(settled.predict(TEXTS)[0]) == exons(again.predict(TEXTS)[0])
+    assert_allclose(settled.graph_.scaling.tables, again.graph_.scaling.tables, atol=0.1)
+
+
+def test_some_at_a_time_on_threads(finder, monkeypatch):
+    expected = adapt(finder, TEXTS, 2).graph_.scaling.tables
+    monkeypatch.setattr(adaptation, "_AT_ONCE", 1000)
+    two = GeneFinder(n_jobs=2).set_params(**finder.get_params()).set_params(n_jobs=2)
+    two._import(finder.coef_)
+    two._keep_graph(finder.graph_, finder.introns_)
+    assert_allclose(adapt(two, TEXTS, 2).graph_.scaling.tables, expected)
+
+
+def test_parts_of_large_genomes(finder, monkeypatch):
+    whole = adapt(finder, TEXTS[::2], 1)
+    monkeypatch.setattr(adaptation, "_ENOUGH", sum(map(len, TEXTS)) - 1)
+    assert_array_equal(adapt(finder, TEXTS, 1).graph_.scaling.tables, whole.graph_.scaling.tables)
+    monkeypatch.setattr(pieces, "_MOST", 500)
+    monkeypatch.setattr(pieces, "_OVERLAP", 100)
+    some = adaptation._sample(NEW)
+    assert len({piece.sequence for piece in some}) > len(NEW) / 2
+    assert sum(len(piece.text) for piece in some) <= sum(map(len, TEXTS))
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["ACGT" * 5], ["N" * 100]])
+def test_nothing_to_learn_from(finder, texts):
+    with pytest.raises(DataError, match="found nothing that could be learned from"):
+        adapt(finder, texts)
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 1.5, True])
+def test_wrong_rounds(finder, rounds):
+    with pytest.raises(DataError, match="expected a whole number > 0"):
+        adapt(finder, TEXTS, rounds)
+
+
+def test_models_that_cannot_be_adapted():
+    some = simulated.genome(0)[:2]
+    options = {"n_jobs": 1, "max_iterations": 2}
+    tracks = [np.ones((len(each.sequence), 1)) for each in some]
+    for model in (
+        GeneFinder(features="paper", **options).fit(some),
+        GeneFinder(loss="margin", **options).fit(some),
+        GeneFinder(**options).fit(some, tracks=tracks),
+    ):
+        with pytest.raises(CapabilityError, match="expected a GeneFinder with features='full'"):
+            adapt(model, TEXTS)
+    with pytest.raises(CapabilityError, match="found SequenceTagger, expected a GeneFinder"):
+        adapt(SequenceTagger(), TEXTS)
+    with pytest.raises(NotFittedError):
+        adapt(GeneFinder(), TEXTS)
+
+
+@pytest.mark.parametrize("organism", gene_finder.PRETRAINED)
+def test_pretrained_models(organism):
+    model = GeneFinder.pretrained(organism)
+    assert model.features == "full"
+    assert model.predict(["", "ACGT" * 20]) == [(), ()]
+    assert adapt(model, TEXTS, 1).introns_ == model.introns_
+
+
+def test_organisms_that_are_not_there():
+    with pytest.raises(DataError, match="organism='yeast': expected one of"):
+        GeneFinder.pretrained("yeast")
