@@ -7,7 +7,10 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and AUGUSTUS: ``apt install
 augustus augustus-data``; without it, only our methods run. All takes an hour, of which most is tuning;
-AUGUSTUS takes a minute. Windows hold one annotated gene: the given split of the fly, 392 to train and 100 to test, and three random splits of
+AUGUSTUS takes a minute.
+
+Windows hold one annotated gene: the given split of the fly, 392 to train and 100 to test, and three random
+splits of
 A. thaliana and of C. elegans, as in `gene_prediction.py`. Flanks of fly windows may hold genes that are not
 annotated: scores are for whole windows, and for the annotated gene with 500 bases around it. Intervals are
 paired bootstraps over the test windows of all splits, as if no window came twice. All run on one thread.

@@ -16,6 +16,7 @@ from simulated_genes import exons
 from structune.genes.commands import data as gene_data
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.hints import Hint
 from structune.genes.formats.writers import write_gff3, write_proteins
 from structune.genes.metrics import gene_regions, gene_scores
 
@@ -311,3 +312,36 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     assert [exons(genes) for genes in found.values()] == [exons(genes) for genes in expected]
     assert "expected --adapt with it" in fail(*args, "-m", "eukaryotes")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
+
+
+def test_hints(files, model_and_hints, tmp_path):
+    path, expected = model_and_hints
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
+    result = run(*args, "--hints", path, "--hint-weight", 20)
+    assert result.exit_code == 0
+    assert f"{path}: found hints of sequences that did not come: elsewhere" in result.stderr
+    found = read_gff3(tmp_path / "x.gff3").transcripts
+    assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
+    assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
+    tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
+    assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
+
+
+@pytest.fixture(scope="module")
+def model_and_hints(files):
+    """A file of hints, half of which are false, and what is found with them."""
+    path, model = files / "hints.gff", structune.load(files / "m.structune")
+    hints = [Hint(each.name, "CDS", 10, 200, "+", 10.0) for each in TEST]
+    hints += [
+        Hint(t.contig, "intron", a, b, t.strand, 3.0)
+        for each in TEST
+        for t in each.transcripts
+        for a, b in t.introns
+    ]
+    lines = [
+        f"{h.contig}\tx\t{h.kind}\t{h.start + 1}\t{h.end}\t.\t{h.strand}\t.\tmult={h.support}\n"
+        for h in (*hints, Hint("elsewhere", "intron", 1, 50))
+    ]
+    path.write_text("".join(lines))
+    of_each = [[h for h in hints if h.contig == each.name] for each in TEST]
+    return path, model.predict(TEST, hints=of_each, hint_weight=20.0)

@@ -28,6 +28,8 @@ from .formats.genomes import read_genomes as read_genomes
 from .formats.genomes import read_sequences as read_sequences
 from .formats.gff3 import read_gff3 as read_gff3
 from .formats.gtf import read_gtf as read_gtf
+from .formats.hints import Hint as Hint
+from .formats.hints import read_hints as read_hints
 from .formats.parts import GeneAnnotation as GeneAnnotation
 from .formats.record import (
     AnnotatedSequence as AnnotatedSequence,

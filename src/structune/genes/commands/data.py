@@ -17,6 +17,7 @@ from structune.files.models import load, load_shipped
 from structune.genes.eukaryotes.gene_finder import PRETRAINED as ORGANISMS
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
+from structune.genes.formats.hints import read_hints
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
@@ -24,8 +25,38 @@ from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator
 
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
+_SHOWN = 3
 Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
+
+
+class KnownHints:
+    """Hints of a file, by sequence, and which of them were asked for.
+
+    Parameters
+    ----------
+    path : path
+    weight : float
+    """
+
+    def __init__(self, path: Path, weight: float) -> None:
+        self.path, self.weight, self._hints = path, weight, read_hints(path)
+        self._left = set(self._hints)
+
+    def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
+        """What `GeneFinder.predict` takes."""
+        self._left.difference_update(each.name for each in sequences)
+        return {
+            "hints": [self._hints.get(each.name, []) for each in sequences],
+            "hint_weight": self.weight,
+        }
+
+    def tell_left(self) -> None:
+        """Say of which names no sequence came."""
+        if self._left:
+            names = sorted(self._left)
+            more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            say(f"{self.path}: found hints of sequences that did not come: {', '.join(names[:_SHOWN])}{more}")
 
 
 def read_annotated(
@@ -47,7 +78,9 @@ def paired(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> lis
     return list(zip(annotations, sequences, strict=True))
 
 
-def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generator[Found, None, None]:
+def predicted(
+    finder: Finder, sequences: Iterable[AnnotatedSequence], hints: KnownHints | None = None
+) -> Generator[Found, None, None]:
     """Sequences and their genes, some at a time and in their order.
 
     Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
@@ -55,7 +88,10 @@ def predicted(finder: Finder, sequences: Iterable[AnnotatedSequence]) -> Generat
     alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
 
     def predict(some: list[AnnotatedSequence]) -> Found:
-        return [] if stopped.is_set() else list(zip(some, alone.predict(some), strict=True))
+        if stopped.is_set():
+            return []
+        more = {} if hints is None else hints.of(some)
+        return list(zip(some, alone.predict(some, **more), strict=True))
 
     shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
     try:

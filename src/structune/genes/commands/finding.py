@@ -14,9 +14,9 @@ from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
-from structune.genes.commands.data import Finder, open_finder, predicted
+from structune.genes.commands.data import Finder, KnownHints, open_finder, predicted
 from structune.genes.commands.options import Request
-from structune.genes.eukaryotes.gene_finder import TO_ADAPT
+from structune.genes.eukaryotes.gene_finder import TO_ADAPT, GeneFinder
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.writers import (
@@ -38,13 +38,14 @@ def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
     _check(request)
     sequences = _Sequences(request)
+    hints = None if request.hints is None else KnownHints(request.hints, request.hint_weight)
     try:
         finder = open_finder(request.model, request.jobs, request.task, sequences.nearest)
         finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
             finder = adapt(finder, sequences.whole(), request.adapt)
-        _write(request, finder, sequences)
+        _write(request, finder, sequences, hints)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
@@ -62,7 +63,7 @@ def _check(request: Request) -> None:
         )
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
-    check_apart([request.file, request.model], files)
+    check_apart([request.file, request.model, *([request.hints] if request.hints else [])], files)
     written = [path for path in files if path is not None]
     for k, path in enumerate(written):
         if path in written[:k]:
@@ -109,6 +110,8 @@ class _Sequences:
     def suited(self, finder: Finder) -> Finder:
         """The finder for the genetic code that is given, or found where sequences are in memory."""
         request, given = self._request, self._request.code
+        if request.hints is not None and not isinstance(finder, GeneFinder):
+            raise DataError(f"{request.model}: found a model without introns, expected no --hints")
         if not isinstance(finder, ProkaryoticGeneFinder):
             if given is not None or request.closed:
                 raise DataError(
@@ -128,13 +131,15 @@ class _Sequences:
         return finder
 
 
-def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence]) -> None:
+def _write(
+    request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence], hints: KnownHints | None
+) -> None:
     source = UntilError(sequences)
     with (
         open_text("-" if request.output is None else str(request.output)) as out,
         _opened(request.proteins) as proteins,
         _opened(request.nucleotides) as nucleotides,
-        closing(predicted(finder, source)) as found,
+        closing(predicted(finder, source, hints)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
         head = GFF3_HEAD
@@ -150,6 +155,8 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
             out.flush()
             progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
+    if hints is not None:
+        hints.tell_left()
 
 
 def _opened(path: Path | None) -> AbstractContextManager[IO[str] | None]:

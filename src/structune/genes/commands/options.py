@@ -209,6 +209,20 @@ class Request:
             show_default=False,
         ),
     ] = None
+    hints: Annotated[
+        Path | None,
+        typer.Option(
+            help="What else is known of genes with introns: junctions of RNA reads and aligned proteins, in "
+            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR.",
+            show_default=False,
+        ),
+    ] = None
+    hint_weight: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="What an intron of ten reads adds to the score of genes that have it, as log odds."
+        ),
+    ] = 6.0
     closed: Annotated[
         bool,
         typer.Option("--closed", help="No genes beyond ends of sequences and gaps, by prokaryotic models."),

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,21 +13,23 @@ import numpy as np
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
+from structune.genes.eukaryotes.hints import WEIGHT
 from structune.genes.eukaryotes.inputs import (
+    checked_hints,
     checked_introns,
     checked_tables,
     checked_tracks,
-    coding_score,
     encoded,
 )
 from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
+from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import path_genes
 from structune.genes.eukaryotes.structure.rules import GeneRules
 from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
 from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
+from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
 from structune.learning.constrained import ConstrainedEstimator
@@ -284,7 +285,13 @@ class GeneFinder(ConstrainedEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, tracks: Any = None) -> list[tuple[Transcript, ...]]:
+    def predict(
+        self,
+        X: Any,
+        tracks: Any = None,
+        hints: Sequence[Iterable[Hint]] | None = None,
+        hint_weight: float = WEIGHT,
+    ) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
 
         Parameters
@@ -292,6 +299,12 @@ class GeneFinder(ConstrainedEstimator):
         X : list of str or AnnotatedSequence
         tracks : list of ndarray, optional
             As in `fit`.
+        hints : list of lists of Hint, optional
+            What else is known of each sequence, as `read_hints` reads it.
+        hint_weight : float
+            What a hint adds to the score of the genes that have it, in log odds: an intron of ten reads and
+            more, or a hundred bases of a CDS, so much, with less support less, by its logarithm. Several
+            hints of a site count as the best of them.
 
         Returns
         -------
@@ -302,6 +315,7 @@ class GeneFinder(ConstrainedEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
+        known = checked_hints(hints, hint_weight, sequences)
         pieces = (
             piece
             for s, each in enumerate(sequences)
@@ -309,36 +323,17 @@ class GeneFinder(ConstrainedEstimator):
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
-        for block in make_executor(self.n_jobs).map(self._genes, blocks):
+
+        def genes_of(block: list[Piece]) -> list[tuple[Piece, list[Gene]]]:
+            return found_genes(self.graph_, self.coef_, block, known, self.has_probabilities)
+
+        for block in make_executor(self.n_jobs).map(genes_of, blocks):
             for piece, genes in block:
                 join(found[piece.sequence], genes, piece)
         return [
             named_genes(s.name, [(gene.strand, gene.exons, gene.score) for gene in genes])
             for s, genes in zip(sequences, found, strict=True)
         ]
-
-    def _genes(self, pieces: list[Piece]) -> list[tuple[Piece, list[Gene]]]:
-        """Those of pieces that are worked off at once."""
-        shard = self.graph_.encode([piece.input for piece in pieces])
-        paths, _ = self.graph_.best(self.coef_, shard)
-        coding = self._coding(shard) if self.has_probabilities else None
-        found = []
-        for piece, (a, b) in zip(pieces, pairwise(shard.starts.tolist()), strict=True):
-            genes = path_genes(self.graph_.weights, paths[a:b])
-            found.append(
-                (
-                    piece,
-                    [Gene(strand, exons, coding_score(coding, strand, exons, a)) for strand, exons in genes],
-                )
-            )
-        return found
-
-    def _coding(self, shard: ExonShard) -> dict[str, FloatArray]:
-        """By strand, the probability of each base being coding."""
-        columns = self.graph_.marginals(self.coef_, shard)
-        return {
-            sign: columns[:, 3 * k : 3 * k + 3].sum(axis=1) for k, sign in enumerate(self.graph_.rules.signs)
-        }
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """F1 of exons, both ends of which must be right.

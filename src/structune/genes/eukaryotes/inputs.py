@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS
+from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.rules import MOST_INTRON
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.examples import GeneExamples
-from structune.genes.formats.record import AnnotatedSequence, Exons
+from structune.genes.formats.record import AnnotatedSequence
 from structune.learning.estimator_file import Arrays
 from structune.structure import FloatArray
 
@@ -63,6 +64,19 @@ def checked_tracks(
     return values
 
 
+def checked_hints(hints: Any, weight: float, sequences: Sequence[AnnotatedSequence]) -> list[Hints] | None:
+    """What is known of some sequences."""
+    if hints is None:
+        return None
+    if not isinstance(hints, Sequence) or isinstance(hints, str):
+        raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
+    if len(hints) != len(sequences):
+        raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
+    if not 0 <= weight < np.inf:
+        raise DataError(f"hint_weight={weight!r}: expected a finite number >= 0")
+    return [Hints.of(of, each.name, weight) for of, each in zip(hints, sequences, strict=True)]
+
+
 def _numbers(track: Any, name: str) -> FloatArray:
     try:
         return np.asarray(track, dtype=np.float64)
@@ -87,13 +101,3 @@ def encoded(
 def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
     """As `ExonGraph.encode` wants them."""
     return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
-
-
-def coding_score(
-    coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int
-) -> float | None:
-    """The mean probability of the bases of a gene being coding, at its places from `first` on."""
-    if coding is None:
-        return None
-    of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
-    return float(min(1.0, of_bases.mean()))

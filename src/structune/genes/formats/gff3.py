@@ -93,7 +93,7 @@ def parse_gff3(lines: Lines) -> GeneAnnotation:
 
 def _add_line(found: _Features, number: int, text: str) -> None:
     columns = columns_of(text)
-    part = part_of(number, columns, unquote(columns[0]), attributes := _attributes(columns[8]))
+    part = part_of(number, columns, unquote(columns[0]), attributes := attributes_of(columns[8]))
     if columns[2] == "CDS":
         if _GTF.match(columns[8]):  # each part would be a gene
             raise DataError(f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value")
@@ -107,7 +107,7 @@ def _add_line(found: _Features, number: int, text: str) -> None:
         found.circular.add(part.contig)
 
 
-def _attributes(text: str) -> dict[str, str]:
+def attributes_of(text: str) -> dict[str, str]:
     """By key; a value of several has its commas still, and escapes of those."""
     pairs = (item.partition("=") for item in text.split(";"))
     return {key.strip(): value.strip() for key, is_pair, value in pairs if is_pair}

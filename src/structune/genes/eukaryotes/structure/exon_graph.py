@@ -17,7 +17,12 @@ from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes,
 from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.scores import ScoredSequence, SequenceScores, nodes_of
+from structune.genes.eukaryotes.structure.scores import (
+    Evidence,
+    ScoredSequence,
+    SequenceScores,
+    nodes_of,
+)
 from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
@@ -220,7 +225,7 @@ class ExonGraph(Structure):
         totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
             path = self._path(shard, s, outputs)
-            counts = self._empty_counts(sequence, np.float64)
+            counts = sequence.no_counts(np.float64)
             lefts, rights = path_nodes(self.weights, sequence.nodes, path)
             self._count_walk(sequence, lefts, rights, path, counts)
             self._add(shard, s, sequence, counts, factors[s], totals)
@@ -251,20 +256,6 @@ class ExonGraph(Structure):
         np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
         counts.edges[GENE] += lefts.size - inner.size
         viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
-
-    def _empty_counts(self, sequence: ScoredSequence, dtype: Any) -> Counts:
-        scores, nodes = sequence.scores, sequence.nodes
-        n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
-        return Counts(
-            cover=np.zeros(scores.prefix.shape, dtype),
-            sites=np.zeros(scores.sites.shape, dtype),
-            edges=np.zeros(scores.edges.shape, dtype),
-            exons=np.zeros(scores.exons.shape, dtype),
-            introns=np.zeros(scores.introns.shape, dtype),
-            left=np.zeros(nodes.left_position.size, dtype),
-            opened=np.zeros((n_openings, TYPES), dtype),
-            closed=np.zeros((n_closings, TYPES), dtype),
-        )
 
     def _add(
         self,
@@ -349,7 +340,7 @@ class ExonGraph(Structure):
         return value, filled
 
     def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
-        counts = self._empty_counts(sequence, sequence.scores.prefix.dtype)
+        counts = sequence.no_counts(sequence.scores.prefix.dtype)
         sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
         return counts
 
@@ -364,10 +355,12 @@ class ExonGraph(Structure):
         self._gather(totals, found, squared=True)
         return found
 
-    def marginals(self, w: FloatArray, shard: ExonShard) -> FloatArray:
+    def marginals(
+        self, w: FloatArray, shard: ExonShard, evidence: Sequence[Evidence] | None = None
+    ) -> FloatArray:
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
-        for sequence in self._scores.of(shard, self._spread(w)):
+        for sequence in self._scores.of(shard, self._spread(w), None, evidence):
             value, filled = self._forward(sequence)
             found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
         return np.concatenate(found)
@@ -375,10 +368,14 @@ class ExonGraph(Structure):
     # --- decoding -----------------------------------------------------------------------------------------
 
     def best(
-        self, w: FloatArray, shard: ExonShard, cost: FloatArray | None = None
+        self,
+        w: FloatArray,
+        shard: ExonShard,
+        cost: FloatArray | None = None,
+        evidence: Sequence[Evidence] | None = None,
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
-        for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost)):
+        for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost, evidence)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
             values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)

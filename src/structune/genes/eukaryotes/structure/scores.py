@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.genes.eukaryotes.kernels import emissions
-from structune.genes.eukaryotes.kernels.nodes import Nodes, Scores
+from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import Path
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.eukaryotes.structure.weights import ExonWeights
-from structune.structure import Array, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 _KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
     [[[2, 3], [1, 0]], [[2, 1], [3, 0]]]
@@ -30,6 +30,28 @@ class ScoredSequence(NamedTuple):
     letters: emissions.Letters
     sites: emissions.Sites
     scores: Scores
+
+    def no_counts(self, dtype: Any) -> Counts:
+        """Zeros, to count what is used."""
+        scores, nodes = self.scores, self.nodes
+        n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
+        return Counts(
+            cover=np.zeros(scores.prefix.shape, dtype),
+            sites=np.zeros(scores.sites.shape, dtype),
+            edges=np.zeros(scores.edges.shape, dtype),
+            exons=np.zeros(scores.exons.shape, dtype),
+            introns=np.zeros(scores.introns.shape, dtype),
+            left=np.zeros(nodes.left_position.size, dtype),
+            opened=np.zeros((n_openings, TYPES), dtype),
+            closed=np.zeros((n_closings, TYPES), dtype),
+        )
+
+
+class Evidence(NamedTuple):
+    """What else is known of a sequence: logs that are added at each of its sites, and to each coding base."""
+
+    sites: FloatArray
+    coding: FloatArray
 
 
 class SequenceScores:
@@ -49,7 +71,13 @@ class SequenceScores:
         rows = [emissions.row_of.py_func(c, 0, n_strands, n_introns, weights.n_columns)[0] for c in columns]
         self._rows = np.array(rows)
 
-    def of(self, shard: ExonShard, w: Array, cost: Array | None = None) -> Iterator[ScoredSequence]:
+    def of(
+        self,
+        shard: ExonShard,
+        w: Array,
+        cost: Array | None = None,
+        evidence: Sequence[Evidence] | None = None,
+    ) -> Iterator[ScoredSequence]:
         """Each sequence with its scores; `w` are all weights by table."""
         weights, layout = self.weights, self._window_layout
         tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
@@ -57,13 +85,15 @@ class SequenceScores:
             n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
             table, windows, edges, exons, introns = tables[k]
             sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
-            letters = emissions.Letters(
-                shard.words[a:b], shard.reverse_words[a:b], self._extra(shard, s, w[k], cost)
-            )
+            known = None if evidence is None else evidence[s]
+            extra = self._extra(shard, s, w[k], cost, None if known is None else known.coding)
+            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
             prefix = np.empty((n + 1, weights.n_columns), w.dtype)
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.zeros(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
+            if known is not None:
+                of_sites[:-1] += known.sites
             columns = self.intron_columns, *self.weights.rules.introns
             scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
             yield ScoredSequence(n, nodes_of(own), letters, sites, scores)
@@ -89,15 +119,19 @@ class SequenceScores:
             first += (b - a) * n_words
         return tuple(np.array(column) for column in zip(*found, strict=True))
 
-    def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
-        """Of tracks and costs, by position and label."""
+    def _extra(
+        self, shard: ExonShard, s: int, w: Array, cost: Array | None, coding: FloatArray | None
+    ) -> Array:
+        """Of tracks, costs and evidence of coding bases, by position and label."""
         n_labels, part = len(self.weights.labels), slice(shard.starts[s], shard.starts[s + 1])
-        if not self.weights.n_tracks and cost is None:
+        if not self.weights.n_tracks and cost is None and (coding is None or not coding.any()):
             return np.zeros((0, n_labels), w.dtype)
         found = shard.tracks[part] @ self.weights.part(w, "tracks").T
         if cost is not None:
             own = self.labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
             found = found + cost[s] * (np.arange(n_labels) != own[:, None])
+        if coding is not None:
+            found[:, emissions.CODING : emissions.INTRON] += coding[:, None]
         return found
 
     def labels(self, path: Path, n: int) -> Array:

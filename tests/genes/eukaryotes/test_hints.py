@@ -1,0 +1,153 @@
+"""What hints are worth, against the sum over all genes of a sequence, and what they gain."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import gene_graphs as genes
+import simulated_genes as simulated
+from simulated_genes import exons
+from structune import GeneFinder
+from structune.errors import DataError
+from structune.genes import Hint
+from structune.genes.eukaryotes import pieces
+from structune.genes.eukaryotes.hints import Hints
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.paths import gene_path
+
+TEST = simulated.genome(1, n_contigs=3)
+TEXTS = [
+    "CCATGGTCAGCTAACCTTACATG",
+    "ATGGTGTACAGGTAAGCATGTAA",
+    "TTACTGACACATCATATGTAAC",
+    "GGCTCTTTACAGGCACTGGACTG",
+]
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return GeneFinder(n_jobs=1).fit(simulated.genome(0))
+
+
+def some_hints(rng, text, known):
+    """Of the genes that there may be, and of others."""
+    found = [Hint("c", "CDS", 2, 9, ".", 3.0), Hint("c", "CDS", 5, len(text), ".", 20.0)]
+    for sign, parts in known:
+        span = parts[0][0], parts[-1][1]
+        ends = [Hint("c", kind, *span, sign, float(rng.integers(12))) for kind in ("start", "stop")]
+        introns = [
+            Hint("c", rng.choice(["intron", "donor", "acceptor"]), a, b, rng.choice([sign, "."]), 5.0)
+            for (_, a), (b, _) in pairwise(parts)
+        ]
+        found += [hint for hint in (*ends, *introns) if rng.random() < 0.5]
+    return found
+
+
+def worth(hints, kind, sign, place):
+    """The best hint of a site; of an intron each end has a half."""
+    found = [0.0]
+    for hint in hints:
+        share = 0.5 if hint.kind == "intron" and kind in ("donor", "acceptor") else hint.kind == kind
+        first = kind in ("start", "donor")
+        own = (hint.start, hint.end)[first != (sign == "+")]
+        if own == place and hint.strand in (sign, "."):
+            found.append(share * min(1.0, np.log1p(hint.support) / np.log1p(10)))
+    return max(found)
+
+
+def bonus(hints, gene):
+    sign, parts = gene
+    read = parts if sign == "+" else parts[::-1]
+    total = 0.0
+    for kind, part in (("start", read[0]), ("stop", read[-1])):
+        if part[1] - part[0] >= 3:  # no intron splits it
+            total += worth(hints, kind, sign, part[(kind == "start") != (sign == "+")])
+    for (_, a), (b, _) in pairwise(parts):
+        total += worth(hints, "donor", sign, a if sign == "+" else b)
+        total += worth(hints, "acceptor", sign, b if sign == "+" else a)
+    for a, b in parts:
+        for t in range(a, b):
+            cds = [h for h in hints if h.kind == "CDS" and h.start <= t < h.end]
+            total += max((min(1.0, np.log1p(h.support) / np.log1p(10)) / 100 for h in cds), default=0.0)
+    return total
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("strands", ["forward", "both"])
+def test_best_genes_and_probabilities(text, strands):
+    rng = np.random.default_rng(len(text))
+    weights = genes.exon_weights(strands, (4, 6), True, (0, 1), True)
+    graph = ExonGraph(weights)
+    known = genes.genes_of(text, strands, ("GT",), 4)
+    sets, hints = list(genes.structures_of(known)), some_hints(rng, text, known)
+    paths = [gene_path(weights, len(text), genes.transcripts(some)) for some in sets]
+    for weight in (0.0, 2.0, 30.0):
+        w, shard = rng.normal(size=graph.n_weights), graph.encode([text])
+        alone = np.array([graph.score(w, graph.encode([text], [path]))[0] for path in paths])
+        scores = alone + [weight * sum(bonus(hints, gene) for gene in some) for some in sets]
+        evidence = [Hints.of(hints, "c", weight).evidence(0, len(text), shard.nodes.of(0))]
+        best, value = graph.best(w, shard, None, evidence)
+        assert_allclose(value, scores.max())
+        assert_allclose(scores[[np.array_equal(best, path) for path in paths]], scores.max())
+        probabilities = np.exp(scores - np.logaddexp.reduce(scores))
+        expected = np.zeros((len(text), weights.n_columns))
+        for p, path in zip(probabilities, paths, strict=True):
+            expected[np.arange(len(text)), path] += p
+        assert_allclose(graph.marginals(w, shard, evidence), expected, atol=1e-9)
+
+
+def test_hints_of_true_genes_gain(finder, monkeypatch):
+    """Where words tell little."""
+    some = simulated.genome(1, codons=["AAA", "GAA", "TTA", "GCC", "GAG"], n_contigs=5)
+    known = [
+        [Hint(t.contig, "intron", a, b, t.strand, 10) for t in each.transcripts for a, b in t.introns]
+        + [Hint(t.contig, "CDS", a, b, t.strand, 10) for t in each.transcripts for a, b in t.exons]
+        for each in some
+    ]
+
+    def found(hints, **options):
+        predicted = finder.predict(some, hints=hints, **options)
+        true = [exons(each.transcripts) for each in some]
+        right = sum(gene in of for genes, of in zip(predicted, true, strict=True) for gene in exons(genes))
+        return right, [exons(genes) for genes in predicted]
+
+    without, with_hints = found(None), found(known, hint_weight=20.0)
+    assert with_hints[0] > without[0]
+    assert found(known, hint_weight=0) == without
+    monkeypatch.setattr(pieces, "_MOST", 700)
+    monkeypatch.setattr(pieces, "_OVERLAP", 400)
+    assert found(known, hint_weight=20.0) == with_hints
+
+
+def test_hints_that_fit_nothing_change_nothing(finder):
+    texts, n = [each.sequence for each in TEST[:1]], len(TEST[0].sequence)
+    far = [
+        Hint("c0", "intron", n + 5, n + 90, "+", 99),
+        Hint("c0", "CDS", n, n + 9),
+        Hint("c0", "stop", 0, 1, "-", 0),
+    ]
+    assert finder.predict(texts, hints=[far]) == finder.predict(texts, hints=[[]]) == finder.predict(texts)
+    assert finder.predict([""], hints=[far]) == [()]
+
+
+@pytest.mark.parametrize(
+    ("hints", "message"),
+    [
+        (3, "found hints=3, expected a list of lists of Hint"),
+        ([], "found hints of 0 sequences, expected those of 1"),
+        ([["x"]], "c0: found 'x', expected a Hint of one of intron, CDS"),
+        ([[Hint("c0", "exon", 1, 2)]], "c0: found Hint"),
+        ([[Hint("c0", "CDS", 2, 2)]], "expected 0 <= start < end"),
+        ([[Hint("c0", "CDS", 1, 2, "+", np.nan)]], "and a support >= 0"),
+    ],
+)
+def test_wrong_hints(finder, hints, message):
+    with pytest.raises(DataError, match=message):
+        finder.predict(TEST[:1], hints=hints)
+
+
+def test_wrong_weight(finder):
+    with pytest.raises(DataError, match=r"hint_weight=-1.0: expected a finite number >= 0"):
+        finder.predict(TEST[:1], hints=[[]], hint_weight=-1.0)

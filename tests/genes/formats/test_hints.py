@@ -1,0 +1,86 @@
+"""Files of hints, as several programs write them."""
+
+import io
+
+import pytest
+
+from structune.errors import DataError
+from structune.genes import Hint, read_hints
+
+AUGUSTUS = """# hints
+chr1\tb2h\tintron\t101\t200\t0\t+\t.\tmult=12;pri=4;src=E
+chr1\tb2h\texon\t1\t100\t0\t+\t.\tsrc=E
+chr1\tb2h\tCDSpart\t301\t400\t0\t-\t.\tpri=4;src=P
+chr2\tw2h\tdss\t7\t7\t0\t-\t.\tsrc=E
+chr2\tw2h\tass\t9\t9\t.\t.\t.\tsrc=E
+"""
+PROTHINT = """chr1\tProtHint\tIntron\t11\t50\t4\t+\t.\tmult=4;al_score=0.3;
+chr1\tProtHint\tstart_codon\t1\t3\t2\t+\t0\tmult=2;
+chr1\tProtHint\tstop_codon\t98\t100\t1\t+\t0\tmult=1;
+"""
+MINIPROT = """##gff-version 3
+chr1\tminiprot\tmRNA\t1001\t1900\t500\t+\t.\tID=MP1;Rank=1;Identity=0.9;Target=P1 1 200
+chr1\tminiprot\tCDS\t1701\t1900\t200\t+\t0\tParent=MP1;Rank=1
+chr1\tminiprot\tCDS\t1001\t1200\t300\t+\t0\tParent=MP1;Rank=1
+chr1\tminiprot\tCDS\t1211\t1400\t300\t+\t0\tParent=MP1;Rank=1
+chr1\tminiprot\tstop_codon\t1898\t1900\t0\t+\t0\tParent=MP1;Rank=1
+"""
+STAR = "chr1\t101\t200\t1\t1\t0\t7\t2\t30\nchr1\t301\t400\t2\t2\t1\t0\t5\t30\nchr2\t1\t50\t0\t0\t0\t1\t0\t9\n"
+
+
+def read(text):
+    return read_hints(io.StringIO(text))
+
+
+def test_augustus():
+    assert read(AUGUSTUS) == {
+        "chr1": [Hint("chr1", "intron", 100, 200, "+", 12.0), Hint("chr1", "CDS", 300, 400, "-", 1.0)],
+        "chr2": [Hint("chr2", "donor", 6, 7, "-", 1.0), Hint("chr2", "acceptor", 8, 9, ".", 1.0)],
+    }
+
+
+def test_prothint():
+    (found,) = read(PROTHINT).values()
+    assert [hint[1:] for hint in found] == [
+        ("intron", 10, 50, "+", 4.0),
+        ("start", 0, 3, "+", 2.0),
+        ("stop", 97, 100, "+", 1.0),
+    ]
+
+
+def test_introns_lie_between_the_parts_of_an_alignment():
+    """Gaps of a few bases are none."""
+    (found,) = read(MINIPROT).values()
+    assert [hint.kind for hint in found] == ["CDS"] * 3 + ["stop", "intron"]
+    assert found[-1] == Hint("chr1", "intron", 1400, 1700, "+", 1.0)
+
+
+def test_star():
+    assert read(STAR) == {
+        "chr1": [Hint("chr1", "intron", 100, 200, "+", 9.0), Hint("chr1", "intron", 300, 400, "-", 5.0)],
+        "chr2": [Hint("chr2", "intron", 0, 50, ".", 1.0)],
+    }
+
+
+def test_files(tmp_path):
+    (tmp_path / "hints.gff").write_text(AUGUSTUS + "##FASTA\n>chr1\nACGT\n")
+    assert read_hints(tmp_path / "hints.gff") == read(AUGUSTUS)
+    assert read("") == read("# nothing\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("chr1\tx\n", "1: found 2 columns, expected 9"),
+        (AUGUSTUS.replace("101\t200", "201\t200"), "2: found the span 201 to 200"),
+        (AUGUSTUS.replace("mult=12", "mult=many"), "2: found the support 'many', expected a number >= 0"),
+        (AUGUSTUS.replace("mult=12", "mult=-1"), "2: found the support '-1'"),
+        (PROTHINT.replace("\t+\t", "\t?\t", 1), r"1: found the strand '\?', expected"),
+        (STAR.replace("\t7\t2", "\t7\tx"), "1: found the support 'x'"),
+        (STAR.replace("\t101\t", "\tx\t"), "1: found the span 'x'"),
+        ("chr1\tx\texon\t1\t9\t.\t+\t.\tID=e\n", "found no hint, expected features such as intron, cds"),
+    ],
+)
+def test_wrong_files(text, message):
+    with pytest.raises(DataError, match=message):
+        read(text)
