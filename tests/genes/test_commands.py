@@ -15,6 +15,7 @@ from gene_files import fasta, genbank, write
 from simulated_genes import exons
 from structune.genes.commands import data as gene_data
 from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.writers import write_gff3, write_proteins
@@ -319,7 +320,7 @@ def test_hints(files, model_and_hints, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20)
     assert result.exit_code == 0
-    assert f"{path}: found hints of sequences that did not come: elsewhere" in result.stderr
+    assert f"{path}: found sequences that did not come: elsewhere" in result.stderr
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
@@ -345,3 +346,24 @@ def model_and_hints(files):
     path.write_text("".join(lines))
     of_each = [[h for h in hints if h.contig == each.name] for each in TEST]
     return path, model.predict(TEST, hints=of_each, hint_weight=20.0)
+
+
+def test_formats(files, tmp_path):
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
+    expected = structune.load(files / "m.structune").predict(TEST)
+    (tmp_path / "x.gb").write_text(succeed(*args, "--format", "genbank"))
+    found = list(read_genbank(tmp_path / "x.gb"))
+    assert [exons(each.transcripts) for each in found] == [exons(genes) for genes in expected]
+    lines = succeed(*args, "--format", "tsv").splitlines()
+    assert lines[0].split("\t")[:3] == ["contig", "gene", "transcript"]
+    assert [line.split("\t")[1] for line in lines[1:]] == [t.gene for genes in expected for t in genes]
+
+
+def test_regions_to_avoid(files, tmp_path):
+    (genes,) = structune.load(files / "m.structune").predict(TEST[:1])
+    a, b = genes[0].exons[0]
+    (tmp_path / "rna.gff").write_text(f"{TEST[0].name}\tx\ttRNA\t{a + 1}\t{b}\t.\t+\t.\tID=r\n")
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
+    succeed(*args, "--avoid", tmp_path / "rna.gff", "-o", tmp_path / "x.gff3")
+    found = read_gff3(tmp_path / "x.gff3").transcripts[TEST[0].name]
+    assert all(d <= a or c >= b for t in found for c, d in t.exons)

@@ -24,12 +24,14 @@ from .formats.checks import (
 )
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank
+from .formats.genbank_writer import write_genbank as write_genbank
 from .formats.genomes import read_genomes as read_genomes
 from .formats.genomes import read_sequences as read_sequences
 from .formats.gff3 import read_gff3 as read_gff3
 from .formats.gtf import read_gtf as read_gtf
 from .formats.hints import Hint as Hint
 from .formats.hints import read_hints as read_hints
+from .formats.hints import read_regions as read_regions
 from .formats.parts import GeneAnnotation as GeneAnnotation
 from .formats.record import (
     AnnotatedSequence as AnnotatedSequence,
@@ -43,6 +45,7 @@ from .formats.record import (
 from .formats.record import (
     skipped_text as skipped_text,
 )
+from .formats.tables import write_table as write_table
 from .formats.writers import (
     write_coding_sequences as write_coding_sequences,
 )

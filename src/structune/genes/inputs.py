@@ -12,6 +12,7 @@ from structune.errors import DataError
 from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
 from structune.genes.metrics import gene_scores
 from structune.genes.nucleotides import encode_letters
+from structune.structure import IntArray
 
 
 def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
@@ -50,6 +51,24 @@ def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
     for t in found:
         if not isinstance(t, Transcript):
             raise DataError(f"{name}: found {type(t).__name__}, expected a Transcript")
+    return found
+
+
+def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> list[IntArray]:
+    """Spans of each sequence, shape (n, 2), as far as they lie within it."""
+    if regions is None:
+        return [np.zeros((0, 2), np.int64) for _ in sequences]
+    if not isinstance(regions, Sequence) or len(regions) != len(sequences):
+        raise DataError(f"found avoid={regions!r:.60}, expected spans of each of {len(sequences)} sequences")
+    found = []
+    for of, sequence in zip(regions, sequences, strict=True):
+        try:
+            spans = np.array([(int(a), int(b)) for a, b in of], np.int64).reshape(-1, 2)
+        except (TypeError, ValueError, OverflowError):
+            spans = np.zeros((1, 2), np.int64)  # is refused
+        if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
+            raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
+        found.append(np.minimum(spans, len(sequence.sequence)))
     return found
 
 

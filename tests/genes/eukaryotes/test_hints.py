@@ -17,6 +17,7 @@ from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 
+NOWHERE = np.zeros((0, 2), int)
 TEST = simulated.genome(1, n_contigs=3)
 TEXTS = [
     "CCATGGTCAGCTAACCTTACATG",
@@ -87,7 +88,7 @@ def test_best_genes_and_probabilities(text, strands):
         w, shard = rng.normal(size=graph.n_weights), graph.encode([text])
         alone = np.array([graph.score(w, graph.encode([text], [path]))[0] for path in paths])
         scores = alone + [weight * sum(bonus(hints, gene) for gene in some) for some in sets]
-        evidence = [Hints.of(hints, "c", weight).evidence(0, len(text), shard.nodes.of(0))]
+        evidence = [Hints.of(hints, "c", weight, NOWHERE).evidence(0, len(text), shard.nodes.of(0))]
         best, value = graph.best(w, shard, None, evidence)
         assert_allclose(value, scores.max())
         assert_allclose(scores[[np.array_equal(best, path) for path in paths]], scores.max())
@@ -151,3 +152,21 @@ def test_wrong_hints(finder, hints, message):
 def test_wrong_weight(finder):
     with pytest.raises(DataError, match=r"hint_weight=-1.0: expected a finite number >= 0"):
         finder.predict(TEST[:1], hints=[[]], hint_weight=-1.0)
+
+
+def test_no_exon_lies_where_it_is_to_be_avoided(finder):
+    (genes,) = finder.predict(TEST[:1])
+    a, b = genes[0].exons[0]
+    spans = [(a + 3, a + 5), (10**6, 10**6 + 9)]
+    (others,) = finder.predict(TEST[:1], avoid=[spans])
+    assert all(d <= a + 3 or c >= a + 5 for t in others for c, d in t.exons)
+    assert [t.exons for t in others[1:]] or len(genes) == 1
+    (with_hints,) = finder.predict(TEST[:1], hints=[[Hint("c0", "CDS", a, b, "+", 99)]], avoid=[spans])
+    assert all(d <= a + 3 or c >= a + 5 for t in with_hints for c, d in t.exons)
+    assert finder.predict(TEST[:1], avoid=[[]]) == [genes]
+
+
+@pytest.mark.parametrize("avoid", [3, [], [3], [[(1, 2, 3)]], [[(5, 5)]], [[(-1, 5)]], [[("a", 2)]]])
+def test_wrong_regions(finder, avoid):
+    with pytest.raises(DataError, match="found avoid="):
+        finder.predict(TEST[:1], avoid=avoid)

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from structune.errors import DataError
-from structune.genes import Hint, read_hints
+from structune.genes import Hint, read_hints, read_regions
 
 AUGUSTUS = """# hints
 chr1\tb2h\tintron\t101\t200\t0\t+\t.\tmult=12;pri=4;src=E
@@ -84,3 +84,22 @@ def test_files(tmp_path):
 def test_wrong_files(text, message):
     with pytest.raises(DataError, match=message):
         read(text)
+
+
+BARRNAP = """##gff-version 3
+chr1\tbarrnap:0.9\trRNA\t101\t1600\t0\t+\t.\tName=16S_rRNA;product=16S ribosomal RNA
+chr1\ttRNAscan-SE\ttRNA\t1701\t1776\t70.1\t-\t.\tID=chr1.trna1
+chr1\tx\tgene\t1701\t1776\t.\t-\t.\tID=g
+chr2\tx\tmRNA\t1\t99\t.\t-\t.\tID=m
+chr2\tx\trepeat_region\t5\t9\t.\t.\t.\tID=r
+"""
+
+
+def test_regions_to_avoid():
+    found = read_regions(io.StringIO(BARRNAP))
+    assert found == {"chr1": [(100, 1600), (1700, 1776)], "chr2": [(4, 9)]}
+    assert read_regions(io.StringIO("##gff-version 3\n")) == {}
+    with pytest.raises(DataError, match="found nothing to avoid, expected features such as tRNA or rRNA"):
+        read_regions(io.StringIO(MINIPROT))
+    with pytest.raises(DataError, match="1: found 2 columns"):
+        read_regions(io.StringIO("chr1\tx\n"))

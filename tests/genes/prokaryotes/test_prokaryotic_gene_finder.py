@@ -308,3 +308,19 @@ def test_ctrl_c_while_starts_are_learned(monkeypatch):
     finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(0))
     assert finder.status_ == "interrupted"
     assert finder.score(simulated.genome(1)) > 0.9
+
+
+def test_genes_keep_away_from_what_is_to_be_avoided(model):
+    """But for twenty bases; genes whose later starts are clear of it stay."""
+    genes = model.predict(TEST)
+    spans = [[(t.start, t.start + 21) for t in of[:1]] + [(10**6, 10**6 + 9)] for of in genes]
+    others = model.predict(TEST, avoid=spans)
+    for of, found, ((a, b), _) in zip(genes, others, spans, strict=True):
+        assert all(min(t.end, b) - max(t.start, a) <= 20 for t in found)
+        assert exons(found)[-2:] == exons(of)[-2:]
+    few = [[(a, a + 20) for a, _ in some] for some in spans]
+    assert model.predict(TEST, avoid=few) == model.predict(TEST, avoid=[[]] * 3) == genes
+    assert model.predict([""], avoid=[[(1, 2)]]) == [()]
+    for wrong in (3, [], [[(2, 1)]] * 3):
+        with pytest.raises(DataError, match="found avoid="):
+            model.predict(TEST, avoid=wrong)

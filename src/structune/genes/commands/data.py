@@ -17,7 +17,7 @@ from structune.files.models import load, load_shipped
 from structune.genes.eukaryotes.gene_finder import PRETRAINED as ORGANISMS
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
-from structune.genes.formats.hints import read_hints
+from structune.genes.formats.hints import read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
@@ -30,33 +30,42 @@ Finder = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
-class KnownHints:
-    """Hints of a file, by sequence, and which of them were asked for.
+class Known:
+    """What files tell of sequences beside them: hints, and what genes keep away from.
 
     Parameters
     ----------
-    path : path
+    hints, avoid : path, optional
     weight : float
+        Of hints.
     """
 
-    def __init__(self, path: Path, weight: float) -> None:
-        self.path, self.weight, self._hints = path, weight, read_hints(path)
-        self._left = set(self._hints)
+    def __init__(self, hints: Path | None, weight: float, avoid: Path | None) -> None:
+        self._read: dict[str, tuple[Path, dict[str, Any]]] = {}
+        self._weight = {} if hints is None else {"hint_weight": weight}
+        if hints is not None:
+            self._read["hints"] = hints, read_hints(hints)
+        if avoid is not None:
+            self._read["avoid"] = avoid, read_regions(avoid)
+        self._left = {name: set(found) for name, (_, found) in self._read.items()}
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
-        """What `GeneFinder.predict` takes."""
-        self._left.difference_update(each.name for each in sequences)
-        return {
-            "hints": [self._hints.get(each.name, []) for each in sequences],
-            "hint_weight": self.weight,
+        """What `predict` takes."""
+        for names in self._left.values():
+            names.difference_update(each.name for each in sequences)
+        given = {
+            name: [found.get(each.name, []) for each in sequences] for name, (_, found) in self._read.items()
         }
+        return given | self._weight
 
     def tell_left(self) -> None:
         """Say of which names no sequence came."""
-        if self._left:
-            names = sorted(self._left)
-            more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            say(f"{self.path}: found hints of sequences that did not come: {', '.join(names[:_SHOWN])}{more}")
+        for name, left in self._left.items():
+            if left:
+                names = sorted(left)
+                more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+                shown = ", ".join(names[:_SHOWN])
+                say(f"{self._read[name][0]}: found sequences that did not come: {shown}{more}")
 
 
 def read_annotated(
@@ -79,7 +88,7 @@ def paired(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> lis
 
 
 def predicted(
-    finder: Finder, sequences: Iterable[AnnotatedSequence], hints: KnownHints | None = None
+    finder: Finder, sequences: Iterable[AnnotatedSequence], known: Known | None = None
 ) -> Generator[Found, None, None]:
     """Sequences and their genes, some at a time and in their order.
 
@@ -90,7 +99,7 @@ def predicted(
     def predict(some: list[AnnotatedSequence]) -> Found:
         if stopped.is_set():
             return []
-        more = {} if hints is None else hints.of(some)
+        more = {} if known is None else known.of(some)
         return list(zip(some, alone.predict(some, **more), strict=True))
 
     shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)

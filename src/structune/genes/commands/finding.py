@@ -14,11 +14,13 @@ from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
-from structune.genes.commands.data import Finder, KnownHints, open_finder, predicted
-from structune.genes.commands.options import Request
+from structune.genes.commands.data import Finder, Known, open_finder, predicted
+from structune.genes.commands.options import Format, Request
 from structune.genes.eukaryotes.gene_finder import TO_ADAPT, GeneFinder
+from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.formats.tables import TABLE_HEAD, table_text
 from structune.genes.formats.writers import (
     GFF3_HEAD,
     coding_sequences_text,
@@ -32,20 +34,21 @@ from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
 
 _SKIPPED = 1  # exit code
+_HEADS = {Format.gff3: GFF3_HEAD, Format.genbank: "", Format.tsv: TABLE_HEAD}
 
 
 def run(request: Request) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
     _check(request)
     sequences = _Sequences(request)
-    hints = None if request.hints is None else KnownHints(request.hints, request.hint_weight)
+    known = Known(request.hints, request.hint_weight, request.avoid)
     try:
         finder = open_finder(request.model, request.jobs, request.task, sequences.nearest)
         finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
             finder = adapt(finder, sequences.whole(), request.adapt)
-        _write(request, finder, sequences, hints)
+        _write(request, finder, sequences, known)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
         return INTERRUPTED
@@ -63,7 +66,7 @@ def _check(request: Request) -> None:
         )
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
-    check_apart([request.file, request.model, *([request.hints] if request.hints else [])], files)
+    check_apart([request.file, request.model, *filter(None, (request.hints, request.avoid))], files)
     written = [path for path in files if path is not None]
     for k, path in enumerate(written):
         if path in written[:k]:
@@ -131,22 +134,20 @@ class _Sequences:
         return finder
 
 
-def _write(
-    request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence], hints: KnownHints | None
-) -> None:
+def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence], known: Known) -> None:
     source = UntilError(sequences)
     with (
         open_text("-" if request.output is None else str(request.output)) as out,
         _opened(request.proteins) as proteins,
         _opened(request.nucleotides) as nucleotides,
-        closing(predicted(finder, source, hints)) as found,
+        closing(predicted(finder, source, known)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
-        head = GFF3_HEAD
+        head = _HEADS[request.format]
         for some in found:
             for each, genes in some:
-                out.write(head + (region_text(each) + gff3_text(genes) if genes else ""))
                 whole = AnnotatedSequence(each.name, each.sequence, genes)
+                out.write(head + _text(finder, whole, request.format))
                 if proteins is not None:
                     proteins.write(_proteins(finder, whole))
                 if nucleotides is not None:
@@ -155,8 +156,7 @@ def _write(
             out.flush()
             progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
-    if hints is not None:
-        hints.tell_left()
+    known.tell_left()
 
 
 def _opened(path: Path | None) -> AbstractContextManager[IO[str] | None]:
@@ -164,8 +164,22 @@ def _opened(path: Path | None) -> AbstractContextManager[IO[str] | None]:
     return nullcontext() if path is None else open_text(str(path))
 
 
+def _text(finder: Finder, found: AnnotatedSequence, how: Format) -> str:
+    """A sequence's genes as they are asked for."""
+    if how == Format.genbank:
+        return genbank_text(found, *_code(finder))
+    if how == Format.tsv:
+        return table_text(found.transcripts)
+    return region_text(found) + gff3_text(found.transcripts) if found.transcripts else ""
+
+
 def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
+    return proteins_text(found, *_code(finder))
+
+
+def _code(finder: Finder) -> tuple[int, tuple[str, ...] | None]:
+    """The genetic code, and the start codons if they are not all of its."""
     if isinstance(finder, ProkaryoticGeneFinder):
         # the code has more start codons, such as CTG, with which here only parts of genes begin
-        return proteins_text(found, finder.code, STARTS)
-    return proteins_text(found)
+        return finder.code, STARTS
+    return 1, None

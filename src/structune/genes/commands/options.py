@@ -39,6 +39,14 @@ class Starts(StrEnum):
     annotated = "annotated"
 
 
+class Format(StrEnum):
+    """How genes are written."""
+
+    gff3 = "gff3"
+    genbank = "genbank"
+    tsv = "tsv"
+
+
 _SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
 
 TrainFiles = Annotated[
@@ -223,6 +231,13 @@ class Request:
             min=0.0, help="What an intron of ten reads adds to the score of genes that have it, as log odds."
         ),
     ] = 6.0
+    avoid: Annotated[
+        Path | None,
+        typer.Option(
+            help="GFF of what genes keep away from: tRNA, rRNA and other RNA, and repeat regions.",
+            show_default=False,
+        ),
+    ] = None
     closed: Annotated[
         bool,
         typer.Option("--closed", help="No genes beyond ends of sequences and gaps, by prokaryotic models."),
@@ -236,6 +251,12 @@ class Request:
             show_default=False,
         ),
     ] = None
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="gff3; genbank: the sequences with their genes and proteins; tsv: a table of a line a gene."
+        ),
+    ] = Format.gff3
     proteins: Annotated[
         Path | None,
         typer.Option(help="Write the proteins to this FASTA file.", show_default=False),

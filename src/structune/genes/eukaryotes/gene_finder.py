@@ -291,6 +291,7 @@ class GeneFinder(ConstrainedEstimator):
         tracks: Any = None,
         hints: Sequence[Iterable[Hint]] | None = None,
         hint_weight: float = WEIGHT,
+        avoid: Any = None,
     ) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
 
@@ -305,6 +306,8 @@ class GeneFinder(ConstrainedEstimator):
             What a hint adds to the score of the genes that have it, in log odds: an intron of ten reads and
             more, or a hundred bases of a CDS, so much, with less support less, by its logarithm. Several
             hints of a site count as the best of them.
+        avoid : list of lists of (int, int), optional
+            Start and end of what has no coding base, of each sequence, as `read_regions` reads them.
 
         Returns
         -------
@@ -315,7 +318,7 @@ class GeneFinder(ConstrainedEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
-        known = checked_hints(hints, hint_weight, sequences)
+        known = checked_hints(hints, hint_weight, avoid, sequences)
         pieces = (
             piece
             for s, each in enumerate(sequences)

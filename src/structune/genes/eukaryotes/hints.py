@@ -16,6 +16,7 @@ from structune.structure import Array, FloatArray, IntArray
 WEIGHT = 6.0  # of a hint that is sure: log odds
 _SURE = 10.0  # support from which on it is
 _CODING = 100.0  # bases of a CDS that are worth as much as an intron
+_NEVER = -1e3  # of a base to be avoided
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Hints:
     """Those of a sequence: what they say of its sites, and of coding bases.
 
     ``signal``, ``reverse``, ``position`` and ``worth`` of each site; ``starts`` and ``ends`` of coding parts,
-    and what ``each`` of their bases is worth.
+    and of what is to be avoided, and what ``each`` of their bases is worth.
     """
 
     signal: IntArray
@@ -35,8 +36,8 @@ class Hints:
     each: FloatArray
 
     @classmethod
-    def of(cls, hints: Iterable[Hint], name: str, weight: float) -> Hints:
-        """Those of the sequence of a name."""
+    def of(cls, hints: Iterable[Hint], name: str, weight: float, avoid: IntArray) -> Hints:
+        """Those of the sequence of a name, and spans that no coding base lies in."""
         sites, coding = list[tuple[float, ...]](), list[tuple[float, ...]]()
         for hint in hints:
             _check(hint, name)
@@ -45,6 +46,7 @@ class Hints:
                 coding.append((hint.start, hint.end, worth / _CODING))
             else:
                 sites += _sites(hint, worth)
+        coding += [(start, end, _NEVER) for start, end in avoid.tolist() if start < end]
         signal, reverse, position, worths = np.array(sites, np.float64).reshape(-1, 4).T
         starts, ends, each = np.array(coding, np.float64).reshape(-1, 3).T
         return cls(
@@ -70,7 +72,7 @@ class Hints:
             np.maximum.at(sites, place[same], self.worth[inside][same])
         for k in np.flatnonzero((self.ends > start) & (self.starts < start + n)).tolist():
             part = coding[max(0, self.starts[k] - start) : self.ends[k] - start]
-            np.maximum(part, self.each[k], out=part)
+            part[:] = _NEVER if self.each[k] < 0 else np.maximum(part, self.each[k])
         return Evidence(sites, coding)
 
 

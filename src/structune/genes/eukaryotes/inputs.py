@@ -16,6 +16,7 @@ from structune.genes.eukaryotes.structure.rules import MOST_INTRON
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.examples import GeneExamples
 from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.inputs import checked_regions
 from structune.learning.estimator_file import Arrays
 from structune.structure import FloatArray
 
@@ -64,17 +65,24 @@ def checked_tracks(
     return values
 
 
-def checked_hints(hints: Any, weight: float, sequences: Sequence[AnnotatedSequence]) -> list[Hints] | None:
+def checked_hints(
+    hints: Any, weight: float, avoid: Any, sequences: Sequence[AnnotatedSequence]
+) -> list[Hints] | None:
     """What is known of some sequences."""
-    if hints is None:
+    if hints is None and avoid is None:
         return None
+    hints = [[]] * len(sequences) if hints is None else hints
     if not isinstance(hints, Sequence) or isinstance(hints, str):
         raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
     if len(hints) != len(sequences):
         raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
     if not 0 <= weight < np.inf:
         raise DataError(f"hint_weight={weight!r}: expected a finite number >= 0")
-    return [Hints.of(of, each.name, weight) for of, each in zip(hints, sequences, strict=True)]
+    regions = checked_regions(avoid, sequences)
+    return [
+        Hints.of(of, each.name, weight, spans)
+        for of, each, spans in zip(hints, sequences, regions, strict=True)
+    ]
 
 
 def _numbers(track: Any, name: str) -> FloatArray:

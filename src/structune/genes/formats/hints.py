@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -24,6 +25,7 @@ _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtH
     "dss": "donor",
     "ass": "acceptor",
 }
+_MESSENGERS = ("mRNA", "pre_mRNA", "lnc_RNA", "lncRNA", "antisense_RNA")  # may lie within or across genes
 _STRANDS = {"0": ".", "1": "+", "2": "-"}  # of STAR
 _UNIQUE, _SEVERAL = 6, 7  # its columns of reads
 _SHORTEST_INTRON = 20  # between parts of an alignment; what is shorter are gaps or frameshifts
@@ -78,13 +80,8 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
     lines = Lines(source)
     found: dict[str, list[Hint]] = defaultdict(list)
     aligned: dict[tuple[str, str, str], list[Hint]] = defaultdict(list)  # by contig, strand and parent
-    n_features = 0
-    for number, text in lines.filled():
-        if text.startswith("##FASTA"):
-            break
-        if text.startswith("#"):
-            continue
-        n_features += 1
+    number = 0
+    for number, text in _features(lines):
         with lines.at(number):
             hint, parent = _of_line(number, text)
         if hint is not None:
@@ -93,9 +90,54 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
                 aligned[hint.contig, hint.strand, parent].append(hint)
     for parts in aligned.values():
         found[parts[0].contig] += _introns(parts)
-    if n_features and not found:
+    if number and not found:
         raise DataError(f"{lines.name}: found no hint, expected features such as {', '.join(_KINDS)}")
     return dict(found)
+
+
+def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
+    """Read from GFF what genes are to keep away from: RNA but messengers, and repeats.
+
+    Features are those whose kind ends in ``RNA``, as tRNAscan-SE, barrnap and Infernal write them, but
+    ``mRNA`` and its like, and ``repeat_region``.
+
+    Parameters
+    ----------
+    source : path or file object
+        Compressed by gzip or not.
+
+    Returns
+    -------
+    dict of str to list of (int, int)
+        0-based, half-open, by contig.
+
+    Raises
+    ------
+    DataError
+        Names the file and line that is malformed, and the file that has nothing of the kind.
+    """
+    lines = Lines(source)
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    number = 0
+    for number, text in _features(lines):
+        with lines.at(number):
+            columns = columns_of(text)
+            part = part_of(number, columns, unquote(columns[0]), {})
+        kind = columns[2]
+        if kind == "repeat_region" or (kind.upper().endswith("RNA") and kind not in _MESSENGERS):
+            found[part.contig].append((part.start, part.end))
+    if number and not found:
+        raise DataError(f"{lines.name}: found nothing to avoid, expected features such as tRNA or rRNA")
+    return dict(found)
+
+
+def _features(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Numbers and texts of lines that are features."""
+    for number, text in lines.filled():
+        if text.startswith("##FASTA"):
+            return
+        if not text.startswith("#"):
+            yield number, text
 
 
 def _of_line(number: int, text: str) -> tuple[Hint | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,15 @@ def known_pieces(of: AnnotatedSequence, s: int) -> Iterator[Piece]:
     for start, end in zip([0, *gaps[:, 1].tolist()], [*gaps[:, 0].tolist(), letters.size], strict=True):
         if start < end:
             yield Piece(s, start, letters[start:end])
+
+
+def covered(pieces: Sequence[Piece], regions: Sequence[IntArray]) -> NDArray[np.bool_]:
+    """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
+    found = [np.zeros(piece.letters.size, bool) for piece in pieces]
+    for piece, marks in zip(pieces, found, strict=True):
+        for start, end in (regions[piece.sequence] - piece.start).clip(0).tolist():
+            marks[start:end] = True
+    return np.concatenate([*found, np.zeros(0, bool)])
 
 
 def by_start(shard: OrfShard, part: slice, chosen: NDArray[np.int8]) -> IntArray:

@@ -14,13 +14,14 @@ from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
-from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
+from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.pieces import by_start, known_pieces
+from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
 from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
+from structune.genes.prokaryotes.structure.assembly import clear_of
 from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
@@ -29,7 +30,7 @@ from structune.learning.estimator_file import Arrays, entries, pack_names, unpac
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
-from structune.structure import FloatArray, Groups
+from structune.structure import FloatArray, Groups, IntArray
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -45,6 +46,7 @@ _PRECISIONS = {
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 _STARTS, _TRUST = ("learned", "annotated"), 4.0
 _MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
+_MOST_AVOIDED = 20  # bases
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
@@ -209,12 +211,15 @@ class ProkaryoticGeneFinder(StructuredEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> list[tuple[Transcript, ...]]:
+    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
 
         Parameters
         ----------
         X : list of str or AnnotatedSequence
+        avoid : list of lists of (int, int), optional
+            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
+            RNA, as `read_regions` reads them.
 
         Returns
         -------
@@ -224,15 +229,23 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             marked as `partial`.
         """
         self._check_fitted()
+        sequences = annotated_sequences(X, None)
+        regions = checked_regions(avoid, sequences)
         blocks = batches(
-            annotated_sequences(X, None), lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES
+            zip(sequences, regions, strict=True),
+            lambda each: len(each[0].sequence),
+            _MOST_BASES,
+            _MOST_SEQUENCES,
         )
         return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
 
-    def _genes(self, sequences: list[AnnotatedSequence]) -> list[tuple[Transcript, ...]]:
+    def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
         """Those of sequences that are worked off at once."""
+        sequences, regions = [each for each, _ in block], [spans for _, spans in block]
         pieces = [piece for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
         shard = self.graph_.of_letters([piece.letters for piece in pieces], is_open=not self.closed)
+        if any(spans.size for spans in regions):
+            shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
         chosen, scores = self._found(shard)
         genes: list[list[Transcript]] = [[] for _ in sequences]
         for k, piece in enumerate(pieces):

@@ -150,6 +150,22 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
     )
 
 
+def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
+    """Without the candidates that have more than so many bases that are to be avoided, which are marked.
+
+    Parameters
+    ----------
+    shard : OrfShard
+    avoided : ndarray of bool, shape (n_parts,)
+    most : int
+    """
+    frames, before = frames_of(shard), np.concatenate(([0], np.cumsum(avoided)))
+    first = np.repeat(offsets_of(shard.n_bases)[frames.sequence], frames.n_candidates)
+    bounds = frames.bounds + first[:, None]
+    clear = before[bounds[:, 1]] - before[bounds[:, 0]] <= most
+    return assembled(frames.within(clear), shard.n_bases, shard.weights)
+
+
 def ends_of(
     sequence: IntArray, reverse: NDArray[np.bool_], counts: IntArray, bounds: IntArray, n_sequences: int
 ) -> tuple[dict[str, IntArray], list[IntArray]]:
