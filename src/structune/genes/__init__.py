@@ -1,12 +1,12 @@
 """Protein-coding genes of a genome.
 
 Two models: `GeneFinder` for genes with introns, a graph of exons (``eukaryotes/``), and
-`ProkaryoticGeneFinder` for those without, a graph of candidates (``prokaryotes/``), with trees of organisms
-and `adapt` for genomes that nobody annotated. On the command line begin with ``structune genes``.
+`ProkaryoticGeneFinder` for those without, a graph of candidates (``prokaryotes/``), with trees of organisms.
+`adapt` learns from genomes that nobody annotated. On the command line begin with ``structune genes``.
 
-- ``formats/``: GenBank, GFF3, DNA; records of genes, checks and writers
+- ``formats/``: GenBank, GFF3, GTF, DNA, hints; records of genes, checks and writers
 - ``metrics``: genes found; ``plots``: tracks of genes; ``report``: pages
-- ``examples``, ``inputs``, ``nucleotides``, ``kernels/``: what both models do with sequences
+- ``examples``, ``inputs``, ``adaptation``, ``nucleotides``, ``kernels/``: what both models do with sequences
 - ``data``: genomes with known genes; ``commands/``: the command line
 """
 
