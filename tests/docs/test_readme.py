@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pages import NO_SHELL, blocks, run
 
+import simulated_genes
 from structune.rna import RNARecord, write_fasta
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,7 @@ def reader(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     write_fasta("sequences.fa", [RNARecord("a", "GGGAAAACCC")])
     Path("bacterium.fa").write_text(">a\n" + "ATGGCATTAGCGTAA" * 40 + "\n")
+    Path("insect.fa").write_text(">a\n" + "\n".join(each.sequence for each in simulated_genes.genome(0)))
     for name in ("train", "test", "new"):
         Path(f"{name}.txt").write_text(LABELLED)
 

@@ -214,11 +214,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
         model: Any = self.__sklearn_clone__()
         model._learner = take
-        model.fit(X, y, **options)
-        model._learner = None
-        structure, shard, of_examples = taken[0]
-        model._keep_structure(structure)
-        return model, shard, of_examples
+        model.fit(X, y, **options)._learner = None
+        model._keep_structure(taken[0][0])
+        return model, *taken[0][1:]
 
     def _keep_structure(self, structure: Any) -> None:
         """Keep the structure that examples were encoded by; for subclasses that keep another to predict."""

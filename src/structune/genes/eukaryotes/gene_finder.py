@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from structune.genes.eukaryotes.inputs import (
     checked_tracks,
     encoded,
 )
-from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
+from structune.genes.eukaryotes.pieces import Gene, join, pieces_of
 from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.rules import GeneRules
@@ -327,9 +328,7 @@ class GeneFinder(ConstrainedEstimator):
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
 
-        def genes_of(block: list[Piece]) -> list[tuple[Piece, list[Gene]]]:
-            return found_genes(self.graph_, self.coef_, block, known, self.has_probabilities)
-
+        genes_of = partial(found_genes, self.graph_, self.coef_, known, self.has_probabilities)
         for block in make_executor(self.n_jobs).map(genes_of, blocks):
             for piece, genes in block:
                 join(found[piece.sequence], genes, piece)

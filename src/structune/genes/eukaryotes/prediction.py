@@ -18,9 +18,9 @@ from structune.structure import FloatArray
 def found_genes(
     graph: ExonGraph,
     w: FloatArray,
-    pieces: Sequence[Piece],
     hints: Sequence[Hints] | None,
     has_probabilities: bool,
+    pieces: Sequence[Piece],
 ) -> list[tuple[Piece, list[Gene]]]:
     """Those of pieces that are worked off at once; hints are by sequence."""
     shard, evidence = graph.encode([piece.input for piece in pieces]), None
