@@ -89,7 +89,8 @@ class Definition:
         codon = strand[start : start + 3]
         self.add(f"starts: {codon if codon in ('ATG', 'GTG', 'TTG') else 'ATG'}")
         self.add(f"ribosome site: {self.site(strand, start)}")
-        if codon in ("ATG", "GTG", "TTG") and stop + 3 <= len(strand):  # else its length is not known
+        if codon in ("ATG", "GTG", "TTG"):  # else its length is not known
+            length = length if stop + 3 <= len(strand) else max(length, 1000)
             self.add(f"lengths: {max(n for n in LENGTHS if n <= length)}")
         for place in (*range(-40, 0), *range(3, 15)):
             if 0 <= start + place < len(strand) and strand[start + place] != "N":

@@ -149,6 +149,7 @@ def genes(request: own.Request) -> None:
       structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3
       structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3
       structune genes new.fa --model pretrained --adapt 20 > genes.gff3
+      structune genes contigs.fa --model pretrained --meta > genes.gff3
       structune genes insect.fa --model eukaryotes --adapt 20 > genes.gff3
     """
     from structune.genes.commands.finding import run

@@ -19,6 +19,7 @@ from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.hints import read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
+from structune.genes.prokaryotes.metagenomes import MetagenomeFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
 from structune.running.executors import make_executor
@@ -114,14 +115,17 @@ def open_finder(
     n_jobs: int,
     task: str | None = None,
     nearest: Callable[[MultitaskEstimator], str] | None = None,
+    meta: bool = False,
 ) -> Finder:
     """A model that train or tune saved, or one that comes with structune: the tree of prokaryotes, or of an
     organism with introns.
 
-    Of a model of several tasks, that of the node `task`, or the nearest.
+    Of a model of several tasks, that of the node `task`, or the nearest, or one for metagenomes.
     """
     found = _opened(path)
-    if isinstance(found, MultitaskEstimator):
+    if meta:
+        found = MetagenomeFinder.of(check_class(found, MultitaskEstimator, path, "one of a tree for --meta"))
+    elif isinstance(found, MultitaskEstimator):
         found = _of_task(found, path, nearest(found) if task is None and nearest else task)
     elif task is not None:
         raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")

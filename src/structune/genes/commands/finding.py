@@ -43,7 +43,7 @@ def run(request: Request) -> int:
     sequences = _Sequences(request)
     known = Known(request.hints, request.hint_weight, request.avoid)
     try:
-        finder = open_finder(request.model, request.jobs, request.task, sequences.nearest)
+        finder = open_finder(request.model, request.jobs, request.task, sequences.nearest, request.meta)
         finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
@@ -64,6 +64,8 @@ def _check(request: Request) -> None:
         raise DataError(
             f"{TO_ADAPT}: found what organisms have in common, expected --adapt with it, as --adapt 20"
         )
+    if request.meta and (request.task or request.adapt):
+        raise DataError("found --meta with --task or --adapt, expected a model for each contig or for all")
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
     check_apart([request.file, request.model, *filter(None, (request.hints, request.avoid))], files)

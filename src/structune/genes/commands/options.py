@@ -209,6 +209,14 @@ class Request:
     model: ModelOption
     task: Task = None
     adapt: Adapt = 0
+    meta: Annotated[
+        bool,
+        typer.Option(
+            "--meta",
+            help="Contigs of many organisms, by pretrained or another tree of bacteria and archaea: each by "
+            "the models that are most probable there.",
+        ),
+    ] = False
     code: Annotated[
         int | None,
         typer.Option(

@@ -50,7 +50,7 @@ def nearest_node(
     DataError
         There is no such code.
     """
-    return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
+    return nearest(model, X, code or finder_of(model).graph_.rules.code)[0]
 
 
 def nearest(
@@ -88,7 +88,7 @@ def suited_code(
 
 def _suited(model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters]) -> tuple[str, int]:
     """The surest node for the genetic code that suits, and the code."""
-    code = _finder(model).graph_.rules.code
+    code = finder_of(model).graph_.rules.code
     node, own = _surest(model, sample, code)
     if sum(letters.size for letters in sample) < _FEW:
         return node, code
@@ -100,7 +100,7 @@ def _surest(
     model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters], code: int
 ) -> tuple[str, float]:
     """The inner node that is sure of most bases, and of how many; of a finder alone the empty name."""
-    finder = _finder(model)
+    finder = finder_of(model)
     graph = finder.with_code(code).graph_
     shard = graph.of_letters(sample, is_open=True)
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
@@ -116,7 +116,7 @@ def _surest(
     return max(known.items(), key=lambda item: item[1])
 
 
-def _finder(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
+def finder_of(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
     """A finder, or that of the root of a tree, which must have probabilities."""
     if isinstance(model, MultitaskEstimator):
         model._check_fitted("model_")

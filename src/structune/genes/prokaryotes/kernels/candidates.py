@@ -6,6 +6,8 @@ import numpy as np
 
 from structune.kernels.jit import kernel, part_of_kernel
 
+_CUT_SHORT = 1000  # bases of a gene that ends behind its sequence
+
 
 class Codons(NamedTuple):
     """What is known of the codons of a sequence."""
@@ -22,7 +24,7 @@ class Found(NamedTuple):
     n_words: Any
     starts: Any  # of each candidate
     ends: Any
-    lengths: Any  # -1 of those that go beyond an end
+    lengths: Any  # -1 of those that begin before the sequence
     kinds: Any
     skipped: Any  # words of its frame before the start
     words: Any  # two codons from each codon on, from the first start of a frame to before its stop
@@ -59,7 +61,10 @@ def fill(stops, codons, n_bases, words, at, found):
             c = at[1] + k
             found.starts[c], found.ends[c] = starts[k], min(stop + 3, n_bases)
             kind = codons.start_kind[starts[k]]
-            found.lengths[c] = stop + 3 - starts[k] if kind >= 0 and stop + 3 <= n_bases else -1
+            length = stop + 3 - starts[k]
+            found.lengths[c] = length if stop + 3 <= n_bases else max(length, _CUT_SHORT)
+            if kind < 0:
+                found.lengths[c] = -1
             found.kinds[c] = max(kind, 0)
             found.skipped[c] = (starts[k] - first) // 3
         for k in range(n_words):

@@ -27,7 +27,7 @@ def find_frames(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) 
     weights : OrfWeights
     is_open : bool
         Genes may begin before a sequence and end behind it. They count as if they began with ATG at the first
-        whole codon, or had a stop codon behind the last one.
+        whole codon, or had a stop codon behind the last one, and a thousand bases.
     """
     forward = _strand(letters, weights, is_open)
     reverse = _strand([reverse_complement(part) for part in letters], weights, is_open)
