@@ -899,6 +899,21 @@ def genomes(name: str, methods: Sequence[str]) -> str:
     return table(["sensitivity / precision, %", *measures], rows)
 
 
+def metagenomes() -> str:
+    data = result("metagenomes")
+    rows = [
+        [f"{_species(genome)}, {method}", *(f"{100 * sizes[size][method]['f1']:.1f}" for size in sizes)]
+        for genome, sizes in data["genomes"].items()
+        for method in next(iter(sizes.values()))
+    ]
+    sizes = list(data["means"])
+    rows += [
+        [f"**mean**, {method}", *(f"{100 * data['means'][size][method]:.1f}" for size in sizes)]
+        for method in data["means"][sizes[0]]
+    ]
+    return table(["F1 of coding bases, %", *(f"{int(size):,} bases" for size in sizes)], rows)
+
+
 def _species(name: str) -> str:
     return name.replace("_", ". ").capitalize()
 

@@ -206,10 +206,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
         taken: list[tuple[Structure, Shard, Any]] = []
 
-        def take(
-            structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
-        ) -> TuningResult:
-            taken.append((structure, shard, example_groups))
+        def take(structure: Structure, loss: Loss, shard: Any, groups: Groups, of: Any) -> TuningResult:
+            taken.append((structure, shard, of))
             return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
 
         model: Any = self.__sklearn_clone__()
@@ -258,6 +256,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
         """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
         return problem
+
+    def _about(self, X: Any) -> dict[str, float]:
+        return {}  # what a tree of tasks is to know of the examples of one
 
     def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
         """What the fit is held to, beside what it minimises."""
@@ -395,6 +396,5 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         save_model(path, kind_of(self).word, header, arrays)
 
     def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
-        header, arrays = pack_fit(self, extra)
-        own_header, own_arrays = self._pack()
+        (header, arrays), (own_header, own_arrays) = pack_fit(self, extra), self._pack()
         return header | own_header, arrays | own_arrays

@@ -15,6 +15,8 @@ from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import flip
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load
+from structune.files.models import load_shipped
+from structune.genes import MetagenomeFinder
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
@@ -486,3 +488,16 @@ def test_help(command):
     assert f"structune {command} prokaryotic-genes " in shown
     assert "| genes | prokaryotic-" in shown
     assert "| prokaryotic-" not in succeed("evaluate", "--help")
+
+
+def test_metagenomes(files, tmp_path):
+    args = ["genes", files / "test.fa", "-m", "pretrained", "--meta", *QUIET]
+    tree = load_shipped("structune.genes.prokaryotes")
+    expected = MetagenomeFinder.of(tree).predict(TEST)
+    (tmp_path / "x.gff3").write_text(succeed(*args))
+    found = read_gff3(tmp_path / "x.gff3").transcripts
+    assert sum(map(len, found.values())) == sum(not any(t.partial) for genes in expected for t in genes)
+    assert "found --meta with --task or --adapt" in fail(*args, "--adapt", 1)
+    assert "expected one of a tree for --meta" in fail(
+        "genes", files / "test.fa", "-m", "fly", "--meta", *QUIET
+    )

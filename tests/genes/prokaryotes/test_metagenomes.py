@@ -1,4 +1,4 @@
-"""Contigs of many organisms: a model for each."""
+"""Contigs of many organisms: a model for each, by its share of G and C."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 
 import simulated_orfs as simulated
 from simulated_genes import exons
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, TaskTree
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, TaskTree, load
 from structune.errors import CapabilityError
-from structune.genes import MetagenomeFinder
-from structune.genes.prokaryotes.structure.shard import CANDIDATES
+from structune.genes import AnnotatedSequence, MetagenomeFinder
+from structune.genes.prokaryotes.prokaryotic_gene_finder import gc_content
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 NEAR, FAR = simulated.genome(1, n_contigs=3), simulated.genome(2, codons=OTHER, n_contigs=3)
@@ -27,35 +27,43 @@ def test_each_contig_has_its_model(tree):
     finder = MetagenomeFinder.of(tree)
     mixed = [contig for pair in zip(NEAR, FAR, strict=True) for contig in pair]
     found = finder.predict(mixed)
-    for contigs, own, leaf in ((NEAR, found[::2], "a"), (FAR, found[1::2], "b")):
-        expected = tree.model(leaf).predict(contigs)
-        assert [exons(genes) for genes in own] == [exons(genes) for genes in expected]
+    for contigs, own in ((NEAR, found[::2]), (FAR, found[1::2])):
+        for contig, genes in zip(contigs, own, strict=True):
+            expected = finder.model(round(gc_content([contig]), 2)).predict([contig])[0]
+            assert exons(genes) == exons(expected)
+    assert finder.score(mixed) > 0.9
     assert all(0 <= t.score <= 1 for genes in found for t in genes)
+    clear = finder.predict(mixed, avoid=[[(0, len(each.sequence))] for each in mixed])
+    assert clear == [()] * len(mixed)
 
 
-def test_models_count_by_their_probabilities(tree):
-    """The best genes and their scores are those of the mean of the weights."""
-    finder, texts = MetagenomeFinder.of(tree), [NEAR[0].sequence[:300], FAR[0].sequence[:300]]
-    graph, nodes = finder.graph_, list(tree.weights_.values())
-    shard = graph.encode(texts, is_open=True)
-    chosen, scores = finder._found(shard)
-    for s in range(2):
-        alone, part = shard.take([s]), shard.part(s, CANDIDATES)
-        logs = np.array([graph.log_partition(w, alone)[0] for w in nodes])
-        shares = np.exp(logs - np.logaddexp.reduce(logs))
-        w = sum(share * each for share, each in zip(shares, nodes, strict=True))
-        assert_allclose(chosen[part], graph.best(w, alone)[0])
-        assert_allclose(scores[part], graph.marginals(w, alone), atol=1e-12)
+def test_models_of_leaves_count_by_how_near_they_are(tree):
+    finder = MetagenomeFinder.of(tree)
+    a, b = (tree.nodes_[name]["GC content"] for name in "ab")
+    middle = finder.model((a + b) / 2)
+    assert_allclose(middle.coef_, (tree.weights_["a"] + tree.weights_["b"]) / 2)
+    near, far = (np.abs(finder.model(a).coef_ - tree.weights_[name]).sum() for name in "ab")
+    assert near < far
+    assert middle.predict(NEAR) is not None
+
+
+def test_shares_of_g_and_c(tree, tmp_path):
+    assert gc_content([AnnotatedSequence("a", "GCgcATNNu"), AnnotatedSequence("b", "C")]) == 5 / 8
+    assert gc_content([AnnotatedSequence("a", "NN")]) == gc_content([]) == 0.5
+    assert tree.nodes_["b"]["GC content"] < tree.nodes_["a"]["GC content"]
+    assert "GC content" not in tree.nodes_["root"]
+    tree.save(tmp_path / "tree")
+    assert load(tmp_path / "tree").nodes_["a"]["GC content"] == tree.nodes_["a"]["GC content"]
 
 
 def test_odd_contigs(tree):
     finder = MetagenomeFinder.of(tree)
     assert finder.predict([]) == []
     assert finder.predict(["", "A", "N" * 500]) == [(), (), ()]
-    assert finder.with_code(4).code == 4
+    assert finder.with_code(4).model(0.5).code == 4
 
 
-def test_what_is_no_tree_of_finders():
+def test_what_is_no_tree_of_finders(tree):
     with pytest.raises(CapabilityError, match="expected a MultitaskEstimator"):
         MetagenomeFinder.of(ProkaryoticGeneFinder())
     words = {"a": ([[["x"], ["y"]]], [["A", "B"]]), "b": ([[["x"]]], [["A"]])}
@@ -63,6 +71,15 @@ def test_what_is_no_tree_of_finders():
     tagger = MultitaskEstimator(SequenceTagger(n_jobs=1), TaskTree.from_nested(["a", "b"]), **options)
     with pytest.raises(CapabilityError, match="expected a ProkaryoticGeneFinder"):
         MetagenomeFinder.of(tagger.fit(words))
+
+
+def test_trees_of_earlier_releases(tree, tmp_path):
+    tree.save(tmp_path / "tree")
+    old = load(tmp_path / "tree")
+    for about in old.nodes_.values():
+        about.pop("GC content", None)
+    with pytest.raises(CapabilityError, match="found a tree without the GC content of its leaves"):
+        MetagenomeFinder.of(old)
 
 
 def test_it_is_not_saved(tree, tmp_path):

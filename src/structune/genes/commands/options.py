@@ -214,7 +214,7 @@ class Request:
         typer.Option(
             "--meta",
             help="Contigs of many organisms, by pretrained or another tree of bacteria and archaea: each by "
-            "the models that are most probable there.",
+            "a model for its share of G and C.",
         ),
     ] = False
     code: Annotated[

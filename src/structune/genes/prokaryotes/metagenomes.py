@@ -1,30 +1,35 @@
-"""Genes of contigs of many organisms: a model for each contig."""
+"""Genes of contigs of many organisms: a model for each contig, by its share of G and C."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structune.errors import CapabilityError
+from structune.genes.formats.record import Transcript
+from structune.genes.inputs import annotated_sequences, checked_regions
 from structune.genes.prokaryotes.adaptation import finder_of
-from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.prokaryotic_gene_finder import GC, ProkaryoticGeneFinder, gc_content
 from structune.structure import FloatArray
 from structune.trees.multitask import MultitaskEstimator
 
+_NEAR = 0.07  # shares of G and C that are so far from each other count as 0.6
+_DIGITS = 2  # of a contig's share: those that are alike have one model
+
 
 class MetagenomeFinder(ProkaryoticGeneFinder):
-    """Finds the genes of each contig by the mean of the models of a tree, by their probabilities there.
+    """Finds the genes of each contig by a model for its share of G and C.
 
-    How probable a model is tells the sum over all sets of genes: long contigs have one model, short ones
-    several. Nothing is learned: `of` makes it of a tree.
+    That is the mean of the models of a tree's leaves, which count by how near their shares of G and C are:
+    words of genes follow it. Nothing is learned: `of` makes it of a tree.
     """
 
-    models_: FloatArray  # (n_nodes, n_weights)
+    models_: FloatArray  # (n_leaves, n_weights)
+    gc_: FloatArray  # (n_leaves,)
 
     @classmethod
     def of(cls, tree: MultitaskEstimator) -> Self:
@@ -33,28 +38,43 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
         Raises
         ------
         CapabilityError
-            Not a tree of such models, or one without probabilities.
+            Not a tree of such models, or one without probabilities, or that does not know shares of G and C.
         """
         if not isinstance(tree, MultitaskEstimator):
             raise CapabilityError(f"found {type(tree).__name__}, expected a MultitaskEstimator")
         root = finder_of(tree)
+        shares = {name: about[GC] for name, about in tree.nodes_.items() if GC in about}
+        if not shares:
+            raise CapabilityError(
+                f"found a tree without the {GC} of its leaves, expected one of this release"
+            )
         found = cls(**root.get_params())
         vars(found).update(vars(root))
-        found.starts_, found.models_ = None, np.array(list(tree.weights_.values()))
+        found.models_ = np.array([tree.weights_[name] for name in shares])
+        found.gc_ = np.array(list(shares.values()))
         return found
 
-    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray]:
-        """The best genes, and probabilities of candidates being genes."""
-        graph = self.graph_
-        sums = np.array([graph.log_partition(w, shard) for w in self.models_])
-        shares = np.exp(sums - sums.max(axis=0))
-        shares /= shares.sum(axis=0)
-        chosen, scores = np.empty(len(shard.bounds), np.int8), np.empty(len(shard.bounds))
-        for s, share in enumerate(shares.T):
-            part, alone, w = shard.part(s, CANDIDATES), shard.take([s]), share @ self.models_
-            chosen[part], _ = graph.best(w, alone)
-            scores[part] = graph.marginals(w, alone)
-        return chosen, scores.clip(0.0, 1.0)
+    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
+        sequences = annotated_sequences(X, None)
+        regions = checked_regions(avoid, sequences)
+        groups: dict[float, list[int]] = defaultdict(list)
+        for k, each in enumerate(sequences):
+            groups[round(gc_content([each]), _DIGITS)].append(k)
+        found: list[tuple[Transcript, ...]] = [()] * len(sequences)
+        for gc, places in groups.items():
+            genes = self.model(gc).predict(
+                [sequences[k] for k in places], [regions[k].tolist() for k in places]
+            )
+            for k, of in zip(places, genes, strict=True):
+                found[k] = of
+        return found
+
+    def model(self, gc: float) -> ProkaryoticGeneFinder:
+        """That for a share of G and C."""
+        shares = np.exp(-0.5 * ((self.gc_ - gc) / _NEAR) ** 2)
+        found = ProkaryoticGeneFinder(**self.get_params())
+        vars(found).update(vars(self), starts_=None, coef_=shares @ self.models_ / shares.sum())
+        return found
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Refuses: what can be saved is the tree."""
