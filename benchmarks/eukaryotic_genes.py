@@ -22,9 +22,9 @@ windows). "not annotated" has learned no gene of the organism: what the two othe
 What is in common, and when adapting ends, was chosen on these organisms.
 
 "hints" has junctions of reads besides, which are simulated: seven of ten true introns, with 1 to 39 reads,
-and three false ones for ten of those, from a GT to an AG 40 to 600 bases away, with 1 to 3 reads. AUGUSTUS
-has the weights that come with it, by which any junction is nearly sure. Ours (``hint_weight``) was chosen on
-a split of two of the organisms.
+and three false ones for ten of those, from a GT to an AG 40 to 600 bases behind it on the forward strand,
+with 1 to 3 reads. AUGUSTUS has the weights that come with it, by which any junction is nearly sure. Ours
+(``hint_weight``) was chosen on a split of two of the organisms.
 
 AUGUSTUS is retrained as its documentation says: ``etraining`` once, from the parameters of its "generic"
 species, where ``new_species.pl`` begins too; ``optimize_augustus.pl`` did not run. Stop codons are part of

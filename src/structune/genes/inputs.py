@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -63,7 +64,7 @@ def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> lis
     found = []
     for of, sequence in zip(regions, sequences, strict=True):
         try:
-            spans = np.array([(int(a), int(b)) for a, b in of], np.int64).reshape(-1, 2)
+            spans = np.array([(operator.index(a), operator.index(b)) for a, b in of], np.int64).reshape(-1, 2)
         except (TypeError, ValueError, OverflowError):
             spans = np.zeros((1, 2), np.int64)  # is refused
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):

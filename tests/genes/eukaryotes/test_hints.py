@@ -34,7 +34,8 @@ def finder():
 
 def some_hints(rng, text, known):
     """Of the genes that there may be, and of others."""
-    found = [Hint("c", "CDS", 2, 9, ".", 3.0), Hint("c", "CDS", 5, len(text), ".", 20.0)]
+    found = [Hint("c", "CDS", 2, 9, "+", 3.0), Hint("c", "CDS", 5, len(text), ".", 20.0)]
+    found += [Hint("c", "CDS", 9, 15, "-", 30.0)]
     for sign, parts in known:
         span = parts[0][0], parts[-1][1]
         ends = [Hint("c", kind, *span, sign, float(rng.integers(12))) for kind in ("start", "stop")]
@@ -70,7 +71,7 @@ def bonus(hints, gene):
         total += worth(hints, "acceptor", sign, b if sign == "+" else a)
     for a, b in parts:
         for t in range(a, b):
-            cds = [h for h in hints if h.kind == "CDS" and h.start <= t < h.end]
+            cds = [h for h in hints if h.kind == "CDS" and h.start <= t < h.end and h.strand in (sign, ".")]
             total += max((min(1.0, np.log1p(h.support) / np.log1p(10)) / 100 for h in cds), default=0.0)
     return total
 
@@ -138,10 +139,15 @@ def test_hints_that_fit_nothing_change_nothing(finder):
     [
         (3, "found hints=3, expected a list of lists of Hint"),
         ([], "found hints of 0 sequences, expected those of 1"),
+        ([None], "expected a list of lists of Hint"),
         ([["x"]], "c0: found 'x', expected a Hint of one of intron, CDS"),
         ([[Hint("c0", "exon", 1, 2)]], "c0: found Hint"),
-        ([[Hint("c0", "CDS", 2, 2)]], "expected 0 <= start < end"),
+        ([[Hint("c0", "CDS", 2, 2)]], "0 <= start < end"),
+        ([[Hint("c0", "CDS", 1.5, 2)]], "0 <= start < end"),
+        ([[Hint("c0", "CDS", 1, 10**400)]], "0 <= start < end"),
+        ([[Hint("c0", "CDS", 1, 2, "?")]], "a strand"),
         ([[Hint("c0", "CDS", 1, 2, "+", np.nan)]], "and a support >= 0"),
+        ([[Hint("c0", "CDS", 1, 2, "+", "many")]], "and a support >= 0"),
     ],
 )
 def test_wrong_hints(finder, hints, message):
@@ -149,9 +155,10 @@ def test_wrong_hints(finder, hints, message):
         finder.predict(TEST[:1], hints=hints)
 
 
-def test_wrong_weight(finder):
-    with pytest.raises(DataError, match=r"hint_weight=-1.0: expected a finite number >= 0"):
-        finder.predict(TEST[:1], hints=[[]], hint_weight=-1.0)
+@pytest.mark.parametrize("weight", [-1.0, 1e300, np.nan, "a", None])
+def test_wrong_weight(finder, weight):
+    with pytest.raises(DataError, match=r"hint_weight=.*: expected a number from 0 to 1000"):
+        finder.predict(TEST[:1], hint_weight=weight)
 
 
 def test_no_exon_lies_where_it_is_to_be_avoided(finder):
@@ -160,13 +167,17 @@ def test_no_exon_lies_where_it_is_to_be_avoided(finder):
     spans = [(a + 3, a + 5), (10**6, 10**6 + 9)]
     (others,) = finder.predict(TEST[:1], avoid=[spans])
     assert all(d <= a + 3 or c >= a + 5 for t in others for c, d in t.exons)
-    assert [t.exons for t in others[1:]] or len(genes) == 1
-    (with_hints,) = finder.predict(TEST[:1], hints=[[Hint("c0", "CDS", a, b, "+", 99)]], avoid=[spans])
-    assert all(d <= a + 3 or c >= a + 5 for t in with_hints for c, d in t.exons)
+    assert others[-1].exons == genes[-1].exons
+    for weight in (6.0, 1000.0):
+        hints = [[Hint("c0", "CDS", a, b, ".", 99)]]
+        (found,) = finder.predict(TEST[:1], hints=hints, hint_weight=weight, avoid=[spans])
+        assert all(d <= a + 3 or c >= a + 5 for t in found for c, d in t.exons)
     assert finder.predict(TEST[:1], avoid=[[]]) == [genes]
 
 
-@pytest.mark.parametrize("avoid", [3, [], [3], [[(1, 2, 3)]], [[(5, 5)]], [[(-1, 5)]], [[("a", 2)]]])
+@pytest.mark.parametrize(
+    "avoid", [3, [], [3], [[(1, 2, 3)]], [[(5, 5)]], [[(-1, 5)]], [[("a", 2)]], [[(1.5, 3)]]]
+)
 def test_wrong_regions(finder, avoid):
     with pytest.raises(DataError, match="found avoid="):
         finder.predict(TEST[:1], avoid=avoid)

@@ -49,10 +49,26 @@ def test_isoforms_and_what_goes_on():
     assert "complement(7..>21)" in text
 
 
+def test_long_names_are_not_broken():
+    contig = "NODE_1000_length_1234567_cov_12.345678_and_more_of_it"
+    gene = Transcript(contig, "+", ((0, 9),), f"{contig}.g1.t1", f"{contig}.g1")
+    (record,) = SeqIO.parse(
+        io.StringIO(written([AnnotatedSequence(contig, "ATGGCCTAA", (gene,))])), "genbank"
+    )
+    assert record.id == contig
+    assert [feature.qualifiers["gene"] for feature in record.features] == [["g1"], ["g1"]]
+
+
+def test_genes_on_two_strands():
+    two = [Transcript("c", strand, ((0, 9),), strand, "g") for strand in "+-"]
+    with pytest.raises(DataError, match="gene 'g': found it on two strands"):
+        written([AnnotatedSequence("c", "ATGGCCTAA", tuple(two))])
+
+
 def test_odd_sequences():
     named = AnnotatedSequence("a name with spaces, and a long one " * 3, "acgtn")
     (record,) = SeqIO.parse(io.StringIO(written([named])), "genbank")
     assert str(record.seq).upper() == "ACGTN"
     with pytest.raises(DataError, match="found the genetic code 99"):
         written(GENOME, 99)
-    assert written([]) == ""
+    assert written([]) == written([AnnotatedSequence("empty", "")]) == ""

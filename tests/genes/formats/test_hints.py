@@ -55,6 +55,21 @@ def test_introns_lie_between_the_parts_of_an_alignment():
     assert found[-1] == Hint("chr1", "intron", 1400, 1700, "+", 1.0)
 
 
+def test_introns_of_gtf():
+    """Of one transcript each."""
+    line = 'chr1\tx\tCDS\t{}\t{}\t.\t-\t0\tgene_id "g"; transcript_id "{}";\n'
+    (found,) = read(
+        line.format(1, 50, "a") + line.format(101, 150, "a") + line.format(301, 350, "b")
+    ).values()
+    assert [hint.kind for hint in found] == ["CDS"] * 3 + ["intron"]
+    assert found[-1][2:5] == (50, 100, "-")
+
+
+def test_bed_is_no_junctions_of_star():
+    with pytest.raises(DataError, match="1: found"):
+        read("chr1\t100\t200\t1\t5\t+\t100\t200\t0\n")
+
+
 def test_star():
     assert read(STAR) == {
         "chr1": [Hint("chr1", "intron", 100, 200, "+", 9.0), Hint("chr1", "intron", 300, 400, "-", 5.0)],
@@ -90,7 +105,9 @@ BARRNAP = """##gff-version 3
 chr1\tbarrnap:0.9\trRNA\t101\t1600\t0\t+\t.\tName=16S_rRNA;product=16S ribosomal RNA
 chr1\ttRNAscan-SE\ttRNA\t1701\t1776\t70.1\t-\t.\tID=chr1.trna1
 chr1\tx\tgene\t1701\t1776\t.\t-\t.\tID=g
-chr2\tx\tmRNA\t1\t99\t.\t-\t.\tID=m
+chr2\tx\tmrna\t1\t99\t.\t-\t.\tID=m
+chr2\tx\tlincRNA\t1\t99\t.\t-\t.\tID=l
+chr2\tx\tantisense_lncRNA\t1\t99\t.\t-\t.\tID=a
 chr2\tx\trepeat_region\t5\t9\t.\t.\t.\tID=r
 """
 

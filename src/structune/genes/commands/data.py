@@ -15,7 +15,7 @@ from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load, load_shipped
 from structune.genes.eukaryotes.gene_finder import PRETRAINED as ORGANISMS
-from structune.genes.eukaryotes.gene_finder import GeneFinder
+from structune.genes.eukaryotes.gene_finder import TO_ADAPT, GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.hints import read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
@@ -116,12 +116,16 @@ def open_finder(
     task: str | None = None,
     nearest: Callable[[MultitaskEstimator], str] | None = None,
     meta: bool = False,
+    adapts: bool = False,
 ) -> Finder:
     """A model that train or tune saved, or one that comes with structune: the tree of prokaryotes, or of an
     organism with introns.
 
-    Of a model of several tasks, that of the node `task`, or the nearest, or one for metagenomes.
+    Of a model of several tasks, that of the node `task`, or the nearest, or one for metagenomes. Whoever
+    `adapts` it may have what organisms have in common.
     """
+    if path == TO_ADAPT and not (adapts or Path(path).is_file()):
+        raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
     found = _opened(path)
     if meta:
         found = MetagenomeFinder.of(check_class(found, MultitaskEstimator, path, "one of a tree for --meta"))
@@ -140,7 +144,7 @@ def open_finder(
 def _opened(path: str) -> Any:
     if path == PRETRAINED:
         return load_shipped("structune.genes.prokaryotes")
-    if path in ORGANISMS and not Path(path).exists():
+    if path in ORGANISMS and not Path(path).is_file():
         return GeneFinder.pretrained(path)
     return load(path)
 

@@ -11,12 +11,13 @@ import typer
 
 from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
+from structune.cli.options import PRETRAINED
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
 from structune.genes.commands.data import Finder, Known, open_finder, predicted
 from structune.genes.commands.options import Format, Request
-from structune.genes.eukaryotes.gene_finder import TO_ADAPT, GeneFinder
+from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import AnnotatedSequence
@@ -43,11 +44,14 @@ def run(request: Request) -> int:
     sequences = _Sequences(request)
     known = Known(request.hints, request.hint_weight, request.avoid)
     try:
-        finder = open_finder(request.model, request.jobs, request.task, sequences.nearest, request.meta)
+        finder = _open(request, sequences)
         finder = sequences.suited(finder)
         if request.adapt:
             finder.set_params(verbose=int(not request.quiet))
-            finder = adapt(finder, sequences.whole(), request.adapt)
+            try:
+                finder = adapt(finder, sequences.whole(), request.adapt)
+            except CapabilityError as error:
+                raise CapabilityError(f"{request.model}: {error}") from None
         _write(request, finder, sequences, known)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
@@ -58,12 +62,22 @@ def run(request: Request) -> int:
     return _SKIPPED
 
 
+def _open(request: Request, sequences: _Sequences) -> Finder:
+    """The model, for these sequences if it is one of several tasks."""
+    return open_finder(
+        request.model,
+        request.jobs,
+        request.task,
+        sequences.nearest,
+        meta=request.meta,
+        adapts=bool(request.adapt),
+    )
+
+
 def _check(request: Request) -> None:
     """Find before the work, not after it, what cannot be done or written."""
-    if request.model == TO_ADAPT and not request.adapt and not Path(TO_ADAPT).exists():
-        raise DataError(
-            f"{TO_ADAPT}: found what organisms have in common, expected --adapt with it, as --adapt 20"
-        )
+    if request.model == PRETRAINED and request.hints is not None:
+        raise DataError(f"{PRETRAINED}: found a model without introns, expected no --hints")
     if request.meta and (request.task or request.adapt):
         raise DataError("found --meta with --task or --adapt, expected a model for each contig or for all")
     files = [request.output, request.proteins, request.nucleotides]

@@ -229,14 +229,16 @@ class Request:
         Path | None,
         typer.Option(
             help="What else is known of genes with introns: junctions of RNA reads and aligned proteins, in "
-            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR.",
+            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. --adapt is without them.",
             show_default=False,
         ),
     ] = None
     hint_weight: Annotated[
         float,
         typer.Option(
-            min=0.0, help="What an intron of ten reads adds to the score of genes that have it, as log odds."
+            min=0.0,
+            max=1000.0,
+            help="What an intron of ten reads adds to the score of genes that have it, as log odds.",
         ),
     ] = 6.0
     avoid: Annotated[

@@ -10,7 +10,6 @@ import numpy as np
 from structune.errors import CapabilityError, DataError
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.eukaryotes.kernels.nodes import GENE
-from structune.genes.eukaryotes.pieces import Piece, pieces_of
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
 from structune.genes.eukaryotes.structure.shard import ExonShard
@@ -31,7 +30,10 @@ def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int)
     finder._check_fitted()
     graph = finder.graph_
     if graph.scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
-        raise CapabilityError("expected a GeneFinder with features='full', loss='log' and no tracks")
+        raise CapabilityError(
+            f"found features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks, "
+            "expected a GeneFinder with features='full', loss='log' and no tracks"
+        )
     pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
     decoys, before = _counted(adapted, plain.decoys, pieces), np.zeros(len(graph.weights))
     with Monitor(finder.verbose) as monitor:
@@ -48,13 +50,17 @@ def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int)
     return adapted
 
 
-def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Piece]:
-    """All of them, or parts from everywhere."""
-    pieces = [piece for s, each in enumerate(sequences) for piece in pieces_of(s, each.sequence, None)]
-    return pieces[:: 1 + sum(len(piece.text) for piece in pieces) // _ENOUGH]
+def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
+    """Pieces of all of them, or from everywhere."""
+    pieces = [
+        each.sequence[start : start + _AT_ONCE]
+        for each in sequences
+        for start in range(0, len(each.sequence), _AT_ONCE)
+    ]
+    return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]
 
 
-def _expected(finder: GeneFinder, pieces: Sequence[Piece]) -> FloatArray:
+def _expected(finder: GeneFinder, pieces: Sequence[str]) -> FloatArray:
     """How often each weight is expected to be used."""
     graph = finder.graph_
     plain, w = ExonGraph(graph.weights), graph.all_weights(finder.coef_)
@@ -68,14 +74,14 @@ def _expected(finder: GeneFinder, pieces: Sequence[Piece]) -> FloatArray:
 
 
 def _counted(
-    finder: GeneFinder, count: Callable[[ExonShard], FloatArray], pieces: Sequence[Piece]
+    finder: GeneFinder, count: Callable[[ExonShard], FloatArray], pieces: Sequence[str]
 ) -> FloatArray:
     """The sum of what is counted in some pieces at a time."""
 
-    def counted(some: list[Piece]) -> FloatArray:
-        return count(finder.graph_.encode([piece.input for piece in some]))
+    def counted(some: list[str]) -> FloatArray:
+        return count(finder.graph_.encode(some))
 
-    blocks = batches(pieces, lambda piece: len(piece.text), _AT_ONCE, len(pieces))
+    blocks = batches(pieces, len, _AT_ONCE, len(pieces))
     total = np.zeros(len(finder.graph_.weights))
     for found in make_executor(finder.n_jobs).map(counted, blocks):
         total += found

@@ -304,9 +304,9 @@ class GeneFinder(ConstrainedEstimator):
         hints : list of lists of Hint, optional
             What else is known of each sequence, as `read_hints` reads it.
         hint_weight : float
-            What a hint adds to the score of the genes that have it, in log odds: an intron of ten reads and
-            more, or a hundred bases of a CDS, so much, with less support less, by its logarithm. Several
-            hints of a site count as the best of them.
+            What a hint adds to the score of the genes that have it, in log odds, up to 1000: an intron of ten
+            reads and more, or a hundred bases of a CDS, so much, with less support less, by its logarithm.
+            Several hints of a site or base count as the best of them.
         avoid : list of lists of (int, int), optional
             Start and end of what has no coding base, of each sequence, as `read_regions` reads them.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS
-from structune.genes.eukaryotes.hints import Hints
+from structune.genes.eukaryotes.hints import MOST_WEIGHT, Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.rules import MOST_INTRON
@@ -69,15 +69,17 @@ def checked_hints(
     hints: Any, weight: float, avoid: Any, sequences: Sequence[AnnotatedSequence]
 ) -> list[Hints] | None:
     """What is known of some sequences."""
+    if not isinstance(weight, int | float) or not 0 <= weight <= MOST_WEIGHT:
+        raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {MOST_WEIGHT:g}")
     if hints is None and avoid is None:
         return None
     hints = [[]] * len(sequences) if hints is None else hints
-    if not isinstance(hints, Sequence) or isinstance(hints, str):
+    if not isinstance(hints, Sequence) or any(
+        isinstance(of, str) or not isinstance(of, Iterable) for of in hints
+    ):
         raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
     if len(hints) != len(sequences):
         raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
-    if not 0 <= weight < np.inf:
-        raise DataError(f"hint_weight={weight!r}: expected a finite number >= 0")
     regions = checked_regions(avoid, sequences)
     return [
         Hints.of(of, each.name, weight, spans)

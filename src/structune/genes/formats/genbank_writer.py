@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 
 from Bio import BiopythonWarning
 from Bio.Seq import Seq
@@ -14,6 +15,8 @@ from Bio.SeqRecord import SeqRecord
 from structune.errors import DataError
 from structune.files.text import Source, one_word, save, shown
 from structune.genes.formats.record import AnnotatedSequence, Transcript
+
+_ROOM = 50  # letters
 
 
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
@@ -30,49 +33,55 @@ def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: in
     Raises
     ------
     DataError
-        There is no such genetic code; a name that GenBank's first line has no room for.
+        There is no such genetic code; names the gene on two strands.
     """
     save(target, "".join(genbank_text(genome, code) for genome in genomes))
 
 
 def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
-    """A record."""
+    """A record; none of a sequence without bases, which readers refuse."""
     from Bio import SeqIO  # slow to import
 
+    if not genome.sequence:
+        return ""
     name = one_word(genome.name)
     record = SeqRecord(
         Seq(genome.sequence), id=name, name=name, description="", annotations={"molecule_type": "DNA"}
     )
-    genes: set[str] = set()
+    genes: dict[str, list[Transcript]] = defaultdict(list)
     for t in genome.transcripts:
-        if t.gene not in genes:
-            genes.add(t.gene)
-            isoforms = [other for other in genome.transcripts if other.gene == t.gene]
-            record.features.append(_gene(t, isoforms))
-        record.features.append(_cds(t, genome.sequence, code, starts))
+        genes[t.gene].append(t)
+    for gene, isoforms in genes.items():
+        record.features.append(_gene(gene, isoforms))
+        record.features += [_cds(t, genome.sequence, code, starts) for t in isoforms]
     out = io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of names longer than 16 letters
-        try:
-            SeqIO.write(record, out, "genbank")
-        except ValueError as error:
-            raise DataError(f"{shown(genome.name)}: cannot be written as GenBank ({error})") from None
+        SeqIO.write(record, out, "genbank")
     return out.getvalue()
 
 
-def _gene(t: Transcript, isoforms: Iterable[Transcript]) -> SeqFeature:
-    spans = [(other.start, other.end, other.partial) for other in isoforms]
-    start, end = min(a for a, _, _ in spans), max(b for _, b, _ in spans)
-    cut = any(partial[0] for *_, partial in spans), any(partial[1] for *_, partial in spans)
-    return SeqFeature(_location([(start, end)], t.strand, cut), "gene", qualifiers={"gene": t.gene})
+def _gene(gene: str, isoforms: Sequence[Transcript]) -> SeqFeature:
+    if len({t.strand for t in isoforms}) > 1:
+        raise DataError(f"gene {shown(gene)}: found it on two strands, expected one")
+    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
+    cut = any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms)
+    return SeqFeature(
+        _location([span], isoforms[0].strand, cut), "gene", qualifiers={"gene": _short(isoforms[0])}
+    )
+
+
+def _short(t: Transcript) -> str:
+    """The name of a gene without that of its contig if there is no room for it: a line is broken, and read
+    with a blank there."""
+    return t.gene if len(t.gene) <= _ROOM else t.gene.removeprefix(f"{t.contig}.")
 
 
 def _cds(t: Transcript, sequence: str, code: int, starts: Collection[str] | None) -> SeqFeature:
     notes = [f"{key}: {text}" for key, text in t.notes]
     notes += [] if t.score is None else [f"score: {t.score:.6g}"]
     qualifiers = {
-        "gene": t.gene,
-        "standard_name": t.name,
+        "gene": _short(t),
         "codon_start": 1,
         "transl_table": code,
         **({"note": notes} if notes else {}),

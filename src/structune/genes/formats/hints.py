@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +26,9 @@ _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtH
     "dss": "donor",
     "ass": "acceptor",
 }
-_MESSENGERS = ("mRNA", "pre_mRNA", "lnc_RNA", "lncRNA", "antisense_RNA")  # may lie within or across genes
+_MESSENGERS = ("mrna", "lnc_rna", "lncrna", "lincrna", "antisense_rna")  # ends of kinds that may be of genes
+_TRANSCRIPT = re.compile(r'(?:^|[; ])transcript_id "([^"]+)"')
+_FLAGS = ("0", "1")
 _STRANDS = {"0": ".", "1": "+", "2": "-"}  # of STAR
 _UNIQUE, _SEVERAL = 6, 7  # its columns of reads
 _SHORTEST_INTRON = 20  # between parts of an alignment; what is shorter are gaps or frameshifts
@@ -59,9 +62,9 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
     """Read hints from GFF, or from junctions of STAR (``SJ.out.tab``), compressed by gzip or not.
 
     Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
-    ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint or miniprot have them, and others do not.
-    ``mult`` is the support, 1 by default. Between the CDS of one ``Parent`` there are introns. Of STAR the
-    support is the number of reads.
+    ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
+    have them, and others do not. ``mult`` is the support, 1 by default. Between the CDS of one ``Parent``, or
+    ``transcript_id``, there are introns. Of STAR the support is the number of reads.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
     Raises
     ------
     DataError
-        Names the file and line that is malformed, and the file that has no hint.
+        Names the file and line that is malformed, and the file that has features, but no hint.
     """
     lines = Lines(source)
     found: dict[str, list[Hint]] = defaultdict(list)
@@ -98,8 +101,8 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     """Read from GFF what genes are to keep away from: RNA but messengers, and repeats.
 
-    Features are those whose kind ends in ``RNA``, as tRNAscan-SE, barrnap and Infernal write them, but
-    ``mRNA`` and its like, and ``repeat_region``.
+    Features are those whose kind ends in ``RNA``, as tRNAscan-SE and barrnap write them, but ``mRNA`` and
+    long ones that are not coding, and ``repeat_region``.
 
     Parameters
     ----------
@@ -114,7 +117,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     Raises
     ------
     DataError
-        Names the file and line that is malformed, and the file that has nothing of the kind.
+        Names the file and line that is malformed, and the file that has features, but none of these.
     """
     lines = Lines(source)
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -123,8 +126,8 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
         with lines.at(number):
             columns = columns_of(text)
             part = part_of(number, columns, unquote(columns[0]), {})
-        kind = columns[2]
-        if kind == "repeat_region" or (kind.upper().endswith("RNA") and kind not in _MESSENGERS):
+        kind = columns[2].lower()
+        if kind == "repeat_region" or (kind.endswith("rna") and not kind.endswith(_MESSENGERS)):
             found[part.contig].append((part.start, part.end))
     if number and not found:
         raise DataError(f"{lines.name}: found nothing to avoid, expected features such as tRNA or rRNA")
@@ -143,9 +146,11 @@ def _features(lines: Lines) -> Iterator[tuple[int, str]]:
 def _of_line(number: int, text: str) -> tuple[Hint | None, str]:
     """The hint of a line, if it is one, and its parent."""
     columns = columns_of(text)
-    if columns[2].isdigit() and columns[3] in _STRANDS:  # of GFF a kind, and where it starts
+    if columns[2].isdigit() and columns[3] in _STRANDS and columns[4].isdigit() and columns[5] in _FLAGS:
         return _of_star(number, columns), ""
     attributes = attributes_of(columns[8])
+    named = _TRANSCRIPT.search(columns[8])  # of GTF
+    parent = named[1] if named else attributes.get("Parent", "")
     part = part_of(number, columns, unquote(columns[0]), attributes)
     kind = _KINDS.get(columns[2].lower())
     if kind is None:
@@ -153,7 +158,7 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str]:
     if part.strand not in ("+", "-", "."):
         raise DataError(f"found the strand {shown(part.strand)}, expected '+', '-' or '.'")
     support = _number(attributes.get("mult", "1"))
-    return Hint(part.contig, kind, part.start, part.end, part.strand, support), attributes.get("Parent", "")
+    return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent
 
 
 def _of_star(number: int, cells: list[str]) -> Hint:

@@ -37,11 +37,18 @@ def known_pieces(of: AnnotatedSequence, s: int) -> Iterator[Piece]:
 
 def covered(pieces: Sequence[Piece], regions: Sequence[IntArray]) -> NDArray[np.bool_]:
     """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
-    found = [np.zeros(piece.letters.size, bool) for piece in pieces]
-    for piece, marks in zip(pieces, found, strict=True):
-        for start, end in (regions[piece.sequence] - piece.start).clip(0).tolist():
-            marks[start:end] = True
-    return np.concatenate([*found, np.zeros(0, bool)])
+    ends = [piece.start + piece.letters.size for piece in pieces]
+    marks = [np.zeros(int(np.max(spans, initial=0)), bool) for spans in regions]
+    for own, spans in zip(marks, regions, strict=True):
+        for start, end in spans.tolist():
+            own[start:end] = True
+    found = np.zeros(sum(piece.letters.size for piece in pieces), bool)
+    at = 0
+    for piece, end in zip(pieces, ends, strict=True):
+        own = marks[piece.sequence][piece.start : end]
+        found[at : at + own.size] = own
+        at += piece.letters.size
+    return found
 
 
 def by_start(shard: OrfShard, part: slice, chosen: NDArray[np.int8]) -> IntArray:

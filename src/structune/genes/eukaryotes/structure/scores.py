@@ -48,7 +48,8 @@ class ScoredSequence(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What else is known of a sequence: logs that are added at each of its sites, and to each coding base."""
+    """What else is known of a sequence: logs that are added at each of its sites, and to each base that is
+    coding, by strand, shape (n_positions, 2)."""
 
     sites: FloatArray
     coding: FloatArray
@@ -86,14 +87,18 @@ class SequenceScores:
             table, windows, edges, exons, introns = tables[k]
             sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
             known = None if evidence is None else evidence[s]
-            extra = self._extra(shard, s, w[k], cost, None if known is None else known.coding)
-            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
+            letters = emissions.Letters(
+                shard.words[a:b], shard.reverse_words[a:b], self._extra(shard, s, w[k], cost)
+            )
             prefix = np.empty((n + 1, weights.n_columns), w.dtype)
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.zeros(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
             if known is not None:
                 of_sites[:-1] += known.sites
+                for strand in range(weights.n_strands):
+                    sums = np.cumsum(known.coding[:, strand])
+                    prefix[1:, 3 * strand : 3 * strand + 3] += sums[:, None]
             columns = self.intron_columns, *self.weights.rules.introns
             scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
             yield ScoredSequence(n, nodes_of(own), letters, sites, scores)
@@ -119,19 +124,15 @@ class SequenceScores:
             first += (b - a) * n_words
         return tuple(np.array(column) for column in zip(*found, strict=True))
 
-    def _extra(
-        self, shard: ExonShard, s: int, w: Array, cost: Array | None, coding: FloatArray | None
-    ) -> Array:
-        """Of tracks, costs and evidence of coding bases, by position and label."""
+    def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
+        """Of tracks and costs, by position and label."""
         n_labels, part = len(self.weights.labels), slice(shard.starts[s], shard.starts[s + 1])
-        if not self.weights.n_tracks and cost is None and (coding is None or not coding.any()):
+        if not self.weights.n_tracks and cost is None:
             return np.zeros((0, n_labels), w.dtype)
         found = shard.tracks[part] @ self.weights.part(w, "tracks").T
         if cost is not None:
             own = self.labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
             found = found + cost[s] * (np.arange(n_labels) != own[:, None])
-        if coding is not None:
-            found[:, emissions.CODING : emissions.INTRON] += coding[:, None]
         return found
 
     def labels(self, path: Path, n: int) -> Array:
