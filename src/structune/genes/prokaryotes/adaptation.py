@@ -23,6 +23,7 @@ from structune.trees.multitask import MultitaskEstimator
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 20_000
 _SETTLED = 0.005  # share of genes that are new
+_LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 
 
 def nearest_node(
@@ -138,6 +139,7 @@ def adapt(
     finder._check_fitted()
     learner, graph = copy(finder), finder.graph_
     learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
+    learner.set_params(tolerance=_LOOSE * finder.tolerance)
     shard = graph.of_letters(letters, is_open=False)
     genes, _ = graph.best(learner.coef_, shard)
     for _ in range(rounds):
@@ -146,6 +148,7 @@ def adapt(
         genes, _ = graph.best(learner.coef_, shard)
         if _share_new(genes, before) <= _SETTLED:
             break
+    learner.set_params(tolerance=finder.tolerance)
     _learn(learner, "log", shard, genes)
     genes, _ = graph.best(learner.coef_, shard)
     learner.starts_ = learn_starts(graph, shard, genes, letters) or finder.starts_
