@@ -15,10 +15,11 @@ A. thaliana and of C. elegans, as in `gene_prediction.py`. Flanks of fly windows
 annotated: scores are for whole windows, and for the annotated gene with 500 bases around it. Intervals are
 paired bootstraps over the test windows of all splits, as if no window came twice. All run on one thread.
 
-"structune" is `GeneFinder` with its defaults, "tuned" the same with ``tuning="implicit"``, "counted again"
-after a round of `adapt` on all sequences of the organism, whose genes it is not told (of the fly all
-windows). "not annotated" has learned no gene of the organism: what the two other organisms have in common, as
-`training/eukaryotes.py` has it of three, is adapted to those sequences; "training" is the time of that.
+"structune" is `GeneFinder` with its defaults, but that its center is what the two other organisms have in
+common, as `training/eukaryotes.py` has it of three; "tuned" the same with ``tuning="implicit"``, "counted
+again" after a round of `adapt` on all sequences of the organism, whose genes it is not told (of the fly all
+windows). "not annotated" has learned no gene of the organism: what the others have in common is adapted to
+those sequences; "training" is the time of that.
 What is in common, and when adapting ends, was chosen on these organisms.
 
 "hints" has junctions of reads besides, which are simulated: seven of ten true introns, with 1 to 39 reads,
@@ -230,12 +231,12 @@ def write_hints(path: Path, test: Windows) -> None:
 
 def ours(name: str, train: Windows, test: Windows, method: str) -> tuple[Found, float, float]:
     """Genes, and the seconds of training and of prediction."""
-    others = of_others(name) if method == NOT_ANNOTATED else None
+    others = of_others(name)
     begin = time.perf_counter()
-    if others is not None:
+    if method == NOT_ANNOTATED:
         finder = adapt(others, sequences(name))
     else:
-        finder = fitted(train, **METHODS[method])
+        finder = fitted(train, center=others, **METHODS[method])
         finder = adapt(finder, sequences(name), 1) if method == AGAIN else finder
     trained = time.perf_counter()
     found = finder.predict(test, hints=[junctions(w) for w in test] if method == HINTED else None)
@@ -258,9 +259,10 @@ def sequences(name: str) -> list[str]:
 
 @cache
 def of_organism(name: str) -> GeneFinder:
-    return fitted(examples(name))
+    return fitted(examples(name), center=None)
 
 
+@cache
 def of_others(name: str) -> GeneFinder:
     """What all organisms but one have in common."""
     others = [other for other in SETS if other != name]

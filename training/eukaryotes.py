@@ -4,10 +4,11 @@
     python training/eukaryotes.py --quick    on 20 genes of each, to the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Each is a `GeneFinder` with
-its defaults. What they have in common is to be adapted to other genomes: tables of the genes of all, each
-organism with the same number, and the mean of what was learned: scales, and how edges and lengths of exons
-deviate, and half of how signals do. That half was chosen, of none, half and all, by genes that were found in
-one of the three after adapting what the two others have in common.
+its defaults, but for the center, which is what they have in common. That is also to be adapted to other
+genomes: it has tables of the genes of all, each organism with the same number, and the mean of what was
+learned: scales, and how edges and lengths of exons deviate, and half of how signals do. That half was chosen,
+of none, half and all, by genes that were found in one of the three after adapting what the two others have in
+common.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     warnings.simplefilter("ignore", SkippedGenesWarning)
     data = {name: examples(name, FEW if quick else None) for name in SETS}
-    finders = {name: GeneFinder(verbose=1).fit(known) for name, known in data.items()}
+    finders = {name: GeneFinder(center=None, verbose=1).fit(known) for name, known in data.items()}
     for name, finder in {**finders, "eukaryotes": in_common(finders, data)}.items():
         write(finder, (Path() if quick else FOLDER) / f"{name}.structune")
 

@@ -207,7 +207,7 @@ class FitsOnExecutor(Parameters):
     executor: Any = None
     checkpoint: Any = None
 
-    _shared = ("executor",)  # a connection to a cluster cannot be copied
+    _shared: ClassVar[tuple[str, ...]] = ("executor",)  # a connection to a cluster cannot be copied
 
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)

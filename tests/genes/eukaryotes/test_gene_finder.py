@@ -141,14 +141,36 @@ def test_flank():
 
 
 def test_scales_are_half_without_evidence():
-    model = finder(penalty=1e9).fit(TRAIN)
+    model = finder(penalty=1e9, center=None).fit(TRAIN)
     n = len(model.graph_.scaling.scales)
     assert_allclose(model.coef_[:n], 0.5, atol=1e-4)
     assert_allclose(model.coef_[n:], 0.0, atol=1e-4)
     assert len(model.graph_.scaling.tables) == 1  # predictions need that of all examples
-    default = GeneFinder(n_jobs=1).fit([TINY])
+    default = GeneFinder(n_jobs=1, center=None).fit([TINY])
     known = dict(zip(default.group_names_, default.penalty_.tolist(), strict=True))
     assert known["edges"] < known["scales"] == 1.0 < known["donor"]
+
+
+def test_the_center_is_where_scales_are_without_evidence(model):
+    """And edges, and lengths of exons; signals and lengths of introns are the genome's own."""
+    known = dict(zip(model.graph_.weight_names(), model.coef_.tolist(), strict=True))
+    for center in (model, "pretrained"):
+        if center == "pretrained":
+            common = GeneFinder.pretrained()
+            known = dict(zip(common.graph_.weight_names(), common.coef_.tolist(), strict=True))
+        found = finder(penalty=1e9, center=center).fit(TRAIN[:3])
+        for name, w in zip(found.graph_.weight_names(), found.coef_.tolist(), strict=True):
+            is_known = name.startswith(("scales", "edges", "exon lengths"))
+            assert w == pytest.approx(known[name] if is_known else 0.0, abs=1e-3), name
+    assert clone(found).center == "pretrained"
+    assert clone(finder(center=model)).center is model
+    assert finder(center=model, features="paper", flank=20, max_iterations=2).fit(TRAIN[:2]).coef_.size
+
+
+@pytest.mark.parametrize("center", ["fly", 3, GeneFinder()])
+def test_wrong_centers(center):
+    with pytest.raises(DataError, match="expected 'pretrained', a fitted GeneFinder"):
+        finder(center=center).fit([TINY])
 
 
 def test_time_is_up():

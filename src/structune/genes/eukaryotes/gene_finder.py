@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,9 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
-from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
+from structune.genes.eukaryotes.center import PRETRAINED as PRETRAINED_CENTER
+from structune.genes.eukaryotes.center import prior_mean
+from structune.genes.eukaryotes.counting import counted, scaled
 from structune.genes.eukaryotes.hints import WEIGHT
 from structune.genes.eukaryotes.inputs import (
     checked_hints,
@@ -21,13 +23,13 @@ from structune.genes.eukaryotes.inputs import (
     checked_tables,
     checked_tracks,
     encoded,
+    written_blocks,
 )
 from structune.genes.eukaryotes.pieces import Gene, join, pieces_of
 from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.rules import GeneRules
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
 from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
@@ -56,6 +58,7 @@ _PRECISIONS = {
     "intron lengths": 3.0,
     "exon lengths": 5.0,
 }  # chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+_OF_KNOWN_SCALES = 100.0  # chosen on halves of the training windows of the three
 _MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
 
@@ -74,8 +77,11 @@ class GeneFinder(ConstrainedEstimator):
     penalty : float or dict, optional
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named); by default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
-        Ignored under `tuning`. The mean is zero, and half for the scales of the features "full" with a log
-        loss.
+        Ignored under `tuning`.
+    center : "pretrained", GeneFinder or None
+        With the features "full" and a log loss the prior has its mean at the scales, edges and lengths of
+        exons of this finder, "pretrained" for what three organisms have in common, and else at zero: few
+        genes tell little. None: half for scales, and zero.
     features : {"full", "paper"}
         "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
         exons by kind and of introns are counted in the training genes; what is learned is how much each kind
@@ -126,8 +132,10 @@ class GeneFinder(ConstrainedEstimator):
 
     _learns_tasks = True
     _natural_groups = "kind"
+    _shared = (*ConstrainedEstimator._shared, "center")
 
     penalty: float | Mapping[str, float] | None = None
+    center: Any = PRETRAINED_CENTER
     tolerance: float = 1e-3
     features: str = "full"
     strands: str = "both"
@@ -218,7 +226,7 @@ class GeneFinder(ConstrainedEstimator):
             skipped += examples.skipped
         lengths = intron_lengths(introns)
         graph = self._graph(lengths, 0)
-        written = self._written(graph, cut, writer)
+        written = written_blocks(graph, cut(), writer, self.features == "full")
         scaling = counted(graph, written) if self.features == "full" else None
         for _ in written:  # what nobody counts is to be written, too
             pass
@@ -237,20 +245,6 @@ class GeneFinder(ConstrainedEstimator):
         super().fit_shards(folder)
         self.graph_ = self.graph_.for_prediction()
         return self
-
-    def _written(
-        self, graph: ExonGraph, cut: Callable[[], Iterator[GeneExamples]], writer: ShardWriter
-    ) -> Iterator[ExonShard]:
-        """The examples of each block, with the tables of the full features that they are scored by."""
-        done = 0
-        for examples in cut():
-            if examples.sequences:
-                shard = encoded(graph, examples)
-                tables = 1 + (done + np.arange(len(shard))) % FOLDS if self.features == "full" else 0
-                done += len(shard)
-                shard = replace(shard, tables=np.broadcast_to(tables, len(shard)).astype(np.int8))
-                writer.add(shard)
-                yield shard
 
     def _keep_graph(self, graph: ExonGraph, introns: tuple[int, int]) -> None:
         """Keep it with the parameters that it was made by, which may be others in the next fit."""
@@ -271,11 +265,12 @@ class GeneFinder(ConstrainedEstimator):
     def _origin(self, structure: Structure) -> FloatArray | None:
         """What scales are without evidence; losses that are not smooth have no such mean of the prior."""
         scaling = getattr(structure, "scaling", None)
-        return scaling.origin if scaling is not None and self._make_loss().smooth else None
+        return prior_mean(scaling, self.center) if scaling is not None and self._make_loss().smooth else None
 
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is None:
-            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
+            known = _PRECISIONS if self.center is None else _PRECISIONS | {"scales": _OF_KNOWN_SCALES}
+            return np.array([known.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
