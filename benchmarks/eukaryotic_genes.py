@@ -16,10 +16,10 @@ annotated: scores are for whole windows, and for the annotated gene with 500 bas
 paired bootstraps over the test windows of all splits, as if no window came twice. All run on one thread.
 
 "structune" is `GeneFinder` with its defaults, but that its center is what the two other organisms have in
-common, as `training/eukaryotes.py` has it of three; "tuned" the same with ``tuning="implicit"``, "counted
-again" after a round of `adapt` on all sequences of the organism, whose genes it is not told (of the fly all
-windows). "not annotated" has learned no gene of the organism: what the others have in common is adapted to
-those sequences; "training" is the time of that.
+common, as `training/eukaryotes.py` has it of three, and "no center" without one, also with
+``tuning="implicit"``. "Counted again" is after a round of `adapt` on all sequences of the organism, whose
+genes it is not told (of the fly all windows). "Not annotated" has learned no gene of the organism: what the
+others have in common is adapted to those sequences; "training" is the time of that.
 What is in common, and when adapting ends, was chosen on these organisms.
 
 "hints" has junctions of reads besides, which are simulated: seven of ten true introns, with 1 to 39 reads,
@@ -76,12 +76,13 @@ from eukaryotes import examples, in_common
 NAME = "eukaryotic_genes"
 METHODS: dict[str, dict[str, Any]] = {
     "structune": {},
-    "structune, tuned": {"tuning": "implicit"},
     "structune, counted again": {},
     "structune, not annotated": {},
     "structune, hints": {},
+    "structune, no center": {"center": None},
+    "structune, no center, tuned": {"center": None, "tuning": "implicit"},
 }
-AGAIN, NOT_ANNOTATED, HINTED = list(METHODS)[2:]
+AGAIN, NOT_ANNOTATED, HINTED = list(METHODS)[1:4]
 PEERS: dict[str, dict[str, Any]] = {
     "AUGUSTUS": {"genemodel": "complete"},
     "AUGUSTUS, stop codons": {"genemodel": "complete", "stops": True},
@@ -236,7 +237,7 @@ def ours(name: str, train: Windows, test: Windows, method: str) -> tuple[Found, 
     if method == NOT_ANNOTATED:
         finder = adapt(others, sequences(name))
     else:
-        finder = fitted(train, center=others, **METHODS[method])
+        finder = fitted(train, **{"center": others, **METHODS[method]})
         finder = adapt(finder, sequences(name), 1) if method == AGAIN else finder
     trained = time.perf_counter()
     found = finder.predict(test, hints=[junctions(w) for w in test] if method == HINTED else None)

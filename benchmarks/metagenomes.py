@@ -7,8 +7,9 @@ Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout
 install pyrodigal`` (GPL, so no dependency of ours). Pieces are drawn at random from each genome. Ours are
 found by the models of the twelve others: by `MetagenomeFinder`, as ``genes --meta`` has it, and "one node" by
 that which `nearest_node` takes for the whole genome. How near shares of G and C count was chosen on pieces of
-four of these genomes. pyrodigal has its fifty models of other
-genomes, of which some are these. Measured are coding bases, by strand, against the annotation of the genome.
+four of these genomes, and that genes that end behind a piece count as a thousand bases long. pyrodigal has
+its fifty models, some of which are of these genomes. Measured are coding bases, by strand, against the
+annotation of the genome.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python training/eukaryotes.py --quick    on 20 genes of each, to the current folder
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout). Each is a `GeneFinder` with
-its defaults, but for the center, which is what they have in common. That is also to be adapted to other
-genomes: it has tables of the genes of all, each organism with the same number, and the mean of what was
+its defaults, but without a center. What they have in common is the center of others, and to be adapted to
+other genomes: it has tables of the genes of all, each organism with the same number, and the mean of what was
 learned: scales, and how edges and lengths of exons deviate, and half of how signals do. That half was chosen,
 of none, half and all, by genes that were found in one of the three after adapting what the two others have in
 common.

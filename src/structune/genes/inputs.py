@@ -69,7 +69,8 @@ def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> lis
             spans = np.zeros((1, 2), np.int64)  # is refused
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
             raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
-        found.append(np.minimum(spans, len(sequence.sequence)))
+        n = len(sequence.sequence)
+        found.append(np.minimum(spans, n)[spans[:, 0] < n])
     return found
 
 

@@ -164,13 +164,22 @@ def test_the_center_is_where_scales_are_without_evidence(model):
             assert w == pytest.approx(known[name] if is_known else 0.0, abs=1e-3), name
     assert clone(found).center == "pretrained"
     assert clone(finder(center=model)).center is model
-    assert finder(center=model, features="paper", flank=20, max_iterations=2).fit(TRAIN[:2]).coef_.size
+    of_kinds = [
+        dict(zip(each.group_names_, each.penalty_.tolist(), strict=True))["scales"]
+        for each in (
+            GeneFinder(n_jobs=1, max_iterations=2).fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, max_iterations=2, center=None).fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, max_iterations=2, loss="margin").fit(TRAIN[:2]),
+        )
+    ]
+    assert of_kinds == [100.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("center", ["fly", 3, GeneFinder()])
 def test_wrong_centers(center):
-    with pytest.raises(DataError, match="expected 'pretrained', a fitted GeneFinder"):
-        finder(center=center).fit([TINY])
+    for options in ({}, {"features": "paper"}, {"loss": "margin"}):
+        with pytest.raises(DataError, match="expected 'pretrained', a fitted GeneFinder"):
+            finder(center=center, **options).fit([TINY])
 
 
 def test_time_is_up():

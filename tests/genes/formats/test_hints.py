@@ -55,6 +55,13 @@ def test_introns_lie_between_the_parts_of_an_alignment():
     assert found[-1] == Hint("chr1", "intron", 1400, 1700, "+", 1.0)
 
 
+def test_parts_of_several_alignments():
+    line = "chr1\tx\tCDS\t{}\t{}\t.\t+\t0\tParent={}\n"
+    parts = (1, 30, "a,b"), (101, 130, "a,b"), (201, 230, "a")
+    (found,) = read("".join(line.format(*part) for part in parts)).values()
+    assert [hint[2:4] for hint in found if hint.kind == "intron"] == [(30, 100), (130, 200)]
+
+
 def test_introns_of_gtf():
     """Of one transcript each."""
     line = 'chr1\tx\tCDS\t{}\t{}\t.\t-\t0\tgene_id "g"; transcript_id "{}";\n'

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 import simulated_orfs as simulated
 from simulated_genes import exons
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, TaskTree, load
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, TaskTree, adapt, load
 from structune.errors import CapabilityError
 from structune.genes import AnnotatedSequence, MetagenomeFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import gc_content
@@ -33,6 +34,8 @@ def test_each_contig_has_its_model(tree):
             assert exons(genes) == exons(expected)
     assert finder.score(mixed) > 0.9
     assert all(0 <= t.score <= 1 for genes in found for t in genes)
+    assert finder.set_params(n_jobs=2).predict(mixed) == found
+    assert finder.predict(mixed[:1], avoid=[[(10**6, 10**6 + 9)]]) == found[:1]
     clear = finder.predict(mixed, avoid=[[(0, len(each.sequence))] for each in mixed])
     assert clear == [()] * len(mixed)
 
@@ -44,7 +47,6 @@ def test_models_of_leaves_count_by_how_near_they_are(tree):
     assert_allclose(middle.coef_, (tree.weights_["a"] + tree.weights_["b"]) / 2)
     near, far = (np.abs(finder.model(a).coef_ - tree.weights_[name]).sum() for name in "ab")
     assert near < far
-    assert middle.predict(NEAR) is not None
 
 
 def test_shares_of_g_and_c(tree, tmp_path):
@@ -82,6 +84,14 @@ def test_trees_of_earlier_releases(tree, tmp_path):
         MetagenomeFinder.of(old)
 
 
-def test_it_is_not_saved(tree, tmp_path):
+def test_it_learns_nothing_and_is_not_saved(tree, tmp_path):
+    for learn in (
+        lambda: MetagenomeFinder().fit(NEAR),
+        lambda: adapt(MetagenomeFinder.of(tree), NEAR, 1),
+    ):
+        with pytest.raises(CapabilityError, match="learns nothing"):
+            learn()
+    with pytest.raises(NotFittedError):
+        MetagenomeFinder().predict(NEAR)
     with pytest.raises(CapabilityError, match="save the tree"):
         MetagenomeFinder.of(tree).save(tmp_path / "m.structune")

@@ -221,7 +221,8 @@ class Request:
         int | None,
         typer.Option(
             help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By "
-            "default that of the model; with a tree or --adapt 4, if sequences show that TGA is no stop.",
+            "default that of the model; with --adapt, or a tree but for --meta, 4, if sequences show that "
+            "TGA is no stop.",
             show_default=False,
         ),
     ] = None

@@ -18,17 +18,11 @@ _KINDS = ("scales", "edges", "exon lengths")  # of weights that are alike among 
 
 
 def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
-    """Of the weights of a scaling, by another finder, or the one that is told by name.
-
-    Raises
-    ------
-    DataError
-        It is no fitted finder with the features "full".
-    """
+    """Of the weights of a scaling, by another finder, or the one that is told by name."""
     found = scaling.origin
     if center is None:
         return found
-    known = _known() if isinstance(center, str) and center == PRETRAINED else weights_of(center)
+    known = _known() if isinstance(center, str) else _weights_of(center)
     for k, name in enumerate(scaling.names()):
         if name.startswith(_KINDS):
             found[k] = known.get(name, found[k])
@@ -37,15 +31,26 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
 
 @cache
 def _known() -> dict[str, float]:
-    return weights_of(load_shipped("structune.genes.eukaryotes", _IN_COMMON))
+    return _weights_of(load_shipped("structune.genes.eukaryotes", _IN_COMMON))
 
 
-def weights_of(center: Any) -> dict[str, float]:
-    """Those of a fitted finder by name."""
-    graph: Any = getattr(center, "graph_", None)
-    if getattr(graph, "scaling", None) is None or not hasattr(center, "coef_"):
+def check_center(center: Any) -> None:
+    """Refuse what is no fitted finder with the features "full" and a log loss, nor one that has a name.
+
+    Raises
+    ------
+    DataError
+    """
+    if center is None or (isinstance(center, str) and center == PRETRAINED):
+        return
+    graph = getattr(center, "graph_", None)
+    if getattr(graph, "scaling", None) is None or not getattr(center, "has_probabilities", False):
         raise DataError(
-            f"center={center!r:.80}: expected {PRETRAINED!r}, a fitted GeneFinder with features='full', "
-            "or None"
+            f"center={center!r:.80}: expected {PRETRAINED!r}, a fitted GeneFinder with features='full' and "
+            "loss='log', or None"
         )
-    return dict(zip(graph.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
+
+
+def _weights_of(center: Any) -> dict[str, float]:
+    """Those of a finder by name."""
+    return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))

@@ -14,7 +14,7 @@ import numpy as np
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.eukaryotes.center import PRETRAINED as PRETRAINED_CENTER
-from structune.genes.eukaryotes.center import prior_mean
+from structune.genes.eukaryotes.center import check_center, prior_mean
 from structune.genes.eukaryotes.counting import counted, scaled
 from structune.genes.eukaryotes.hints import WEIGHT
 from structune.genes.eukaryotes.inputs import (
@@ -81,7 +81,7 @@ class GeneFinder(ConstrainedEstimator):
     center : "pretrained", GeneFinder or None
         With the features "full" and a log loss the prior has its mean at the scales, edges and lengths of
         exons of this finder, "pretrained" for what three organisms have in common, and else at zero: few
-        genes tell little. None: half for scales, and zero.
+        genes tell little. None: half for scales, and zero. Trees of tasks have none.
     features : {"full", "paper"}
         "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
         exons by kind and of introns are counted in the training genes; what is learned is how much each kind
@@ -195,6 +195,7 @@ class GeneFinder(ConstrainedEstimator):
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
             raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
         ExonWeights.of(self.features, self._rules())  # refuses wrong options
+        check_center(self.center)
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
     def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
@@ -269,7 +270,8 @@ class GeneFinder(ConstrainedEstimator):
 
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is None:
-            known = _PRECISIONS if self.center is None else _PRECISIONS | {"scales": _OF_KNOWN_SCALES}
+            is_centered = self.center is not None and self._learner is None and self._make_loss().smooth
+            known = _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
             return np.array([known.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
 

@@ -50,7 +50,7 @@ class Hints:
             else:
                 sites += _sites(hint, worth)
         never = _NEVER * max(1.0, weight)
-        parts += [(start, end, k, never) for start, end in avoid.tolist() if start < end for k in (0, 1)]
+        parts += [(start, end, k, never) for start, end in avoid.tolist() for k in (0, 1)]
         return cls(np.array(sites, np.float64).reshape(-1, 4), np.array(parts, np.float64).reshape(-1, 4))
 
     def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def checked_hints(
     hints: Any, weight: float, avoid: Any, sequences: Sequence[AnnotatedSequence]
 ) -> list[Hints] | None:
     """What is known of some sequences."""
-    if not isinstance(weight, int | float) or not 0 <= weight <= MOST_WEIGHT:
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= MOST_WEIGHT:
         raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {MOST_WEIGHT:g}")
     if hints is None and avoid is None:
         return None

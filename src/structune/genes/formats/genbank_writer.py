@@ -22,6 +22,9 @@ _ROOM = 50  # letters
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
     """Write sequences with their genes as GenBank, with the proteins.
 
+    Names of genes of more than 50 letters are without that of the contig, if they begin with it: a longer one
+    takes two lines, between which readers put a blank.
+
     Parameters
     ----------
     target : path or file object

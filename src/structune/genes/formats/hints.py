@@ -89,10 +89,10 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
             hint, parent = _of_line(number, text)
         if hint is not None:
             found[hint.contig].append(hint)
-            if hint.kind == "CDS" and parent:
-                aligned[hint.contig, hint.strand, parent].append(hint)
-    for parts in aligned.values():
-        found[parts[0].contig] += _introns(parts)
+            for name in parent.split(",") if hint.kind == "CDS" and parent else []:
+                aligned[hint.contig, hint.strand, name].append(hint)
+    for intron in dict.fromkeys(intron for parts in aligned.values() for intron in _introns(parts)):
+        found[intron.contig].append(intron)
     if number and not found:
         raise DataError(f"{lines.name}: found no hint, expected features such as {', '.join(_KINDS)}")
     return dict(found)

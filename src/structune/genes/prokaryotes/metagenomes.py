@@ -44,7 +44,7 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
             raise CapabilityError(f"found {type(tree).__name__}, expected a MultitaskEstimator")
         root = finder_of(tree)
         shares = {name: about[GC] for name, about in tree.nodes_.items() if GC in about}
-        if not shares:
+        if not shares or not all(isinstance(gc, float) and 0 <= gc <= 1 for gc in shares.values()):
             raise CapabilityError(
                 f"found a tree without the {GC} of its leaves, expected one of this release"
             )
@@ -55,6 +55,7 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
         return found
 
     def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
+        self._check_fitted("gc_")
         sequences = annotated_sequences(X, None)
         regions = checked_regions(avoid, sequences)
         groups: dict[float, list[int]] = defaultdict(list)
@@ -71,10 +72,14 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
 
     def model(self, gc: float) -> ProkaryoticGeneFinder:
         """That for a share of G and C."""
+        self._check_fitted("gc_")
         shares = np.exp(-0.5 * ((self.gc_ - gc) / _NEAR) ** 2)
         found = ProkaryoticGeneFinder(**self.get_params())
         vars(found).update(vars(self), starts_=None, coef_=shares @ self.models_ / shares.sum())
         return found
+
+    def _learn(self, *_: Any, **__: Any) -> Any:
+        raise CapabilityError("a finder for metagenomes learns nothing: it is made of a tree")
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Refuses: what can be saved is the tree."""
