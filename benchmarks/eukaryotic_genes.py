@@ -232,7 +232,7 @@ def write_hints(path: Path, test: Windows) -> None:
 
 def ours(name: str, train: Windows, test: Windows, method: str) -> tuple[Found, float, float]:
     """Genes, and the seconds of training and of prediction."""
-    others = of_others(name)
+    others = None if "center" in METHODS[method] else of_others(name)
     begin = time.perf_counter()
     if method == NOT_ANNOTATED:
         finder = adapt(others, sequences(name))

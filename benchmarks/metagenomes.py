@@ -24,13 +24,14 @@ from common import asked_to_be_quick, folder_for, write
 from multitask_genes import drawn, pieces_of
 from new_genomes import SIZE, of_others
 from prokaryotic_genes import GENOMES, QUICK, chromosome, pyrodigal
-from structune import nearest_node
+from structune import ProkaryoticGeneFinder, nearest_node
 from structune.genes import AnnotatedSequence, MetagenomeFinder, Transcript
 
 NAME = "metagenomes"
 SIZES = {250: 800, 500: 600, 1000: 400, 3000: 200, 20_000: 40}  # bases, and pieces of each genome
 QUICK_SIZES = {250: 100, 3000: 20}
 Marks = NDArray[np.bool_]
+Find = Callable[[list[str]], list[Marks]]
 
 
 def marked(n: int, genes: Sequence[Transcript]) -> Marks:
@@ -47,6 +48,13 @@ def cut(whole: AnnotatedSequence, size: int, n: int) -> tuple[list[str], list[Ma
     starts = np.random.default_rng(size).integers(0, len(whole.sequence) - size, n).tolist()
     known = marked(len(whole.sequence), whole.transcripts)
     return [whole.sequence[a : a + size] for a in starts], [known[:, a : a + size] for a in starts]
+
+
+def by(finder: ProkaryoticGeneFinder) -> Find:
+    """What a finder finds in pieces."""
+    return lambda texts: [
+        marked(len(x), genes) for x, genes in zip(texts, finder.predict(texts), strict=True)
+    ]
 
 
 def by_pyrodigal(texts: list[str]) -> list[Marks]:
@@ -72,15 +80,10 @@ def accuracy(true: list[Marks], found: list[Marks]) -> dict[str, float]:
 def compared(name: str, data: dict[str, Any], sizes: dict[int, int]) -> dict[str, Any]:
     """All methods on pieces of a genome."""
     tree, whole, rows = of_others(name, data), chromosome(name), {}
-    mixed, nearest = MetagenomeFinder.of(tree), tree.model(nearest_node(tree, [whole]))
-
-    def by_one(texts: list[str]) -> list[Marks]:
-        return [marked(len(text), genes) for text, genes in zip(texts, nearest.predict(texts), strict=True)]
-
-    def by_all(texts: list[str]) -> list[Marks]:
-        return [marked(len(text), genes) for text, genes in zip(texts, mixed.predict(texts), strict=True)]
-
-    methods: dict[str, Callable[[list[str]], list[Marks]]] = {"one node": by_one, "--meta": by_all}
+    methods = {
+        "one node": by(tree.model(nearest_node(tree, [whole]))),
+        "--meta": by(MetagenomeFinder.of(tree)),
+    }
     if pyrodigal is not None:
         methods["pyrodigal, meta"] = by_pyrodigal
     for size, n in sizes.items():

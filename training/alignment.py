@@ -12,7 +12,6 @@ precision that a fit without a quarter of the alignments has there.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from asking import asked_to_be_quick
 from numpy.typing import NDArray
 
 from structune import SequenceAligner
@@ -51,11 +51,7 @@ class Pairs:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     pairs = drawn(list(load_protein_alignments("sabre").values())[:: 8 if quick else 1])
     gamma = choose_gamma(pairs)
     aligner = fit(pairs, gamma)

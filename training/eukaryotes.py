@@ -13,7 +13,6 @@ common.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -21,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from asking import asked_to_be_quick
 
 from structune import GeneFinder
 from structune.files.models import load
@@ -40,11 +40,7 @@ FEW = 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     warnings.simplefilter("ignore", SkippedGenesWarning)
     data = {name: examples(name, FEW if quick else None) for name in SETS}
     finders = {name: GeneFinder(center=None, verbose=1).fit(known) for name, known in data.items()}

@@ -13,12 +13,12 @@ others, though some sequences are in several sets.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from asking import asked_to_be_quick
 from families import aligner_for, inputs, judged
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
@@ -34,11 +34,7 @@ Matches = tuple[NDArray[np.float64], NDArray[np.bool_]]  # features, and whether
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    every = 8 if parser.parse_args().quick else 1
+    every = 8 if asked_to_be_quick(__doc__) else 1
     found = []
     for name, chosen in SETS.items():
         sets = list(inputs(name).items())[chosen][::every]

@@ -11,8 +11,9 @@ grid along the tree would choose among models that `adapt` leaves behind anyway.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+
+from asking import asked_to_be_quick
 
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
 from structune.genes import PROKARYOTES, AnnotatedSequence, Transcript, load_genes
@@ -22,11 +23,7 @@ GAMMA, FEW = 0.9, 30_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     tree = TaskTree.from_nested(PROKARYOTES)
     finder = ProkaryoticGeneFinder(tolerance=1e-3, n_jobs=1)
     model = MultitaskEstimator(finder, tree, gammas=[GAMMA], factors=[1.0], verbose=1)

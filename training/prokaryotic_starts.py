@@ -15,10 +15,10 @@ with weights that were fitted to the other genomes.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 import numpy as np
+from asking import asked_to_be_quick
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -65,11 +65,7 @@ class Known:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    names = GENOMES[3:5] if parser.parse_args().quick else GENOMES
+    names = GENOMES[3:5] if asked_to_be_quick(__doc__) else GENOMES
     known = {name: known_of(name) for name in names}
     used = np.array(list(WEIGHTS.values()))
     for name in names:

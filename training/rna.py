@@ -20,7 +20,6 @@ what comes of families that are held out.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter, defaultdict
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from asking import asked_to_be_quick
 
 from structune import RNAFolder
 from structune.files.data_sets import DataFile, find
@@ -109,11 +109,7 @@ _MIXED = ("Rfam", "PDB", "rRNAdom", "Other", "Synthetic", "unknown", "Viral")  #
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     data, chains = load_rna("tornado_train_a"), load_rna("rna3db")
     if quick:
         data, chains = short(data, QUICK), short(chains, QUICK)

@@ -9,11 +9,11 @@ structures tells of 3000 designed RNAs (Eterna's Cloud Labs) how probably each b
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from asking import asked_to_be_quick
 
 from structune import RNAFolder
 from structune.rna import ProbedData, ReactivityModel, load_probed
@@ -23,11 +23,7 @@ DESIGNS = 3000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = asked_to_be_quick(__doc__)
     designs = chosen(load_probed(), 100 if quick else DESIGNS)
     table = ReactivityModel.fit(RNAFolder.pretrained(), designs.sequences, designs.reactivities)
     for letter, knots, odds in zip("ACGU", table.reactivities, table.log_odds, strict=True):

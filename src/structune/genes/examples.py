@@ -10,7 +10,14 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.genes.formats.checks import coding_problems
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position, skipped_text
+from structune.genes.formats.record import (
+    AnnotatedSequence,
+    Skipped,
+    Transcript,
+    by_gene,
+    by_position,
+    skipped_text,
+)
 from structune.structure import FloatArray, IntArray
 
 Blocks = Callable[[], Iterable[Sequence[AnnotatedSequence]]]
@@ -84,7 +91,10 @@ def cut_examples(
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes, bases = _genes(sequence.transcripts), sequence.sequence.translate(AS_DNA)
+        genes, bases = (
+            list(by_gene(by_position(sequence.transcripts)).values()),
+            sequence.sequence.translate(AS_DNA),
+        )
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
         close = _are_close(_pairs(spans))
@@ -99,14 +109,6 @@ def cut_examples(
                 found.transcripts.append(_moved(chosen, start))
                 found.spans.append((s, start, end))
     return found
-
-
-def _genes(transcripts: Iterable[Transcript]) -> list[list[Transcript]]:
-    """The transcripts of each gene, by start."""
-    by_gene: dict[str, list[Transcript]] = {}
-    for t in by_position(transcripts):
-        by_gene.setdefault(t.gene, []).append(t)
-    return list(by_gene.values())
 
 
 def _pairs(spans: Sequence[tuple[int, int]]) -> IntArray:

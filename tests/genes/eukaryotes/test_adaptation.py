@@ -101,7 +101,7 @@ def test_models_that_cannot_be_adapted():
         adapt(GeneFinder(), TEXTS)
 
 
-@pytest.mark.parametrize("organism", gene_finder.PRETRAINED)
+@pytest.mark.parametrize("organism", gene_finder.ORGANISMS)
 def test_pretrained_models(organism):
     model = GeneFinder.pretrained(organism)
     assert model.features == "full"

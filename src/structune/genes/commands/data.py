@@ -14,8 +14,8 @@ from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load, load_shipped
-from structune.genes.eukaryotes.gene_finder import PRETRAINED as ORGANISMS
-from structune.genes.eukaryotes.gene_finder import TO_ADAPT, GeneFinder
+from structune.genes.eukaryotes.center import IN_COMMON
+from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.hints import read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
@@ -124,7 +124,7 @@ def open_finder(
     Of a model of several tasks, that of the node `task`, or the nearest, or one for metagenomes. Whoever
     `adapts` it may have what organisms have in common.
     """
-    if path == TO_ADAPT and not (adapts or Path(path).is_file()):
+    if path == IN_COMMON and not (adapts or Path(path).is_file()):
         raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
     found = _opened(path)
     if meta:

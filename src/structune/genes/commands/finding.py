@@ -11,7 +11,6 @@ import typer
 
 from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
-from structune.cli.options import PRETRAINED
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
@@ -76,8 +75,6 @@ def _open(request: Request, sequences: _Sequences) -> Finder:
 
 def _check(request: Request) -> None:
     """Find before the work, not after it, what cannot be done or written."""
-    if request.model == PRETRAINED and request.hints is not None:
-        raise DataError(f"{PRETRAINED}: found a model without introns, expected no --hints")
     if request.meta and (request.task or request.adapt):
         raise DataError("found --meta with --task or --adapt, expected a model for each contig or for all")
     files = [request.output, request.proteins, request.nucleotides]
@@ -116,6 +113,7 @@ class _Sequences:
 
     def nearest(self, model: MultitaskEstimator) -> str:
         """The node of a tree."""
+        self._check_hints(model.model_)
         try:
             node, self._code = nearest(model, self.whole())
             if self._request.code not in (None, self._code):
@@ -126,11 +124,14 @@ class _Sequences:
         typer.echo(f"structune: {self._request.file}: found {node!r} nearest", err=True)
         return node
 
+    def _check_hints(self, finder: object) -> None:
+        if self._request.hints is not None and not isinstance(finder, GeneFinder):
+            raise DataError(f"{self._request.model}: found a model without introns, expected no --hints")
+
     def suited(self, finder: Finder) -> Finder:
         """The finder for the genetic code that is given, or found where sequences are in memory."""
         request, given = self._request, self._request.code
-        if request.hints is not None and not isinstance(finder, GeneFinder):
-            raise DataError(f"{request.model}: found a model without introns, expected no --hints")
+        self._check_hints(finder)
         if not isinstance(finder, ProkaryoticGeneFinder):
             if given is not None or request.closed:
                 raise DataError(

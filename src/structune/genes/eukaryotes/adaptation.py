@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 
 import numpy as np
 
@@ -35,10 +36,11 @@ def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int)
             "expected a GeneFinder with features='full', loss='log' and no tracks"
         )
     pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
-    decoys, before = _counted(adapted, plain.decoys, pieces), np.zeros(len(graph.weights))
+    decoys, before = _counted(plain, plain.decoys, pieces, finder.n_jobs), np.zeros(plain.n_weights)
     with Monitor(finder.verbose) as monitor:
         for k in range(1, rounds + 1):
-            counts = _expected(adapted, pieces)
+            w = adapted.graph_.all_weights(finder.coef_)
+            counts = _counted(plain, partial(_expected, plain, w), pieces, finder.n_jobs)
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
                 raise DataError("found nothing that could be learned from: expected sequences with genes")
             table = log_odds(graph.weights, counts, decoys)
@@ -60,29 +62,19 @@ def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
     return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]
 
 
-def _expected(finder: GeneFinder, pieces: Sequence[str]) -> FloatArray:
+def _expected(plain: ExonGraph, w: FloatArray, shard: ExonShard) -> FloatArray:
     """How often each weight is expected to be used."""
-    graph = finder.graph_
-    plain, w = ExonGraph(graph.weights), graph.all_weights(finder.coef_)
-
-    def counts(shard: ExonShard) -> FloatArray:
-        found = np.zeros(w.size)
-        plain.log_partition(w, shard, found)
-        return found
-
-    return _counted(finder, counts, pieces)
+    found = np.zeros(plain.n_weights)
+    plain.log_partition(w, shard, found)
+    return found
 
 
 def _counted(
-    finder: GeneFinder, count: Callable[[ExonShard], FloatArray], pieces: Sequence[str]
+    plain: ExonGraph, count: Callable[[ExonShard], FloatArray], pieces: Sequence[str], n_jobs: int | None
 ) -> FloatArray:
-    """The sum of what is counted in some pieces at a time."""
-
-    def counted(some: list[str]) -> FloatArray:
-        return count(finder.graph_.encode(some))
-
+    """The sum of what is counted in some pieces at a time; encoded they would take much more memory."""
     blocks = batches(pieces, len, _AT_ONCE, len(pieces))
-    total = np.zeros(len(finder.graph_.weights))
-    for found in make_executor(finder.n_jobs).map(counted, blocks):
+    total = np.zeros(plain.n_weights)
+    for found in make_executor(n_jobs).map(lambda some: count(plain.encode(some)), blocks):
         total += found
     return total

@@ -13,7 +13,7 @@ from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.structure import FloatArray
 
 PRETRAINED = "pretrained"
-_IN_COMMON = "eukaryotes"  # the file
+IN_COMMON = "eukaryotes"  # the model of no organism alone
 _KINDS = ("scales", "edges", "exon lengths")  # of weights that are alike among organisms
 
 
@@ -31,7 +31,7 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
 
 @cache
 def _known() -> dict[str, float]:
-    return _weights_of(load_shipped("structune.genes.eukaryotes", _IN_COMMON))
+    return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
 
 
 def check_center(center: Any) -> None:

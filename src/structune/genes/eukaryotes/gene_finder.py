@@ -13,8 +13,7 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
-from structune.genes.eukaryotes.center import PRETRAINED as PRETRAINED_CENTER
-from structune.genes.eukaryotes.center import check_center, prior_mean
+from structune.genes.eukaryotes.center import IN_COMMON, PRETRAINED, check_center, prior_mean
 from structune.genes.eukaryotes.counting import counted, scaled
 from structune.genes.eukaryotes.hints import WEIGHT
 from structune.genes.eukaryotes.inputs import (
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.learning.tuning.problem import Tuner
 
-TO_ADAPT = "eukaryotes"  # of no organism alone
-PRETRAINED = ("fly", "a_thaliana", "c_elegans", TO_ADAPT)
+ORGANISMS = ("fly", "a_thaliana", "c_elegans", IN_COMMON)  # of models that come with structune
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 _PRECISIONS = {
     "start": 20.0,
@@ -135,7 +133,7 @@ class GeneFinder(ConstrainedEstimator):
     _shared = (*ConstrainedEstimator._shared, "center")
 
     penalty: float | Mapping[str, float] | None = None
-    center: Any = PRETRAINED_CENTER
+    center: Any = PRETRAINED
     tolerance: float = 1e-3
     features: str = "full"
     strands: str = "both"
@@ -348,7 +346,7 @@ class GeneFinder(ConstrainedEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
-    def pretrained(cls, organism: str = TO_ADAPT) -> GeneFinder:
+    def pretrained(cls, organism: str = IN_COMMON) -> GeneFinder:
         """A finder that comes with structune.
 
         Parameters
@@ -364,8 +362,8 @@ class GeneFinder(ConstrainedEstimator):
         ModelFileError
             The installation is without it.
         """
-        if organism not in PRETRAINED:
-            raise DataError(f"organism={organism!r}: expected one of {PRETRAINED}")
+        if organism not in ORGANISMS:
+            raise DataError(f"organism={organism!r}: expected one of {ORGANISMS}")
         finder: GeneFinder = load_shipped("structune.genes.eukaryotes", organism)
         return finder.set_params(n_jobs=-1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from Bio import BiopythonWarning
@@ -14,7 +13,7 @@ from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
 from structune.files.text import Source, one_word, save, shown
-from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript, by_gene, extent
 
 _ROOM = 50  # letters
 
@@ -51,10 +50,7 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
     record = SeqRecord(
         Seq(genome.sequence), id=name, name=name, description="", annotations={"molecule_type": "DNA"}
     )
-    genes: dict[str, list[Transcript]] = defaultdict(list)
-    for t in genome.transcripts:
-        genes[t.gene].append(t)
-    for gene, isoforms in genes.items():
+    for gene, isoforms in by_gene(genome.transcripts).items():
         record.features.append(_gene(gene, isoforms))
         record.features += [_cds(t, genome.sequence, code, starts) for t in isoforms]
     out = io.StringIO()
@@ -67,10 +63,9 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
 def _gene(gene: str, isoforms: Sequence[Transcript]) -> SeqFeature:
     if len({t.strand for t in isoforms}) > 1:
         raise DataError(f"gene {shown(gene)}: found it on two strands, expected one")
-    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
-    cut = any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms)
+    span, goes_on = extent(isoforms)
     return SeqFeature(
-        _location([span], isoforms[0].strand, cut), "gene", qualifiers={"gene": _short(isoforms[0])}
+        _location([span], isoforms[0].strand, goes_on), "gene", qualifiers={"gene": _short(isoforms[0])}
     )
 
 

@@ -80,15 +80,21 @@ def read_gff3(source: Source) -> GeneAnnotation:
 
 def parse_gff3(lines: Lines) -> GeneAnnotation:
     found = _Features()
+    for number, text in features_of(lines):
+        with lines.at(number):
+            _add_line(found, number, text)
+    return annotation_of(lines, _grouped(found), frozenset(found.circular))
+
+
+def features_of(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Numbers and texts of the lines of features, which end before sequences."""
     for number, text in lines.filled():
         if text.startswith(_FASTA):
-            break
+            return
         if text.startswith(">"):
             raise lines.refuse(number, f"found {shown(text)}, expected {_FASTA} before sequences")
         if not text.startswith("#"):
-            with lines.at(number):
-                _add_line(found, number, text)
-    return annotation_of(lines, _grouped(found), frozenset(found.circular))
+            yield number, text
 
 
 def _add_line(found: _Features, number: int, text: str) -> None:

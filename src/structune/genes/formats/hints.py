@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.gff3 import attributes_of
+from structune.genes.formats.gff3 import attributes_of, features_of
 from structune.genes.formats.parts import columns_of, part_of
 
 HINTS = ("intron", "CDS", "start", "stop", "donor", "acceptor")
@@ -84,7 +83,7 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
     found: dict[str, list[Hint]] = defaultdict(list)
     aligned: dict[tuple[str, str, str], list[Hint]] = defaultdict(list)  # by contig, strand and parent
     number = 0
-    for number, text in _features(lines):
+    for number, text in features_of(lines):
         with lines.at(number):
             hint, parent = _of_line(number, text)
         if hint is not None:
@@ -122,7 +121,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     lines = Lines(source)
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     number = 0
-    for number, text in _features(lines):
+    for number, text in features_of(lines):
         with lines.at(number):
             columns = columns_of(text)
             part = part_of(number, columns, unquote(columns[0]), {})
@@ -132,15 +131,6 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     if number and not found:
         raise DataError(f"{lines.name}: found nothing to avoid, expected features such as tRNA or rRNA")
     return dict(found)
-
-
-def _features(lines: Lines) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of lines that are features."""
-    for number, text in lines.filled():
-        if text.startswith("##FASTA"):
-            return
-        if not text.startswith("#"):
-            yield number, text
 
 
 def _of_line(number: int, text: str) -> tuple[Hint | None, str]:

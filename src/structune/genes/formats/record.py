@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -197,6 +197,20 @@ def genetic_code(code: int) -> CodonTable.CodonTable:
 def by_position(transcripts: Iterable[Transcript]) -> tuple[Transcript, ...]:
     """Transcripts in the order of their start, of their end, and of how they were given."""
     return tuple(sorted(transcripts, key=lambda t: (t.start, t.end)))
+
+
+def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
+    """The transcripts of each gene, in the order in which they come."""
+    found: dict[str, list[Transcript]] = defaultdict(list)
+    for t in transcripts:
+        found[t.gene].append(t)
+    return found
+
+
+def extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool, bool]]:
+    """Start and end of a gene by its transcripts, and whether one of them goes on before and behind."""
+    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
+    return span, (any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
 
 
 def _malformed(strand: str, exons: Exons) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from urllib.parse import quote
 
 from structune.errors import DataError
 from structune.files.text import Source, one_word, save, shown
-from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript, by_gene, extent
 
 _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits
 _IN_NAME = _IN_CONTIG + "/()[]{}<>'\"#~"
@@ -43,14 +42,12 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
     """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
-    genes: dict[str, list[Transcript]] = defaultdict(list)
-    names = set[str]()
-    for t in transcripts:
+    given, names = list(transcripts), set[str]()
+    for t in given:
         if t.name in names:
             raise DataError(f"transcript {shown(t.name)}: found the name again, expected another one")
         names.add(t.name)
-        genes[t.gene].append(t)
-    return "".join(_gene_text(gene, of) for gene, of in genes.items())
+    return "".join(_gene_text(gene, of) for gene, of in by_gene(given).items())
 
 
 def region_text(of: AnnotatedSequence) -> str:
@@ -101,9 +98,9 @@ def _gene_text(gene: str, isoforms: list[Transcript]) -> str:
     if len({(t.contig, t.strand) for t in isoforms}) > 1:
         raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
     gene = quote(gene, safe=_IN_NAME)
-    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
+    span, goes_on = extent(isoforms)
     score = max((t.score for t in isoforms if t.score is not None), default=None)
-    cut = _partial(span, any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
+    cut = _partial(span, *goes_on)
     lines = [_line(isoforms[0], "gene", span, score, ".", f"ID=gene:{gene};Name={gene}{cut}")]
     for t in isoforms:
         name, cut = quote(t.name, safe=_IN_NAME), _partial((t.start, t.end), *t.partial)

@@ -51,15 +51,14 @@ def nearest_node(
     DataError
         There is no such code.
     """
-    return nearest(model, X, code or finder_of(model).graph_.rules.code)[0]
+    return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
 
 
 def nearest(
     model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
 ) -> tuple[str, int]:
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
-    if not isinstance(model, MultitaskEstimator):
-        raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
+    root_of(model)  # refuses others
     sample = _sample(annotated_sequences(X, None))
     return _suited(model, sample) if code is None else (_surest(model, sample, code)[0], code)
 
@@ -89,7 +88,7 @@ def suited_code(
 
 def _suited(model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters]) -> tuple[str, int]:
     """The surest node for the genetic code that suits, and the code."""
-    code = finder_of(model).graph_.rules.code
+    code = _finder(model).graph_.rules.code
     node, own = _surest(model, sample, code)
     if sum(letters.size for letters in sample) < _FEW:
         return node, code
@@ -101,7 +100,7 @@ def _surest(
     model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters], code: int
 ) -> tuple[str, float]:
     """The inner node that is sure of most bases, and of how many; of a finder alone the empty name."""
-    finder = finder_of(model)
+    finder = _finder(model)
     graph = finder.with_code(code).graph_
     shard = graph.of_letters(sample, is_open=True)
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
@@ -117,7 +116,14 @@ def _surest(
     return max(known.items(), key=lambda item: item[1])
 
 
-def finder_of(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
+def root_of(tree: MultitaskEstimator) -> ProkaryoticGeneFinder:
+    """The finder of a tree's root."""
+    if not isinstance(tree, MultitaskEstimator):
+        raise CapabilityError(f"found {type(tree).__name__}, expected a MultitaskEstimator")
+    return _finder(tree)
+
+
+def _finder(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
     """A finder, or that of the root of a tree, which must have probabilities."""
     if isinstance(model, MultitaskEstimator):
         model._check_fitted("model_")

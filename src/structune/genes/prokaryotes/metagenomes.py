@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from structune.errors import CapabilityError
-from structune.genes.formats.record import Transcript
-from structune.genes.inputs import annotated_sequences, checked_regions
-from structune.genes.prokaryotes.adaptation import finder_of
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.prokaryotes.adaptation import root_of
 from structune.genes.prokaryotes.prokaryotic_gene_finder import GC, ProkaryoticGeneFinder, gc_content
-from structune.structure import FloatArray
+from structune.structure import FloatArray, IntArray
 from structune.trees.multitask import MultitaskEstimator
 
 _NEAR = 0.07  # shares of G and C that are so far from each other count as 0.6
@@ -40,32 +39,25 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
         CapabilityError
             Not a tree of such models, or one without probabilities, or that does not know shares of G and C.
         """
-        if not isinstance(tree, MultitaskEstimator):
-            raise CapabilityError(f"found {type(tree).__name__}, expected a MultitaskEstimator")
-        root = finder_of(tree)
+        root = root_of(tree)
         shares = {name: about[GC] for name, about in tree.nodes_.items() if GC in about}
         if not shares or not all(isinstance(gc, float) and 0 <= gc <= 1 for gc in shares.values()):
             raise CapabilityError(
                 f"found a tree without the {GC} of its leaves, expected one of this release"
             )
-        found = cls(**root.get_params())
-        vars(found).update(vars(root))
+        found = cls()
+        vars(found).update(vars(root), starts_=None)
         found.models_ = np.array([tree.weights_[name] for name in shares])
         found.gc_ = np.array(list(shares.values()))
         return found
 
-    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
-        self._check_fitted("gc_")
-        sequences = annotated_sequences(X, None)
-        regions = checked_regions(avoid, sequences)
+    def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
         groups: dict[float, list[int]] = defaultdict(list)
-        for k, each in enumerate(sequences):
+        for k, (each, _) in enumerate(block):
             groups[round(gc_content([each]), _DIGITS)].append(k)
-        found: list[tuple[Transcript, ...]] = [()] * len(sequences)
+        found: list[tuple[Transcript, ...]] = [()] * len(block)
         for gc, places in groups.items():
-            genes = self.model(gc).predict(
-                [sequences[k] for k in places], [regions[k].tolist() for k in places]
-            )
+            genes = self.model(gc)._genes([block[k] for k in places])
             for k, of in zip(places, genes, strict=True):
                 found[k] = of
         return found
@@ -74,8 +66,8 @@ class MetagenomeFinder(ProkaryoticGeneFinder):
         """That for a share of G and C."""
         self._check_fitted("gc_")
         shares = np.exp(-0.5 * ((self.gc_ - gc) / _NEAR) ** 2)
-        found = ProkaryoticGeneFinder(**self.get_params())
-        vars(found).update(vars(self), starts_=None, coef_=shares @ self.models_ / shares.sum())
+        found = ProkaryoticGeneFinder()
+        vars(found).update(vars(self), coef_=shares @ self.models_ / shares.sum())
         return found
 
     def _learn(self, *_: Any, **__: Any) -> Any:
