@@ -39,6 +39,7 @@ from shard_kinds import EXAMPLES
 from structune import (
     Classifier,
     GeneFinder,
+    MetagenomeFinder,
     MultitaskEstimator,
     ProkaryoticGeneFinder,
     Protein,
@@ -316,6 +317,14 @@ def prokaryotic_finders():
 
 
 @cache
+def metagenome_finders():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        train = simulated_orfs.genome(0, 3)
+        return _saved(MetagenomeFinder(n_jobs=1, max_iterations=2).fit(train))
+
+
+@cache
 def trees():
     settings = {"gammas": [0.5], "factors": [1.0], "n_jobs": 1}
     words, folds = {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}, {"a": (RNAS, FOLDS)}
@@ -389,6 +398,7 @@ _USES = {
         lambda m, _: m.predict([GENES[0].sequence], tracks=_TRACKS),
     ),
     ProkaryoticGeneFinder: (lambda m, _: m.predict(_ORFS),),
+    MetagenomeFinder: (lambda m, _: m.predict(_ORFS),),
     MultitaskEstimator: (
         lambda m, _: m.predict("a", WORDS),
         lambda m, _: m.predict("a", RNAS),
@@ -406,6 +416,7 @@ _MODELS = {
     "alignment": aligners,
     "genes": gene_finders,
     "prokaryotic-genes": prokaryotic_finders,
+    "metagenomes": metagenome_finders,
     "tree": trees,
 }
 

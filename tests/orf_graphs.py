@@ -8,6 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
+from structune.genes.nucleotides import encode_letters
+from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds
+from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
+from structune.genes.prokaryotes.metagenomes.words import with_words
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -117,6 +121,39 @@ class Definition:
         self.add(f"gaps: {kind[before[2] + after[2]]} {start}")
 
 
+class ContigDefinition(Definition):
+    """That of contigs, whose words add up by tables."""
+
+    def __init__(self, structure, composition):
+        super().__init__(structure)
+        self.composition = composition
+
+    def gene(self, strand, start, stop, length):
+        known = [base for base in strand if base != "N"]
+        share = sum(base in "GC" for base in known) / len(known)
+        tables = log_odds(
+            *(logs[0] if logs.ndim > 1 else logs for logs in self.composition.at(round(share, 2)))
+        )
+        for a in range(start, stop - 3, 3):
+            if "N" not in strand[a : a + 6]:
+                word = int(strand[a : a + 6].translate(str.maketrans("ACGT", "0123")), 4)
+                for name, table in zip(("in genes", "amino acids"), tables, strict=True):
+                    self.row[self.index[f"words: {name}"]] += table[word]
+                self.add("words: number")
+        kind = (start < 3) + 2 * (stop + 3 > len(strand))
+        seen = max(n for n in LENGTHS if n <= length)
+        if kind:
+            self.add(f"ends: {('', 'before', 'behind', 'both')[kind]} {seen}")
+        else:
+            self.add(f"lengths: {seen}")
+        codon = strand[start : start + 3]
+        self.add(f"starts: {codon if codon in ('ATG', 'GTG', 'TTG') else 'ATG'}")
+        self.add(f"ribosome site: {self.site(strand, start)}")
+        for place in (*range(-40, 0), *range(3, 15)):
+            if start >= 3 and 0 <= start + place < len(strand) and strand[start + place] != "N":
+                self.add(f"context: {place:+d} {strand[start + place]}")
+
+
 # --- problems ---------------------------------------------------------------------------------------------
 
 
@@ -134,15 +171,34 @@ def problems(draw):
 
 def problem(rng, texts, rules, is_open=False, scale=1.0):
     structure = OrfGraph(rules)
-    definition = Definition(structure)
+    return problem_of(structure, Definition(structure), lambda shard: shard, rng, texts, is_open, scale)
+
+
+def contig_problem(rng, texts, rules, is_open=True, scale=1.0):
+    structure = ContigGraph(rules)
+    composition = Composition(*(rng.normal(size=(2, 4**6)) for _ in range(3)))
+    shares = np.array([gc_share(encode_letters(text, "")) for text in texts])
+
+    def with_columns(shard):
+        return with_words(structure.of_contigs(shard), shares, composition)
+
+    definition = ContigDefinition(structure, composition)
+    return problem_of(structure, definition, with_columns, rng, texts, is_open, scale)
+
+
+def problem_of(structure, definition, finished, rng, texts, is_open, scale):
+    """`finished` makes the structure's shard of what it encodes."""
+    rules = structure.rules
     genes = [genes_of(text, rules, is_open) for text in texts]
     sets = [list(sets_of(sorted(of), rules)) for of in genes]
     own = [int(rng.integers(len(some))) for some in sets]
-    shard = structure.encode(
-        texts,
-        [some[k] for some, k in zip(sets, own, strict=True)],
-        rng.uniform(0.5, 2.0, len(texts)),
-        is_open,
+    shard = finished(
+        structure.encode(
+            texts,
+            [some[k] for some, k in zip(sets, own, strict=True)],
+            rng.uniform(0.5, 2.0, len(texts)),
+            is_open,
+        )
     )
     return Problem(
         structure,

@@ -25,6 +25,7 @@ from .flat.regressor import Regressor as Regressor
 from .genes.adaptation import adapt as adapt
 from .genes.eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .genes.prokaryotes.adaptation import nearest_node as nearest_node
+from .genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder
 from .genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
 from .ranking.ranker import Ranker as Ranker
 from .rna.folder import RNAFolder as RNAFolder

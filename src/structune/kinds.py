@@ -148,6 +148,10 @@ _OURS = (
         shard="structune.genes.prokaryotes.structure.shard:OrfShard",
         also=("prokaryotic-gene-finder", "orf-graph"),
     ),
+    Kind(
+        word="metagenomes",
+        estimator="structune.genes.prokaryotes.metagenomes.metagenome_finder:MetagenomeFinder",
+    ),
     Kind(word="classifier", estimator="structune.flat.classifier:Classifier"),
     Kind(word="regressor", estimator="structune.flat.regressor:Regressor"),
     Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator", also=("multitask",)),

@@ -12,9 +12,11 @@ from structune.genes.eukaryotes import adaptation as eukaryotes
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.prokaryotes import adaptation as prokaryotes
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
 Genome = Sequence[str | AnnotatedSequence]
+Finder = GeneFinder | OrfFinder
 
 
 @overload
@@ -25,7 +27,11 @@ def adapt(finder: GeneFinder, X: Genome, rounds: int = 20) -> GeneFinder: ...
 def adapt(finder: ProkaryoticGeneFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFinder: ...
 
 
-def adapt(finder: object, X: Genome, rounds: int = 20) -> object:
+@overload
+def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder: ...
+
+
+def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
     Of genes with introns, words, signals and lengths are counted anew in each round, in all sets of genes by

@@ -257,9 +257,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
         return problem
 
-    def _about(self, X: Any) -> dict[str, float]:
-        return {}  # what a tree of tasks is to know of the examples of one
-
     def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
         """What the fit is held to, beside what it minimises."""
         return []

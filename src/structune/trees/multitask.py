@@ -60,8 +60,7 @@ class MultitaskEstimator(FitsOnExecutor):
     ----------
     tree_ : TaskTree
     nodes_ : dict of str to dict
-        Of each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status"; and of
-        tasks what their estimator tells of them, such as "GC content".
+        Of each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
     history_ : list of dict
 
     Notes
@@ -125,9 +124,6 @@ class MultitaskEstimator(FitsOnExecutor):
         self.tree_, self.model_ = tree, model
         self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
         self.nodes_, self.history_ = learner.nodes, learner.history
-        for task in tasks:
-            if task in self.nodes_:
-                self.nodes_[task] |= model._about(data[task][0])
         return self
 
     def _checked_estimator(self) -> StructuredEstimator:

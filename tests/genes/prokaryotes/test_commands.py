@@ -15,7 +15,6 @@ from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import flip
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load
-from structune.files.models import load_shipped
 from structune.genes import MetagenomeFinder
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff3 import read_gff3
@@ -490,14 +489,16 @@ def test_help(command):
     assert "| prokaryotic-" not in succeed("evaluate", "--help")
 
 
-def test_metagenomes(files, tmp_path):
+def test_metagenomes(files, model, tmp_path):
     args = ["genes", files / "test.fa", "-m", "pretrained", "--meta", *QUIET]
-    tree = load_shipped("structune.genes.prokaryotes")
-    expected = MetagenomeFinder.of(tree).predict(TEST)
+    expected = MetagenomeFinder.pretrained().predict(TEST)
     (tmp_path / "x.gff3").write_text(succeed(*args))
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert sum(map(len, found.values())) == sum(not any(t.partial) for genes in expected for t in genes)
     assert "found --meta with --task or --adapt" in fail(*args, "--adapt", 1)
-    assert "expected one of a tree for --meta" in fail(
-        "genes", files / "test.fa", "-m", "fly", "--meta", *QUIET
-    )
+    message = fail("genes", files / "test.fa", "-m", model, "--meta", *QUIET)
+    assert "found a model of class ProkaryoticGeneFinder, expected one for metagenomes" in message
+    MetagenomeFinder.pretrained().save(tmp_path / "meta.structune")
+    own = ["genes", files / "test.fa", "-m", tmp_path / "meta.structune", *QUIET]
+    assert succeed(*own) == succeed(*own, "--meta") == (tmp_path / "x.gff3").read_text()
+    assert "expected a GeneFinder or a ProkaryoticGeneFinder" in fail(*own, "--adapt", 1)

@@ -19,7 +19,8 @@ from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.hints import read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
-from structune.genes.prokaryotes.metagenomes import MetagenomeFinder
+from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
 from structune.running.executors import make_executor
@@ -27,7 +28,8 @@ from structune.trees.multitask import MultitaskEstimator
 
 _MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
 _SHOWN = 3
-Finder = GeneFinder | ProkaryoticGeneFinder
+Finder = GeneFinder | OrfFinder
+Learner = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
@@ -121,19 +123,17 @@ def open_finder(
     """A model that train or tune saved, or one that comes with structune: the tree of prokaryotes, or of an
     organism with introns.
 
-    Of a model of several tasks, that of the node `task`, or the nearest, or one for metagenomes. Whoever
-    `adapts` it may have what organisms have in common.
+    Of a model of several tasks, that of the node `task`, or the nearest. Whoever `adapts` it may have what
+    organisms have in common; for `meta` only one for metagenomes will do.
     """
     if path == IN_COMMON and not (adapts or Path(path).is_file()):
         raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
-    found = _opened(path)
-    if meta:
-        found = MetagenomeFinder.of(check_class(found, MultitaskEstimator, path, "one of a tree for --meta"))
-    elif isinstance(found, MultitaskEstimator):
+    found = _opened(path, meta)
+    if isinstance(found, MultitaskEstimator):
         found = _of_task(found, path, nearest(found) if task is None and nearest else task)
     elif task is not None:
         raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
-    check_class(found, (GeneFinder, ProkaryoticGeneFinder), path, "a gene finder")
+    check_class(found, (GeneFinder, OrfFinder), path, "a gene finder")
     finder: Finder = found
     if isinstance(finder, GeneFinder) and finder.graph_.weights.n_tracks:
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
@@ -141,7 +141,10 @@ def open_finder(
     return finder
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str, meta: bool) -> Any:
+    if meta:
+        found = MetagenomeFinder.pretrained() if path == PRETRAINED else load(path)
+        return check_class(found, MetagenomeFinder, path, "one for metagenomes")
     if path == PRETRAINED:
         return load_shipped("structune.genes.prokaryotes")
     if path in ORGANISMS and not Path(path).is_file():

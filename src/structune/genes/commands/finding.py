@@ -29,6 +29,7 @@ from structune.genes.formats.writers import (
     region_text,
 )
 from structune.genes.prokaryotes.adaptation import nearest, suited_code
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
@@ -46,11 +47,7 @@ def run(request: Request) -> int:
         finder = _open(request, sequences)
         finder = sequences.suited(finder)
         if request.adapt:
-            finder.set_params(verbose=int(not request.quiet))
-            try:
-                finder = adapt(finder, sequences.whole(), request.adapt)
-            except CapabilityError as error:
-                raise CapabilityError(f"{request.model}: {error}") from None
+            finder = _adapted(request, finder, sequences)
         _write(request, finder, sequences, known)
     except KeyboardInterrupt:
         typer.echo("structune: interrupted", err=True)
@@ -71,6 +68,14 @@ def _open(request: Request, sequences: _Sequences) -> Finder:
         meta=request.meta,
         adapts=bool(request.adapt),
     )
+
+
+def _adapted(request: Request, finder: Finder, sequences: _Sequences) -> Finder:
+    finder.set_params(verbose=int(not request.quiet))
+    try:
+        return adapt(finder, sequences.whole(), request.adapt)
+    except CapabilityError as error:
+        raise CapabilityError(f"{request.model}: {error}") from None
 
 
 def _check(request: Request) -> None:
@@ -132,7 +137,7 @@ class _Sequences:
         """The finder for the genetic code that is given, or found where sequences are in memory."""
         request, given = self._request, self._request.code
         self._check_hints(finder)
-        if not isinstance(finder, ProkaryoticGeneFinder):
+        if not isinstance(finder, OrfFinder):
             if given is not None or request.closed:
                 raise DataError(
                     f"{request.model}: found a model with introns, expected no --code or --closed"
@@ -140,7 +145,8 @@ class _Sequences:
             return finder
         finder = finder if given is None else finder.with_code(given)
         finder.set_params(closed=request.closed or finder.closed)
-        if self._code is None and request.adapt and finder.has_probabilities:
+        adapts = request.adapt and finder.has_probabilities
+        if self._code is None and adapts and isinstance(finder, ProkaryoticGeneFinder):
             self._code = suited_code(finder, self.whole())
         if self._code in (None, finder.code):
             return finder
@@ -196,7 +202,7 @@ def _proteins(finder: Finder, found: AnnotatedSequence) -> str:
 
 def _code(finder: Finder) -> tuple[int, tuple[str, ...] | None]:
     """The genetic code, and the start codons if they are not all of its."""
-    if isinstance(finder, ProkaryoticGeneFinder):
+    if isinstance(finder, OrfFinder):
         # the code has more start codons, such as CTG, with which here only parts of genes begin
         return finder.code, STARTS
     return 1, None

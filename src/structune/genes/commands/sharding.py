@@ -8,7 +8,7 @@ from structune.cli.batches import Progress
 from structune.cli.checks import short_warnings
 from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
-from structune.genes.commands.data import Finder, read_annotated
+from structune.genes.commands.data import Learner, read_annotated
 from structune.genes.commands.options import Source
 from structune.genes.formats.record import AnnotatedSequence
 from structune.running.batches import batches
@@ -16,7 +16,7 @@ from structune.running.batches import batches
 _MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
 
 
-def run(source: Source, finder: Finder, sharding: Sharding, quiet: bool) -> None:
+def run(source: Source, finder: Learner, sharding: Sharding, quiet: bool) -> None:
     """Genomes are read block by block, more than once if the model depends on all of them."""
 
     target = Target(sharding)

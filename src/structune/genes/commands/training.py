@@ -9,7 +9,7 @@ from pathlib import Path
 from structune.cli import shard_data
 from structune.cli.learning import Lesson, learn
 from structune.cli.settings import Results
-from structune.genes.commands.data import Finder, read_annotated
+from structune.genes.commands.data import Learner, read_annotated
 from structune.genes.commands.evaluation import evaluate
 from structune.genes.commands.options import Source, Test
 from structune.genes.formats.record import AnnotatedSequence
@@ -17,7 +17,7 @@ from structune.genes.formats.record import AnnotatedSequence
 _DECIDED = ("--sequences", "--features", "--strands", "--donors", "--flank", "--code")  # by shard
 
 
-def run(source: Source, test: Test, finder: Finder, results: Results, plot: Path | None = None) -> int:
+def run(source: Source, test: Test, finder: Learner, results: Results, plot: Path | None = None) -> int:
     """Fit, save, report; returns the exit code."""
 
     def read() -> Lesson:

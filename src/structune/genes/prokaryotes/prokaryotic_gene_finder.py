@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
@@ -13,24 +13,18 @@ from numpy.typing import NDArray
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
-from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1, of_examples
-from structune.genes.nucleotides import encode_letters
+from structune.genes.formats.record import Skipped
+from structune.genes.inputs import annotated_sequences, of_examples
+from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
-from structune.genes.prokaryotes.structure.assembly import clear_of
-from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
-from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
-from structune.learning.estimator import StructuredEstimator
+from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
-from structune.running.batches import batches
-from structune.running.executors import make_executor
-from structune.structure import FloatArray, Groups, IntArray
+from structune.structure import FloatArray, Groups
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -45,21 +39,11 @@ _PRECISIONS = {
     "gaps": 5.0,
 }  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 _STARTS, _TRUST = ("learned", "annotated"), 4.0
-_MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
-_MOST_AVOIDED = 20  # bases
-GC = "GC content"
 _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
-def gc_content(sequences: Iterable[AnnotatedSequence]) -> float:
-    """The share of G and C of the bases that are known; half of none."""
-    texts = [each.sequence.upper() for each in sequences]
-    gc, at = (sum(text.count(base) for text in texts for base in bases) for bases in ("GC", "ATU"))
-    return gc / (gc + at) if gc + at else 0.5
-
-
 @parameters
-class ProkaryoticGeneFinder(StructuredEstimator):
+class ProkaryoticGeneFinder(OrfFinder):
     """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
 
     Parameters
@@ -75,14 +59,10 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         The negative log-probability of the genes; or losses of the number of wrong starts and stops. "ramp"
         finds most genes, for annotations have mistakes, but gives no probabilities.
-    code : int
-        NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     starts : {"learned", "annotated"}
         Where predicted genes begin: by signals that are learned from 200 training genes or more, whose starts
         may be wrong (`StartModel`), or as the structure has learned from their starts. Without effect on
         folders of shards and trees of tasks, where they begin as annotated.
-    closed : bool
-        Whether predicted genes lie within their sequences; else they may go beyond the ends.
     holdout, folds
         Share of the examples that tuning holds out, or number of folds; an example is about five genes.
 
@@ -90,8 +70,6 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     ----------
     skipped_ : list of Skipped
         Training genes that were left out, and why.
-    graph_ : OrfGraph
-        The structure.
     starts_ : StartModel or None
         What chooses the start codons of genes, where it was learned; else the structure does.
 
@@ -109,9 +87,7 @@ class ProkaryoticGeneFinder(StructuredEstimator):
     _natural_groups = "kind"
 
     penalty: float | Mapping[str, float] | None = None
-    code: int = 11
     starts: str = "learned"
-    closed: bool = False
     starts_: StartModel | None = field(default=None, init=False)
     hessian: str = field(default="complex-step", init=False)
 
@@ -203,12 +179,6 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         model.graph_, model.skipped_, model.starts_ = graph, skipped, None
         return writer.finish(model)
 
-    def _about(self, X: Any) -> dict[str, float]:
-        return {GC: gc_content(annotated_sequences(X, None))}
-
-    def _graph(self) -> OrfGraph:
-        return OrfGraph(OrfRules(self.code))
-
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is None:
             factor = 1.0 if self._make_loss().smooth else _OF_COSTS
@@ -216,62 +186,9 @@ class ProkaryoticGeneFinder(StructuredEstimator):
             return np.array([known.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
 
-    @property
-    def _structure(self) -> OrfGraph:
-        return self.graph_
-
-    # --- prediction ---------------------------------------------------------------------------------------
-
-    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
-        """The most probable genes of each sequence.
-
-        Parameters
-        ----------
-        X : list of str or AnnotatedSequence
-        avoid : list of lists of (int, int), optional
-            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
-            RNA, as `read_regions` reads them.
-
-        Returns
-        -------
-        list of tuples of Transcript
-            By start; the score of each is its probability, None with losses other than "log". A gene that
-            begins before or ends behind what is known of its sequence has no start or no stop codon, and is
-            marked as `partial`.
-        """
-        self._check_fitted()
-        sequences = annotated_sequences(X, None)
-        regions = checked_regions(avoid, sequences)
-        blocks = batches(
-            zip(sequences, regions, strict=True),
-            lambda each: len(each[0].sequence),
-            _MOST_BASES,
-            _MOST_SEQUENCES,
-        )
-        return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
-
-    def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
-        """Those of sequences that are worked off at once."""
-        sequences, regions = [each for each, _ in block], [spans for _, spans in block]
-        pieces = [piece for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
-        shard = self.graph_.of_letters([piece.letters for piece in pieces], is_open=not self.closed)
-        if any(spans.size for spans in regions):
-            shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
-        chosen, scores = self._found(shard)
-        genes: list[list[Transcript]] = [[] for _ in sequences]
-        for k, piece in enumerate(pieces):
-            of, contig = genes[piece.sequence], sequences[piece.sequence].name
-            for c in by_start(shard, shard.part(k, CANDIDATES), chosen):
-                (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
-                partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
-                exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
-                score = None if scores is None else float(scores[c])
-                sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
-                notes = ("start_type", start_type), *sites
-                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes))
-        return [tuple(of) for of in genes]
-
-    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
+    def _found(
+        self, shard: OrfShard, letters: Sequence[Letters]
+    ) -> tuple[NDArray[np.int8], FloatArray | None]:
         """The best genes, and probabilities of candidates being genes."""
         chosen, _ = self.graph_.best(self.coef_, shard)
         scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
@@ -281,31 +198,6 @@ class ProkaryoticGeneFinder(StructuredEstimator):
         if scores is None:
             return chosen, None
         return chosen, (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """F1 of genes, both ends of which must be right.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        """
-        annotated = annotated_sequences(X, y)
-        return exon_f1(annotated, self.predict(annotated))
-
-    def with_code(self, code: int) -> ProkaryoticGeneFinder:
-        """The same for another genetic code: its stop codons count.
-
-        Raises
-        ------
-        DataError
-            There is no such code.
-        """
-        self._check_fitted()
-        other: ProkaryoticGeneFinder = copy(self)
-        other.set_params(code=code)
-        other.graph_ = other._graph()
-        return other
 
     # --- files --------------------------------------------------------------------------------------------
 

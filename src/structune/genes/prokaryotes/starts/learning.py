@@ -20,11 +20,11 @@ from structune.genes.prokaryotes.starts.model import (
     weighed,
 )
 from structune.genes.prokaryotes.starts.motifs import Motif
-from structune.genes.prokaryotes.structure.candidates import STARTS, WORD
-from structune.genes.prokaryotes.structure.encoding import both_strands
+from structune.genes.prokaryotes.structure.candidates import STARTS
+from structune.genes.prokaryotes.structure.encoding import count_words
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.structure import FloatArray, IntArray
+from structune.structure import FloatArray
 
 FEWEST = 200  # genes that it is learned from
 _STEPS = 8
@@ -78,7 +78,7 @@ class _Lesson:
         self.of = Choices.of(shard, graph.weights, chosen)
         self._words = np.full(N_WORDS - 1, _FEW_WORDS)
         for part in letters:
-            self._words += _all_words(part)
+            self._words += count_words(part)
         of = self.of
         before = of.upstream
         self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)
@@ -126,11 +126,6 @@ class _Lesson:
             background=self._background,
             **motifs,
         )
-
-
-def _all_words(letters: Letters) -> IntArray:
-    """How often each word is on both strands."""
-    return np.bincount(both_strands(letters, WORD).ravel(), minlength=N_WORDS)[:-1]
 
 
 def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:

@@ -92,3 +92,8 @@ def both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
     found = np.empty((2, letters.size), np.int16)
     words(letters, length, *found)
     return found
+
+
+def count_words(letters: Letters) -> IntArray:
+    """How often each word of two codons is at any place of both strands, by number."""
+    return np.bincount(both_strands(letters, WORD).ravel(), minlength=4**WORD + 1)[:-1]

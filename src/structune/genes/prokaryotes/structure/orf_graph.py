@@ -38,7 +38,8 @@ class OrfGraph(Structure):
     capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
 
     def __init__(self, rules: OrfRules) -> None:
-        self.rules, self.weights = rules, OrfWeights(rules)
+        self.rules = rules
+        self.weights = OrfWeights(rules)
         self._tables = self.weights.word_table, self.weights.signal_table
 
     @property

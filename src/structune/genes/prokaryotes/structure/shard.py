@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,14 @@ from structune.structure import (
 )
 
 WORDS, FRAMES, CANDIDATES, LEFTS, RIGHTS = range(5)  # rows of `OrfShard.offsets`
-_ARRAYS = {
+LEVELS = {
     WORDS: ("words",),
     FRAMES: ("n_words", "n_candidates"),
     CANDIDATES: ("skipped", "right_of", "bounds", "reverse", "signals", "chosen"),
     LEFTS: ("left_position", "left_strand", "first_candidate", "last_candidate"),
     RIGHTS: ("right_position", "right_strand"),
 }
-_POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: _ARRAYS[LEFTS], RIGHTS: _ARRAYS[RIGHTS]}
+_POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: LEVELS[LEFTS], RIGHTS: LEVELS[RIGHTS]}
 _MOST_BASES = 1 << 40  # of a sequence: sums of them fit
 
 
@@ -78,6 +78,8 @@ class OrfShard(Shard):
     right_position: IntArray
     right_strand: IntArray
 
+    levels: ClassVar = LEVELS
+
     @property
     def n_parts(self) -> int:
         return int(self.n_bases.sum())
@@ -91,7 +93,7 @@ class OrfShard(Shard):
 
     def arrays(self, s: int) -> dict[str, Array]:
         """Those of a sequence, by name."""
-        named = ((name, self.part(s, level)) for level, names in _ARRAYS.items() for name in names)
+        named = ((name, self.part(s, level)) for level, names in self.levels.items() for name in names)
         return {name: getattr(self, name)[part] for name, part in named}
 
     def ends(self, s: int) -> Ends:
@@ -126,11 +128,11 @@ class OrfShard(Shard):
         """The words of all sequences."""
         return Words(self.words, self.n_words, self.n_candidates, self.skipped)
 
-    def take(self, indices: Any) -> OrfShard:
+    def take(self, indices: Any) -> Self:
         chosen = self._chosen(indices)
         counts = np.diff(self.offsets, axis=1)[:, chosen]
         taken: dict[str, Array] = {}
-        for level, names in _ARRAYS.items():
+        for level, names in self.levels.items():
             places = segment_indices(self.offsets[level], chosen)
             taken |= {name: getattr(self, name)[places] for name in names if getattr(self, name).size}
         return replace(
@@ -157,9 +159,9 @@ def check_arrays(shard: OrfShard, n_words: int, n_signals: int, n_places: int) -
     DataError
     """
     n, offsets = len(shard), shard.offsets
-    if offsets.shape != (len(_ARRAYS), n + 1):
-        raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(_ARRAYS), n + 1)}")
-    sizes = {level: len(getattr(shard, names[0])) for level, names in _ARRAYS.items()}
+    if offsets.shape != (len(LEVELS), n + 1):
+        raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(LEVELS), n + 1)}")
+    sizes = {level: len(getattr(shard, names[0])) for level, names in LEVELS.items()}
     for level, size in sizes.items():
         check_offsets(offsets[level], n, size)
     check_range("bases", shard.n_bases, np.int64, (n,), 0, _MOST_BASES)

@@ -23,7 +23,7 @@ CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start co
 _BASES = "ACGT"
 _SIGNALS = ("starts", "ribosome site", "lengths", "context")
 KINDS = ("same strand", "convergent", "divergent")
-_LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
+LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
 _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
@@ -59,7 +59,7 @@ class OrfWeights:
             "hexamers": (4**WORD,),
             "starts": (len(STARTS),),
             "ribosome site": (RUNS * SPACINGS + 1,),
-            "lengths": (len(_LENGTHS),),
+            "lengths": (len(LENGTHS),),
             "context": (CONTEXT.size, len(_BASES)),
             "gaps": (len(KINDS), len(self.gap_starts)),
         }
@@ -98,7 +98,7 @@ class OrfWeights:
             Letters at `CONTEXT`.
         """
         first = self._first
-        bins = np.searchsorted(_LENGTHS, lengths, side="right") - 1
+        bins = np.searchsorted(LENGTHS, lengths, side="right") - 1
         bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
         bases[context == len(_BASES)] = self._unknown
         of_length = np.where(lengths < 0, self._unknown, first[2] + bins)
@@ -112,6 +112,13 @@ class OrfWeights:
         letters[signals[:, 3:] == self._unknown] = len(_BASES)
         others = signals[:, :2].astype(np.int64) - first[:2]
         return others[:, 0], others[:, 1], letters.astype(np.int8)
+
+    def forget(
+        self, signals: NDArray[np.uint8], before: NDArray[np.bool_], behind: NDArray[np.bool_]
+    ) -> None:
+        """Leave out what is not known of genes that begin before their sequence or end behind it."""
+        signals[before | behind, 2] = self._unknown
+        signals[before, 3:] = self._unknown
 
     def site_notes(self, signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
         """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
@@ -158,11 +165,15 @@ class OrfWeights:
         """
         found = [f"codons: {word}" for word in _words(CODON)]
         found += [f"hexamers: {word}" for word in _words(WORD)]
-        found += [f"starts: {codon}" for codon in STARTS]
+        return found + self.signal_and_gap_names()
+
+    def signal_and_gap_names(self) -> list[str]:
+        """Those behind the words, as `names` has them."""
+        found = [f"starts: {codon}" for codon in STARTS]
         runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
         found += [f"ribosome site: run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
         found += ["ribosome site: none"]
-        found += [f"lengths: {length}" for length in _LENGTHS]
+        found += [f"lengths: {length}" for length in LENGTHS]
         found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]
         return found + [f"gaps: {kind} {start}" for kind in KINDS for start in self.gap_starts]
 

@@ -1,0 +1,77 @@
+"""Sets of genes of contigs: a graph of candidates that knows of words only how they add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.genes.prokaryotes.kernels import orf_graph as kernels
+from structune.genes.prokaryotes.metagenomes.weights import WORD_COLUMNS, ContigWeights
+from structune.genes.prokaryotes.starts.choices import open_ends
+from structune.genes.prokaryotes.structure.candidates import CODON, OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, LEVELS, OrfShard
+from structune.structure import Array, FloatArray
+
+
+@dataclass(frozen=True)
+class ContigShard(OrfShard):
+    """Encoded contigs.
+
+    Attributes
+    ----------
+    columns : ndarray, shape (n_candidates, 3)
+        Sums over the words of each candidate, as `WORD_COLUMNS` names them.
+    beyond : ndarray of int16, shape (n_candidates,)
+        Places among the weights of ends.
+    """
+
+    columns: FloatArray
+    beyond: NDArray[np.int16]
+
+    levels: ClassVar = {**LEVELS, CANDIDATES: (*LEVELS[CANDIDATES], "columns", "beyond")}
+
+
+class ContigGraph(OrfGraph):
+    """Sets of candidate genes of contigs, which may go on beyond their ends.
+
+    Parameters
+    ----------
+    rules : OrfRules
+    """
+
+    name = "contig-graph"
+    weights: ContigWeights
+
+    def __init__(self, rules: OrfRules) -> None:
+        self.rules, self.weights = rules, ContigWeights(rules)
+
+    def of_contigs(self, shard: OrfShard) -> ContigShard:
+        """What is seen at the ends of contigs; nothing yet of words.
+
+        Of a gene that goes on neither length nor bases around a start are known, but how much of it is seen.
+        """
+        signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
+        n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
+        before, behind = open_ends(shard), seen < CODON * (n_words + 2)
+        self.weights.forget(signals, before, behind)
+        return ContigShard(
+            **{**vars(shard), "signals": signals},
+            columns=np.zeros((seen.size, len(WORD_COLUMNS))),
+            beyond=self.weights.ends(before, behind, seen),
+        )
+
+    def _scores(self, w: Array, shard: Any) -> Array:
+        scores = shard.columns @ self.weights.part(w, "words") + self.weights.end_table(w)[shard.beyond]
+        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        return np.asarray(scores)
+
+    def _add(self, shard: Any, used: Array, out: Array) -> None:
+        self.weights.part(out, "words")[:] += used @ shard.columns
+        self.weights.add_ends(shard.beyond, used, out)
+        signals = self.weights.signal_table(np.zeros_like(out))
+        kernels.count_signals(shard.signals, used, signals)
+        self.weights.add_signals(signals, out)

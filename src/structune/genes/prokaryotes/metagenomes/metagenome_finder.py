@@ -1,0 +1,212 @@
+"""The gene finder of contigs of many organisms, none of which is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, fields, replace
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import load_shipped
+from structune.genes.examples import report
+from structune.genes.formats.record import AnnotatedSequence, Skipped
+from structune.genes.inputs import annotated_sequences
+from structune.genes.nucleotides import Letters
+from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
+from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
+from structune.genes.prokaryotes.metagenomes.organisms import Organism, composition_of, labelled
+from structune.genes.prokaryotes.metagenomes.words import with_own_words, with_words
+from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.learning.estimator_file import (
+    Arrays,
+    check_array,
+    entries,
+    pack_names,
+    unpack_fit,
+    unpack_names,
+)
+from structune.learning.parameters import parameters
+from structune.structure import FloatArray, Groups
+
+_PRECISIONS = {"gaps": 3.0}  # of others 1
+_FEWEST = 3  # organisms: two are on any line
+_MOST_LOG = 50.0  # that files may have: sums of them have exponentials
+_MOST_ORGANISMS = 100_000
+
+
+@parameters
+class MetagenomeFinder(OrfFinder):
+    """Genes of contigs of many bacteria and archaea, none of which is known.
+
+    How words of two codons in genes follow the share of G and C, and what is an organism's own, is counted in
+    the genomes that are learned from. The words of a contig are those at its share, as in the organisms that
+    its genes are like, and its own. How much words and signals count is learned from pieces of the genomes,
+    each with the words of all others, as they are of an organism that nobody knows.
+
+    Parameters
+    ----------
+    penalty : float or dict
+        Precision of the Gaussian prior of the weights: one number, or one by group name. By default 3 for
+        gaps between genes, and 1 for others. Ignored under `tuning`.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a precision: those of a kind (sums over words, ends of contigs, start codons,
+        ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
+        function from a weight's name to its group's.
+    loss : {"log", "margin", "ramp"}, or a loss
+        The negative log-probability of the genes, or losses of the number of wrong starts and stops.
+    holdout, folds
+        Share of the pieces that tuning holds out, or number of folds; those of an organism are on one side.
+    random_state : int
+        Of pieces, and of held-out splits.
+
+    Attributes
+    ----------
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
+    graph_ : ContigGraph
+        The structure.
+    composition_ : Composition
+        Words of the organisms.
+    """
+
+    penalty: float | Mapping[str, float] | None = None
+    graph_: ContigGraph = field(init=False)
+    skipped_: list[Skipped] = field(init=False)
+    composition_: Composition = field(init=False)
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Learn from annotated genomes, all genes of which are known.
+
+        Parameters
+        ----------
+        X : list of AnnotatedSequence, or of str
+        y : list of lists of Transcript, optional
+            The genes of each sequence, if X has none.
+        groups : array-like, shape (n_sequences,), optional
+            The organism of each sequence; by default each is one of its own.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that cannot be used; there are fewer than three organisms; one has no genes.
+
+        Warns
+        -----
+        SkippedGenesWarning
+            Some genes cannot be learned from: see `skipped_`.
+        """
+        loss, graph = self._make_loss(), self._graph()
+        organisms = [
+            Organism(genome, graph.rules, np.random.default_rng((self.random_state, k)))
+            for k, genome in enumerate(_genomes(annotated_sequences(X, y), groups))
+        ]
+        if len(organisms) < _FEWEST:
+            raise DataError(f"found {len(organisms)} organisms, expected at least {_FEWEST}")
+        pieces = [piece for each in organisms for piece in each.pieces]
+        shard, kept = labelled(graph, pieces)
+        of = np.repeat(np.arange(len(organisms)), [len(each.pieces) for each in organisms])[kept]
+        skipped = [one for each in organisms for one in each.skipped]
+        report(len(shard), skipped)
+        contigs, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
+        parts = [
+            (contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :]))
+            for k, mine in enumerate(np.flatnonzero(of == k) for k in range(len(organisms)))
+        ]
+        self._learn(graph, loss, _joined(contigs, [with_words(*part) for part in parts]), None, of)
+        if self.status_ != "interrupted":
+            own = [with_own_words(graph, self.coef_, *part) for part in parts]
+            self._learn(graph, loss, _joined(contigs, own), self.coef_, of)
+        self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
+        return self
+
+    def fit_shards(self, folder: Any) -> NoReturn:
+        """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
+        raise CapabilityError("a finder for metagenomes learns from genomes, not from folders of shards")
+
+    def _graph(self) -> ContigGraph:
+        return ContigGraph(OrfRules(self.code))
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:
+            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
+        return super()._precisions(groups)
+
+    # --- prediction ---------------------------------------------------------------------------------------
+
+    def _found(
+        self, shard: OrfShard, letters: Sequence[Letters]
+    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+        shares = np.array([gc_share(part) for part in letters])
+        contigs = self.graph_.of_contigs(shard)
+        contigs = with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
+        chosen, _ = self.graph_.best(self.coef_, contigs)
+        scores = self.graph_.marginals(self.coef_, contigs).clip(0.0, 1.0) if self.has_probabilities else None
+        return chosen, scores
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def pretrained(cls) -> MetagenomeFinder:
+        """A model that comes with structune, of seven bacteria and six archaea of genetic code 11.
+
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
+        """
+        finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
+        return finder.set_params(n_jobs=-1)
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        words = {f"words_{name}": array for name, array in vars(self.composition_).items()}
+        return {"genes": {"code": self.graph_.rules.code}}, words | pack_names(
+            "weight", self.graph_.weight_names()
+        )
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MetagenomeFinder:
+        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
+        finder = cls(**options)
+        graph = finder._graph()
+        if graph.weight_names() != names:
+            raise ModelFileError("the weights are those of another gene model")
+        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder.set_params(**options)
+        finder.graph_, finder.skipped_ = graph, []
+        finder.composition_ = _unpacked(arrays)
+        return finder
+
+
+def _genomes(sequences: Sequence[AnnotatedSequence], groups: Any) -> list[list[AnnotatedSequence]]:
+    """The sequences of each organism."""
+    if groups is None:
+        return [[each] for each in sequences]
+    if len(groups) != len(sequences):
+        raise DataError(f"found the organisms of {len(groups)} sequences, expected those of {len(sequences)}")
+    found: dict[Any, list[AnnotatedSequence]] = {}
+    for organism, sequence in zip(groups, sequences, strict=True):
+        found.setdefault(organism, []).append(sequence)
+    return list(found.values())
+
+
+def _joined(contigs: ContigShard, parts: Sequence[ContigShard]) -> ContigShard:
+    """All contigs with the sums over words of each organism's."""
+    return replace(contigs, columns=np.concatenate([part.columns for part in parts]))
+
+
+def _unpacked(arrays: Arrays) -> Composition:
+    """Words of organisms, the logs of which have numbers."""
+    words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
+    for name, array in words.items():
+        rows = array.shape[0] if name == "own" and array.ndim else 2
+        check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
+        if np.abs(array).max(initial=0.0) > _MOST_LOG:
+            raise ModelFileError(f"found logs of words above {_MOST_LOG}, expected those of probabilities")
+    return Composition(**words)

@@ -1,0 +1,149 @@
+"""What is learned from an organism: its words, and pieces of its genome as contigs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
+from structune.genes.prokaryotes.examples import OrfExamples, cut_genomes
+from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
+from structune.genes.prokaryotes.structure.assembly import Gene, mark_genes
+from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
+from structune.genes.prokaryotes.structure.encoding import count_words, numbers
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.structure import IntArray
+
+_SIZES = {250: 300, 500: 200, 1000: 100, 3000: 40, 10_000: 10}  # bases, and pieces of each organism
+Piece = tuple[Letters, list[Gene]]
+
+
+class Organism:
+    """An annotated genome.
+
+    Parameters
+    ----------
+    genome : list of AnnotatedSequence
+    rules : OrfRules
+    rng : Generator
+        For places of pieces.
+
+    Attributes
+    ----------
+    in_genes, everywhere : ndarray of int64, shape (4096,)
+        Counts of words of two codons: in genes, but for their start codons, and at any place of both strands.
+    share : float
+        Of G and C.
+    pieces : list of (letters, genes)
+        At random places; genes from their first whole codon there on, to their stop or the end.
+    skipped : list of Skipped
+        Genes that words could not be counted in.
+
+    Raises
+    ------
+    DataError
+        It has no gene.
+    """
+
+    def __init__(
+        self, genome: Sequence[AnnotatedSequence], rules: OrfRules, rng: np.random.Generator
+    ) -> None:
+        texts = [encode_letters(each.sequence, each.name) for each in genome]
+        examples = cut_genomes(genome, rules)
+        if not examples.sequences:
+            raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
+        self.skipped = examples.skipped
+        self.in_genes = _words_in_genes(examples)
+        self.everywhere = np.sum([count_words(text) for text in texts], axis=0)
+        self.share = gc_share(np.concatenate(texts))
+        self.pieces = list(_pieces(genome, texts, rules, rng))
+
+
+def composition_of(organisms: Sequence[Organism]) -> Composition:
+    """How their words follow the share of G and C."""
+    in_genes, everywhere = (
+        np.array([getattr(each, name) for each in organisms], np.float64)
+        for name in ("in_genes", "everywhere")
+    )
+    return Composition.of(in_genes, everywhere, np.array([each.share for each in organisms]))
+
+
+def labelled(graph: OrfGraph, pieces: Sequence[Piece]) -> tuple[OrfShard, list[int]]:
+    """A shard of the pieces whose genes are candidates, and their places among all."""
+    shard, kept = graph.of_letters([letters for letters, _ in pieces], is_open=True), list[int]()
+    chosen = np.zeros(len(shard.bounds), np.int8)
+    for s, (_, genes) in enumerate(pieces):
+        try:
+            mark_genes(shard, s, genes, f"piece {s}", chosen)
+        except DataError:
+            continue
+        kept.append(s)
+    return replace(shard, chosen=chosen).take(kept), kept
+
+
+def _words_in_genes(examples: OrfExamples) -> IntArray:
+    found = np.zeros(N_WORDS + 1, np.int64)
+    for text, genes in zip(examples.sequences, examples.genes, strict=True):
+        letters = encode_letters(text, "example")
+        for start, end, strand in genes:
+            own = letters[start:end]
+            words = numbers(own if strand == "+" else reverse_complement(own), WORD)
+            found += np.bincount(words[CODON : -2 * CODON + 1 : CODON], minlength=N_WORDS + 1)
+    return found[:-1]
+
+
+# --- pieces -----------------------------------------------------------------------------------------------
+
+
+def _pieces(
+    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: np.random.Generator
+) -> Iterator[Piece]:
+    sizes = np.array([text.size for text in texts], np.float64)
+    known = [_Genes(each) for each in genome]
+    for size, n in _SIZES.items():
+        for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
+            start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))
+            letters = texts[s][start : start + size]
+            genes = known[s].within(start, start + letters.size)
+            if genes is not None and all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
+                yield letters, [gene for gene in genes if gene[1] - gene[0] >= rules.shortest]
+
+
+class _Genes:
+    """Those of a sequence, and what is none or was not read."""
+
+    def __init__(self, of: AnnotatedSequence) -> None:
+        whole = [t for t in of.transcripts if len(t.exons) == 1 and not any(t.partial)]
+        others = [(t.start, t.end) for t in of.transcripts if len(t.exons) > 1 or any(t.partial)]
+        others += [one.span for one in of.skipped if one.span is not None]
+        self._whole, self._spans = whole, _spans([(t.start, t.end) for t in whole])
+        self._others = _spans(others)
+
+    def within(self, start: int, end: int) -> list[Gene] | None:
+        """What is seen of them, by position; None where there is anything else."""
+        if _inside(self._others, start, end).size:
+            return None
+        inside = _inside(self._spans, start, end).tolist()
+        return sorted({_seen(self._whole[k], start, end) for k in inside})
+
+
+def _spans(given: Sequence[tuple[int, int]]) -> IntArray:
+    return np.array(given, np.int64).reshape(-1, 2)
+
+
+def _inside(spans: IntArray, start: int, end: int) -> IntArray:
+    return np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
+
+
+def _seen(t: Transcript, start: int, end: int) -> Gene:
+    """A gene as a candidate of the piece: from its first whole codon, or to the end that it goes beyond."""
+    n, first, last = end - start, t.start - start, t.end - start
+    if t.strand == "+":
+        return (first % CODON if first < 0 else first), min(last, n), "+"
+    return max(first, 0), (n - (n - last) % CODON if last > n else last), "-"

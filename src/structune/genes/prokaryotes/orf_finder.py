@@ -1,0 +1,139 @@
+"""What finders of genes without introns share: sequences in, genes out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
+from structune.genes.nucleotides import Letters
+from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
+from structune.genes.prokaryotes.structure.assembly import clear_of
+from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.learning.estimator import StructuredEstimator
+from structune.learning.parameters import parameters
+from structune.running.batches import batches
+from structune.running.executors import make_executor
+from structune.structure import FloatArray, IntArray
+
+_MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
+_MOST_AVOIDED = 20  # bases
+
+
+@parameters
+class OrfFinder(StructuredEstimator):
+    """Finds genes without introns among the open reading frames of sequences.
+
+    Parameters
+    ----------
+    code : int
+        NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    closed : bool
+        Whether predicted genes lie within their sequences; else they may go beyond the ends.
+
+    Attributes
+    ----------
+    graph_ : OrfGraph
+        The structure.
+    """
+
+    code: int = 11
+    closed: bool = False
+    graph_: OrfGraph = field(init=False)
+
+    def _graph(self) -> OrfGraph:
+        return OrfGraph(OrfRules(self.code))
+
+    @property
+    def _structure(self) -> OrfGraph:
+        return self.graph_
+
+    @abstractmethod
+    def _found(
+        self, shard: OrfShard, letters: Sequence[Letters]
+    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+        """The best genes, and probabilities of candidates being genes."""
+
+    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
+        """The most probable genes of each sequence.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence
+        avoid : list of lists of (int, int), optional
+            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
+            RNA, as `read_regions` reads them.
+
+        Returns
+        -------
+        list of tuples of Transcript
+            By start; the score of each is its probability, None with losses other than "log". A gene that
+            begins before or ends behind what is known of its sequence has no start or no stop codon, and is
+            marked as `partial`.
+        """
+        self._check_fitted()
+        sequences = annotated_sequences(X, None)
+        regions = checked_regions(avoid, sequences)
+        blocks = batches(
+            zip(sequences, regions, strict=True),
+            lambda each: len(each[0].sequence),
+            _MOST_BASES,
+            _MOST_SEQUENCES,
+        )
+        return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
+
+    def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
+        """Those of sequences that are worked off at once."""
+        sequences, regions = [each for each, _ in block], [spans for _, spans in block]
+        pieces = [piece for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
+        letters = [piece.letters for piece in pieces]
+        shard = self.graph_.of_letters(letters, is_open=not self.closed)
+        if any(spans.size for spans in regions):
+            shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
+        chosen, scores = self._found(shard, letters)
+        genes: list[list[Transcript]] = [[] for _ in sequences]
+        for k, piece in enumerate(pieces):
+            of, contig = genes[piece.sequence], sequences[piece.sequence].name
+            for c in by_start(shard, shard.part(k, CANDIDATES), chosen):
+                (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
+                partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
+                exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
+                score = None if scores is None else float(scores[c])
+                sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
+                notes = ("start_type", start_type), *sites
+                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes))
+        return [tuple(of) for of in genes]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """F1 of genes, both ends of which must be right.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        """
+        annotated = annotated_sequences(X, y)
+        return exon_f1(annotated, self.predict(annotated))
+
+    def with_code(self, code: int) -> Self:
+        """The same for another genetic code: its stop codons count.
+
+        Raises
+        ------
+        DataError
+            There is no such code.
+        """
+        self._check_fitted()
+        other = copy(self)
+        other.set_params(code=code)
+        other.graph_ = other._graph()
+        return other

@@ -1,0 +1,142 @@
+"""Contigs of many organisms: what is learned from others, words of a contig's own, files, wrong input."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+import simulated_orfs as simulated
+from simulated_genes import CODONS, exons, letters
+from structune import MetagenomeFinder, MultitaskEstimator, adapt, load
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import read_model, save_model
+from structune.genes import AnnotatedSequence, suited_code
+from structune.genes.examples import SkippedGenesWarning
+from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.record import Skipped
+from structune.genes.prokaryotes.structure.candidates import STARTS
+
+OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
+GENOMES = [simulated.genome(k, **({"codons": OTHER} if k % 2 else {})) for k in range(4)]
+TRAIN, ORGANISMS = [each for genome in GENOMES for each in genome], np.repeat(range(4), 4)
+NEAR, FAR = simulated.genome(11, n_contigs=3), simulated.genome(12, codons=OTHER, n_contigs=3)
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return MetagenomeFinder(n_jobs=1).fit(TRAIN, groups=ORGANISMS)
+
+
+def test_contigs_of_several_organisms(finder):
+    mixed = [contig for pair in zip(NEAR, FAR, strict=True) for contig in pair]
+    found = finder.predict(mixed)
+    assert finder.status_ == "converged"
+    assert finder.score(mixed) > 0.9
+    assert [exons(genes) for genes in found] == [exons(finder.predict([each])[0]) for each in mixed]
+    assert finder.set_params(n_jobs=2).predict(mixed) == found
+    for contig, genes in zip(mixed, found, strict=True):
+        for t in genes:
+            assert 0.0 <= t.score <= 1.0
+            assert any(t.partial) or not coding_problems(t, contig.sequence, 11, STARTS)
+    clear = finder.predict(mixed, avoid=[[(0, len(each.sequence))] for each in mixed])
+    assert clear == [()] * len(mixed)
+
+
+def test_short_pieces_of_long_genes(finder):
+    """They begin and end beyond; what is between genes has none."""
+    gene, rng = simulated.gene(np.random.default_rng(5), CODONS), np.random.default_rng(6)
+    inside, between = gene[10 : 10 + 3 * 31], letters(rng, 90)
+    ((found,), others) = finder.predict([inside, between])
+    assert found.partial == (True, True)
+    assert found.strand == "+"
+    assert found.start == (-10) % 3
+    assert others == ()
+
+
+def test_letters_that_are_not_known_count_for_nothing(finder):
+    assert finder.predict([]) == []
+    assert finder.predict(["", "A", "N" * 500]) == [(), (), ()]
+    text = NEAR[0].sequence
+    behind, alone = finder.predict(["N" * 20 + text, text])
+    assert [(t.start - 20, t.end - 20, t.score) for t in behind] == [(t.start, t.end, t.score) for t in alone]
+
+
+def test_other_codes(finder):
+    four = finder.with_code(4)
+    assert four.code == 4
+    assert {len(genes) for genes in four.predict(NEAR)}
+
+
+def test_organisms(finder):
+    """Each sequence is one of its own, or those of a group are."""
+    assert len(finder.composition_.own) == 4
+    alone = MetagenomeFinder(n_jobs=1, max_iterations=1)
+    with pytest.warns(UserWarning, match="not converged"):
+        alone.fit([genome[0] for genome in GENOMES])
+    assert len(alone.composition_.own) == 4
+    with pytest.raises(DataError, match="found 2 organisms, expected at least 3"):
+        MetagenomeFinder().fit(TRAIN[:2])
+    with pytest.raises(DataError, match="the organisms of 3 sequences, expected those of 16"):
+        MetagenomeFinder().fit(TRAIN, groups=[0, 1, 2])
+    with pytest.raises(DataError, match="bare: found no gene to learn from"):
+        MetagenomeFinder().fit([*TRAIN, AnnotatedSequence("bare", "ACGT" * 100)])
+
+
+def test_genes_that_are_not_known_well_are_left_out():
+    wrong = [
+        AnnotatedSequence(e.name, e.sequence, e.transcripts, (Skipped(e.name, "x", "why", (0, 40)),))
+        for e in TRAIN
+    ]
+    with pytest.warns(SkippedGenesWarning, match="why"):
+        model = MetagenomeFinder(n_jobs=1).fit(wrong, groups=ORGANISMS)
+    assert len(model.skipped_) == len(TRAIN)
+    assert model.score(NEAR) > 0.9
+
+
+def test_the_same_pieces_are_drawn_again(finder):
+    again = MetagenomeFinder(n_jobs=1).fit(TRAIN, groups=ORGANISMS)
+    assert_allclose(again.coef_, finder.coef_)
+    other = MetagenomeFinder(n_jobs=1, random_state=1).fit(TRAIN, groups=ORGANISMS)
+    assert not np.allclose(other.coef_, finder.coef_)
+
+
+def test_losses_and_tuning():
+    ramp = MetagenomeFinder(n_jobs=1, loss="margin", penalty=0.1).fit(TRAIN, groups=ORGANISMS)
+    assert ramp.score(NEAR) > 0.9
+    assert all(t.score is None for genes in ramp.predict(NEAR) for t in genes)
+    tuned = MetagenomeFinder(n_jobs=1, tuning="majorize").fit(TRAIN, groups=ORGANISMS)
+    assert tuned.score(NEAR) > 0.9
+    assert set(tuned.group_names_) >= {"words", "ends", "gaps"}
+
+
+def test_files(finder, tmp_path):
+    finder.save(tmp_path / "m.structune")
+    loaded = load(tmp_path / "m.structune").set_params(n_jobs=1)
+    assert loaded.predict(FAR) == finder.set_params(n_jobs=1).predict(FAR)
+    header, arrays = read_model(tmp_path / "m.structune")
+    for name, value, message in [
+        ("words_own", np.zeros((4, 5)), "'words_own' of shape"),
+        ("words_genes", np.full((2, 4096), 1e3), "logs of words above 50"),
+    ]:
+        save_model(tmp_path / "bad", "metagenomes", header, {**arrays, name: value})
+        with pytest.raises(ModelFileError, match=message):
+            load(tmp_path / "bad")
+
+
+def test_what_it_cannot(finder, tmp_path):
+    with pytest.raises(NotFittedError):
+        MetagenomeFinder().predict(NEAR)
+    with pytest.raises(CapabilityError, match="expected a GeneFinder or a ProkaryoticGeneFinder"):
+        adapt(finder, NEAR, 1)
+    with pytest.raises(CapabilityError, match="not from folders of shards"):
+        MetagenomeFinder().fit_shards(tmp_path)
+    with pytest.raises(CapabilityError, match="found MetagenomeFinder"):
+        suited_code(finder, NEAR)
+    with pytest.raises((CapabilityError, DataError)):
+        MultitaskEstimator(finder, ["a", "b"]).fit({"a": (TRAIN, None), "b": (TRAIN, None)})
+
+
+def test_the_one_that_comes_along():
+    model = MetagenomeFinder.pretrained()
+    assert len(model.composition_.own) == 13
+    assert model.code == 11
