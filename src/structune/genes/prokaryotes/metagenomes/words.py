@@ -55,9 +55,10 @@ def _scored(
     columns = np.zeros_like(shard.columns)
     for share, contigs in _alike(shares):
         genes, everywhere = composition.at(share)
+        odds, chances = genes - everywhere, np.exp(genes)
         for s in contigs:
             part, words = shard.part(s, CANDIDATES), _words_of(shard, s)
-            own = genes[0] if used is None else _own(words, used[part], genes, everywhere)
+            own = genes[0] if used is None else _own(words, used[part], odds, chances)
             for k, table in enumerate((*log_odds(own, everywhere), _KNOWN)):
                 sums = np.zeros(part.stop - part.start)
                 kernels.score_words(words, table, sums)
@@ -83,12 +84,12 @@ def _words_of(shard: ContigShard, s: int) -> kernels.Words:
     )
 
 
-def _own(words: kernels.Words, used: FloatArray, genes: FloatArray, everywhere: FloatArray) -> FloatArray:
-    """Logs of the words of a contig's genes."""
+def _own(words: kernels.Words, used: FloatArray, odds: FloatArray, chances: FloatArray) -> FloatArray:
+    """Logs of the words of a contig's genes; of organisms, log odds and probabilities are known."""
     counts = np.zeros(N_WORDS + 1)
     kernels.count_words(words, used, counts)
     known = counts[:-1]
-    odds = (genes - everywhere) @ known
-    organisms = np.exp(odds - odds.max())
-    others = organisms @ np.exp(genes) / organisms.sum()
+    likely = odds @ known
+    organisms = np.exp(likely - likely.max())
+    others = organisms @ chances / organisms.sum()
     return np.asarray(np.log((_OWN * others + known) / (_OWN + known.sum())))

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
 from structune.genes.prokaryotes.kernels.starts import sum_words
 from structune.genes.prokaryotes.structure.assembly import frames_of
+from structune.genes.prokaryotes.structure.candidates import CODON
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
 from structune.structure import FloatArray, IntArray
 
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
+BEHIND = np.array([1, 30, 60, 120, 240, 480])  # bases from the first start codon of the frame on
 N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other one
 _NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
 _APART = 1 << 20  # between sequences
@@ -94,6 +96,11 @@ class Choices:
         """0 near behind a gene on the same strand, 1 farther behind one, 2 behind one on the other strand."""
         same, bin_ = self.before < N_NEIGHBOURS // 2, self.before % (N_NEIGHBOURS // 2)
         return np.where(same, np.where(bin_ < _NEAR, 0, 1), 2)
+
+    @cached_property
+    def behind(self) -> IntArray:
+        """Bin of the distance from the first start codon of the frame."""
+        return np.searchsorted(BEHIND, CODON * self.words.skipped, side="right")
 
     def shares(self, scores: FloatArray) -> FloatArray:
         """The probability of each start among those of its gene, by scores."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from structune.errors import ModelFileError
 from structune.genes.prokaryotes.kernels.ribosome_site import RUNS, SPACINGS
-from structune.genes.prokaryotes.starts.choices import N_NEIGHBOURS
+from structune.genes.prokaryotes.starts.choices import BEHIND, N_NEIGHBOURS
 from structune.genes.prokaryotes.starts.model import MOTIFS, N_CLASSES, N_WORDS, SITUATIONS, StartModel
 from structune.genes.prokaryotes.starts.motifs import Motif
 from structune.genes.prokaryotes.structure.candidates import STARTS
@@ -23,6 +23,7 @@ _TABLES = {
     "sites": (RUNS * SPACINGS + 1,),
     "context": (CONTEXT.size, 5),
     "neighbours": (N_NEIGHBOURS,),
+    "behind": (BEHIND.size + 1,),
     "classes": (SITUATIONS, N_CLASSES),
     "background": (4,),
 }

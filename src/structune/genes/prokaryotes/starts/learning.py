@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.kernels.ribosome_site import RUNS, SPACINGS
-from structune.genes.prokaryotes.starts.choices import N_NEIGHBOURS, UPSTREAM, Choices
+from structune.genes.prokaryotes.starts.choices import BEHIND, N_NEIGHBOURS, UPSTREAM, Choices
 from structune.genes.prokaryotes.starts.model import (
     CODONS,
     MOTIFS,
@@ -122,6 +122,7 @@ class _Lesson:
             sites=_log_odds(of.sites, used, sites),
             context=np.array([np.append(_log_odds(c, used, 5)[:4], 0.0) for c in of.letters.T]),
             neighbours=_log_odds(of.before, used, N_NEIGHBOURS),
+            behind=_log_odds(of.behind, used, BEHIND.size + 1),
             classes=classes,
             background=self._background,
             **motifs,

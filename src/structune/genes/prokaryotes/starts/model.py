@@ -34,21 +34,22 @@ _AROUND = {  # places of bases around starts that count alike
     "second codon": (CONTEXT >= 0) & (CONTEXT < 6),
     "behind": CONTEXT >= 6,
 }
-WEIGHTS = {  # of log odds, by and large as training/prokaryotic_starts.py fits them
-    "words behind": 0.08,
-    "words before": -0.04,
-    "words": 0.1,
-    "codon": 1.0,
-    "codon of any genome": 0.3,
+WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
+    "words behind": 0.16,
+    "words before": -0.08,
+    "words": 0.09,
+    "codon": 1.1,
+    "codon of any genome": 0.38,
     "class": 1.0,
-    "promoter": 0.45,
-    "bases far before": 0.25,
-    "bases before": 0.3,
-    "bases at": 0.5,
-    "bases second codon": 0.55,
-    "bases behind": 0.7,
-    "neighbour": 1.4,
-    "match with 16S RNA": 0.4,
+    "promoter": 0.54,
+    "bases far before": 0.2,
+    "bases before": 0.2,
+    "bases at": 0.46,
+    "bases second codon": 0.51,
+    "bases behind": 0.65,
+    "neighbour": 1.27,
+    "behind the first": 0.58,
+    "match with 16S RNA": 0.63,
 }
 
 
@@ -58,8 +59,8 @@ class StartModel:
 
     A start is of one of three classes, by the gene before it: those with a ribosome-binding site, those that
     begin with their messenger RNA, behind a -10 box, and those of neither sign. A promoter further before it
-    counts beside these, as do words of two codons, the start codon, bases around, and the distance of the
-    gene before.
+    counts beside these, as do words of two codons, the start codon, bases around, the distance of the gene
+    before, and that of the first start codon of the frame.
 
     Attributes
     ----------
@@ -69,6 +70,8 @@ class StartModel:
     sites : ndarray, shape (n_sites,)
     context : ndarray, shape (n_context, 5)
     neighbours : ndarray, shape (n_neighbours,)
+    behind : ndarray, shape (7,)
+        Of how far a start lies behind the first start codon of its frame.
     classes : ndarray, shape (3, 3)
         Probabilities of classes: near behind a gene on the same strand, farther behind one, or behind one on
         the other strand.
@@ -82,6 +85,7 @@ class StartModel:
     sites: FloatArray
     context: FloatArray
     neighbours: FloatArray
+    behind: FloatArray
     classes: FloatArray
     background: FloatArray
     site: Motif
@@ -105,6 +109,7 @@ class StartModel:
             "promoter": self._motif(self.promoter, of),
             **{f"bases {name}": around[:, places].sum(axis=1) for name, places in _AROUND.items()},
             "neighbour": self.neighbours[of.before],
+            "behind the first": self.behind[of.behind],
             "match with 16S RNA": self.sites[of.sites],
         }
 
