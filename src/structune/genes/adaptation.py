@@ -41,9 +41,10 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder:
 
     Of bacteria and archaea, what is found in each round is taken for the annotation, and all weights are
     learned from it by the ramp loss, which forgives mistakes, with the default penalties, those of kinds.
-    When no more than five genes in a thousand are new, weights are learned once more by the log loss, so that
-    genes have probabilities. Then where the genes begin is learned, from their stops alone (`StartModel`), if
-    there are 200 of them.
+    When no more than one gene in a hundred is new, weights are learned once more by the log loss, so that
+    genes have probabilities. Of genomes of more than two million bases as many are learned from, in parts
+    from everywhere. Then where the genes begin is learned, from the stops of all genes alone (`StartModel`),
+    if there are 200 of them.
 
     Parameters
     ----------

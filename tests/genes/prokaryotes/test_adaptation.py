@@ -83,6 +83,24 @@ def test_where_genes_begin_is_learned_if_there_are_enough(finder):
     assert all(0.0 <= t.score <= 1.0 for t in genes)
 
 
+def test_large_genomes_are_learned_from_in_parts(finder, monkeypatch):
+    """Of the same length altogether, from everywhere, in contigs or not; where genes begin from all genes."""
+    contigs = [each.sequence for each in simulated.genome(7, n_contigs=40)]
+    n, taught, fit = sum(map(len, contigs)), [], ProkaryoticGeneFinder.fit_known
+    monkeypatch.setattr(genome_adaptation, "_LESSON", n // 4)
+    monkeypatch.setattr(
+        ProkaryoticGeneFinder, "fit_known", lambda self, shard: taught.append(shard) or fit(self, shard)
+    )
+    test = simulated.genome(8, n_contigs=5)
+    for genome in (contigs, ["".join(contigs)]):
+        found = adapt(finder, genome, rounds=2)
+        assert found.score(test) > 0.95
+        assert all(abs(shard.n_parts - n // 4) < 7 for shard in taught)
+        assert found.starts_ is not None
+        assert all(np.count_nonzero(shard.chosen) < 200 for shard in taught)
+    assert (len(taught[0]) > 7, len(taught[-1])) == (True, 7)
+
+
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
     rounds = []
 

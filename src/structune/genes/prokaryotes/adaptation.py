@@ -22,8 +22,9 @@ from structune.trees.multitask import MultitaskEstimator
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 20_000
-_SETTLED = 0.005  # share of genes that are new
+_SETTLED = 0.01  # share of genes that are new
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
+_LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
 
 
 def nearest_node(
@@ -146,20 +147,37 @@ def adapt(
     learner, graph = copy(finder), finder.graph_
     learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
     learner.set_params(tolerance=_LOOSE * finder.tolerance)
-    shard = graph.of_letters(letters, is_open=False)
-    genes, _ = graph.best(learner.coef_, shard)
+    lesson = graph.of_letters(_stretches(letters), is_open=False)
+    genes, _ = graph.best(learner.coef_, lesson)
     for _ in range(rounds):
         before = genes
-        _learn(learner, "ramp", shard, before)
-        genes, _ = graph.best(learner.coef_, shard)
+        _learn(learner, "ramp", lesson, before)
+        genes, _ = graph.best(learner.coef_, lesson)
         if _share_new(genes, before) <= _SETTLED:
             break
     learner.set_params(tolerance=finder.tolerance)
-    _learn(learner, "log", shard, genes)
-    genes, _ = graph.best(learner.coef_, shard)
-    learner.starts_ = learn_starts(graph, shard, genes, letters) or finder.starts_
+    _learn(learner, "log", lesson, genes)
+    whole = graph.of_letters(letters, is_open=False)
+    genes, _ = graph.best(learner.coef_, whole)
+    learner.starts_ = learn_starts(graph, whole, genes, letters) or finder.starts_
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _stretches(letters: Sequence[Letters]) -> Sequence[Letters]:
+    """What weights are learned from: all, or some long parts from everywhere.
+
+    Long ones, for genes at their ends are not whole.
+    """
+    n = sum(part.size for part in letters)
+    if n <= _LESSON:
+        return letters
+    found, at = list[Letters](), 0
+    for part in letters:
+        for first in (k * n // _STRETCHES - at for k in range(_STRETCHES)):
+            found.append(part[max(first, 0) : max(first + _LESSON // _STRETCHES, 0)])
+        at += part.size
+    return [part for part in found if part.size]
 
 
 def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: NDArray[np.int8]) -> None:

@@ -88,6 +88,20 @@ def test_sums_of_words(first, last):
         begin += n_words
 
 
+def test_sums_and_counts_of_letters():
+    """Starts that are improbable teach nothing."""
+    _, shard = encoded(3)
+    of, rng = Choices.of(shard, GRAPH.weights, shard.chosen), np.random.default_rng(0)
+    table, group = rng.normal(size=(CONTEXT.size, 5)), rng.integers(0, 3, CONTEXT.size)
+    each = table[np.arange(CONTEXT.size), of.letters]
+    expected = [each[:, group == g].sum(axis=1) for g in range(3)]
+    np.testing.assert_allclose(of.letter_scores(table, group), expected)
+    used = np.where(rng.random(len(of)) < 0.5, rng.random(len(of)), 5e-5)
+    counted = (used > 1e-4) * used
+    counts = [[counted[of.letters[:, j] == a].sum() for a in range(5)] for j in range(CONTEXT.size)]
+    np.testing.assert_allclose(of.count_letters(used), counts)
+
+
 def test_open_ends():
     shard = GRAPH.encode(["GCC" * 40 + "ATG" + "GCC" * 40], is_open=True)
     assert open_ends(shard).any()

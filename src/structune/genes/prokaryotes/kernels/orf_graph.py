@@ -2,7 +2,8 @@
 
 A set is a walk along the sequence: each gene follows one whose right end is at most `overlap` behind its left
 end. The shortest gene is longer than the longest overlap, so that none lies within another, and left ends can
-be gone through by position. `forward` sums by logs, and `best` is its recursion over maxima.
+be gone through by position. `_forward` sums by logs, and `_best` is its recursion over maxima. Examples are
+short: calls for one each would take longer than the work, so kernels go through all of them.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ _NEGLIGIBLE = 1e-18  # probability of the genes of a frame, the words of which a
 
 class Ends(NamedTuple):
     """Left and right ends of the candidates of a sequence, each by position; those of a left end have its
-    strand and are next to each other."""
+    strand and are next to each other. Or those of all sequences, one after the other."""
 
     left_position: Any
     left_strand: Any  # 0: forward, 1: reverse
@@ -27,6 +28,14 @@ class Ends(NamedTuple):
     right_position: Any
     right_strand: Any
     right_of: Any  # the right end of each candidate
+
+
+class Begins(NamedTuple):
+    """Where those of each sequence begin, and behind the last."""
+
+    candidates: Any
+    lefts: Any
+    rights: Any
 
 
 class Gaps(NamedTuple):
@@ -47,11 +56,27 @@ class Words(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Logs of the sums of the sets up to each end, that included on the right; filled by `forward`."""
+    """Logs of the sums of the sets up to each end, that included on the right; filled by `_forward`."""
 
     left: Any
     right: Any
     far: Any  # (n_lefts, 2): of those that end far from the left end, by strand
+
+
+@part_of_kernel
+def _ends_of(ends, begins, s):
+    """Those of one of the sequences."""
+    left, end_left = begins.lefts[s], begins.lefts[s + 1]
+    right, end_right = begins.rights[s], begins.rights[s + 1]
+    return Ends(
+        ends.left_position[left:end_left],
+        ends.left_strand[left:end_left],
+        ends.first_candidate[left:end_left],
+        ends.last_candidate[left:end_left],
+        ends.right_position[right:end_right],
+        ends.right_strand[right:end_right],
+        ends.right_of[begins.candidates[s] : begins.candidates[s + 1]],
+    )
 
 
 @part_of_kernel
@@ -142,7 +167,22 @@ def count_signals(signals, used, counts):
 
 
 @kernel
-def forward(ends, gaps, scores, sums):
+def sum_sets(ends, begins, gaps, scores, factors, values, used, counts):
+    """Logs of the sums over the sets of each sequence, to `values`; add the probabilities of candidates to
+    `used`, and of gaps to `counts`, as `Gaps.scores`, times the factors of the sequences."""
+    for s in range(values.size):
+        of, a, b = _ends_of(ends, begins, s), begins.candidates[s], begins.candidates[s + 1]
+        n_lefts, n_rights = of.left_position.size, of.right_position.size
+        left, right = np.empty(n_lefts, scores.dtype), np.empty(n_rights, scores.dtype)
+        sums, own = Sums(left, right, np.empty((n_lefts, 2), scores.dtype)), np.zeros_like(counts)
+        values[s] = _forward(of, gaps, scores[a:b], sums)
+        _backward(of, gaps, scores[a:b], sums, values[s], used[a:b], own)
+        used[a:b] *= factors[s]
+        counts += factors[s] * own
+
+
+@part_of_kernel
+def _forward(ends, gaps, scores, sums):
     """Fill `sums`; the log of the sum over all sets."""
     n_rights, near, last = ends.right_position.size, 0, 0
     zero = 0.0 * gaps.scores[0, 0]
@@ -186,8 +226,8 @@ def _log_sum(terms, n):
     return highest + np.log(total)
 
 
-@kernel
-def backward(ends, gaps, scores, sums, value, used, counts):
+@part_of_kernel
+def _backward(ends, gaps, scores, sums, value, used, counts):
     """Add the probability of each candidate to `used`, and of each gap to `counts`, as `Gaps.scores`."""
     n_lefts, n_rights = ends.left_position.size, ends.right_position.size
     near = last = n_rights
@@ -223,7 +263,15 @@ def backward(ends, gaps, scores, sums, value, used, counts):
 
 
 @kernel
-def best(ends, gaps, scores, chosen):
+def best(ends, begins, gaps, scores, chosen, values):
+    """Mark the candidates of the best set of each sequence in `chosen`; its score, to `values`."""
+    for s in range(values.size):
+        a, b = begins.candidates[s], begins.candidates[s + 1]
+        values[s] = _best(_ends_of(ends, begins, s), gaps, scores[a:b], chosen[a:b])
+
+
+@part_of_kernel
+def _best(ends, gaps, scores, chosen):
     """Mark the candidates of the best set in `chosen`; its score."""
     n_lefts, n_rights, near, last = ends.left_position.size, ends.right_position.size, 0, 0
     right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to a right end; its candidate
@@ -263,11 +311,22 @@ def best(ends, gaps, scores, chosen):
 
 
 @kernel
-def count_gaps(ends, gaps, chosen, factor, counts):
-    """Add the gaps between the chosen candidates to `counts`, as `Gaps.scores`.
+def count_gaps(ends, begins, gaps, chosen, factors, counts):
+    """Add the gaps between the chosen candidates to `counts`, times the factors of their sequences.
 
-    The candidate that may not follow the one before it, or -1.
+    The sequence, and the candidate of it that may not follow the one before; or -1 and -1.
     """
+    for s in range(factors.size):
+        own = chosen[begins.candidates[s] : begins.candidates[s + 1]]
+        wrong = _count_gaps(_ends_of(ends, begins, s), gaps, own, factors[s], counts)
+        if wrong >= 0:
+            return s, wrong
+    return -1, -1
+
+
+@part_of_kernel
+def _count_gaps(ends, gaps, chosen, factor, counts):
+    """Of one sequence: the candidate that may not follow, or -1."""
     before = -1
     for x in range(ends.left_position.size):
         for c in range(ends.first_candidate[x], ends.last_candidate[x]):

@@ -23,12 +23,44 @@ def sum_words(frames, table, first, last, out):
 
 
 @kernel
+def count_numbers(numbers, counts):
+    """Add how often each number is there."""
+    for number in numbers:
+        counts[number] += 1
+
+
+# --- letters ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def letter_scores(letters, table, group, out):
+    """Add the scores of the letters of each candidate, by place, to the row of their place's group."""
+    for k in range(len(letters)):
+        for j in range(group.size):
+            out[group[j], k] += table[j, letters[k, j]]
+
+
+@kernel
+def count_letters(letters, used, counts):
+    """Add how often each letter is expected at each place of `used` starts."""
+    for k in range(len(letters)):
+        if used[k] >= _NEGLIGIBLE:
+            for j in range(len(counts)):
+                counts[j, letters[k, j]] += used[k]
+
+
+# --- motifs -----------------------------------------------------------------------------------------------
+
+
+@kernel
 def motif_scores(letters, odds, places, out):
     """Log of the mean odds of a motif over where it may begin, `places` being the probabilities of those."""
+    of_word, at = _word_odds(odds), np.empty(places.size)
     for k in range(len(letters)):
+        _odds_at(letters, k, of_word, len(odds), at)
         total = 0.0
         for a in range(places.size):
-            total += places[a] * _odds(letters, odds, k, a)
+            total += places[a] * at[a]
         out[k] = np.log(total)
 
 
@@ -38,24 +70,41 @@ def count_motif(letters, odds, places, rest, used, letter_counts, place_counts):
 
     `rest` is the odds that there is none.
     """
-    shares = np.empty(places.size)
+    of_word, at = _word_odds(odds), np.empty(places.size)
     for k in range(len(letters)):
         if used[k] < _NEGLIGIBLE:
             continue
+        _odds_at(letters, k, of_word, len(odds), at)
         total = rest
         for a in range(places.size):
-            shares[a] = places[a] * _odds(letters, odds, k, a)
-            total += shares[a]
+            at[a] *= places[a]
+            total += at[a]
         for a in range(places.size):
-            share = used[k] * shares[a] / total
+            share = used[k] * at[a] / total
             place_counts[a] += share
             for j in range(len(odds)):
                 letter_counts[j, letters[k, a + j]] += share
 
 
 @part_of_kernel
-def _odds(letters, odds, k, a):
-    found = 1.0
+def _word_odds(odds):
+    """Odds of all words as long as the motif, by number in base 5."""
+    found = np.ones(1)
     for j in range(len(odds)):
-        found *= odds[j, letters[k, a + j]]
+        longer = np.empty(5 * found.size)
+        for word in range(longer.size):
+            longer[word] = found[word // 5] * odds[j, word % 5]
+        found = longer
     return found
+
+
+@part_of_kernel
+def _odds_at(letters, k, of_word, length, at):
+    """The odds of the motif at each place before a start."""
+    word, first = 0, of_word.size // 5
+    for j in range(length - 1):
+        word = 5 * word + letters[k, j]
+    for a in range(at.size):
+        word = 5 * word + letters[k, a + length - 1]
+        at[a] = of_word[word]
+        word -= first * letters[k, a]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
-from structune.genes.prokaryotes.kernels.starts import sum_words
+from structune.genes.prokaryotes.kernels.starts import count_letters, letter_scores, sum_words
 from structune.genes.prokaryotes.structure.assembly import frames_of
 from structune.genes.prokaryotes.structure.candidates import CODON
 from structune.genes.prokaryotes.structure.shard import OrfShard
@@ -100,7 +100,7 @@ class Choices:
     @cached_property
     def behind(self) -> IntArray:
         """Bin of the distance from the first start codon of the frame."""
-        return np.searchsorted(BEHIND, CODON * self.words.skipped, side="right")
+        return np.asarray(np.searchsorted(BEHIND, CODON * self.words.skipped, side="right"))
 
     def shares(self, scores: FloatArray) -> FloatArray:
         """The probability of each start among those of its gene, by scores."""
@@ -120,6 +120,18 @@ class Choices:
         out = np.zeros(len(self))
         sum_words(self.words, table, first, last, out)
         return out
+
+    def letter_scores(self, table: FloatArray, group: IntArray) -> FloatArray:
+        """Sums over the letters at each start, by groups of places: shape (n_groups, n_candidates)."""
+        out = np.zeros((int(group.max()) + 1, len(self)))
+        letter_scores(self.letters, table, group, out)
+        return out
+
+    def count_letters(self, used: FloatArray) -> FloatArray:
+        """How often each letter is expected at each place, shape (n_context, 5)."""
+        counts = np.zeros((CONTEXT.size, 5))
+        count_letters(self.letters, used, counts)
+        return counts
 
     def count_words(self, used: FloatArray, n_words: int) -> FloatArray:
         """How often each word is expected in the genes."""

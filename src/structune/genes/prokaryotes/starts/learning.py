@@ -24,6 +24,7 @@ from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.genes.prokaryotes.structure.encoding import count_words
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.weights import CONTEXT
 from structune.structure import FloatArray
 
 FEWEST = 200  # genes that it is learned from
@@ -80,6 +81,7 @@ class _Lesson:
         for part in letters:
             self._words += count_words(part)
         of = self.of
+        self._letters = of.count_letters(np.ones(len(of)))
         before = of.upstream
         self._background = np.bincount(before[before < 4], minlength=4) / np.count_nonzero(before < 4)
         self._priors = {name: Motif.of(*given, background=self._background) for name, given in MOTIFS.items()}
@@ -111,7 +113,7 @@ class _Lesson:
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
     def _tables(self, used: FloatArray, classes: FloatArray, motifs: dict[str, Motif]) -> StartModel:
-        of, sites = self.of, RUNS * SPACINGS + 1
+        of, sites, unknown = self.of, RUNS * SPACINGS + 1, np.zeros(CONTEXT.size)
         background = self._words / self._words.sum()
         words = of.count_words(used, N_WORDS)[:-1] + len(background) / 2 * background
         known = _FEW * CODONS + np.bincount(of.kinds, used, minlength=len(STARTS))
@@ -120,7 +122,7 @@ class _Lesson:
             words=np.append(np.log(words / words.sum() / background), 0.0),
             codons=np.log(known / known.sum() / (all_codons / all_codons.sum())),
             sites=_log_odds(of.sites, used, sites),
-            context=np.array([np.append(_log_odds(c, used, 5)[:4], 0.0) for c in of.letters.T]),
+            context=np.column_stack((_odds(of.count_letters(used), self._letters)[:, :4], unknown)),
             neighbours=_log_odds(of.before, used, N_NEIGHBOURS),
             behind=_log_odds(of.behind, used, BEHIND.size + 1),
             classes=classes,
@@ -131,7 +133,11 @@ class _Lesson:
 
 def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:
     """Of each kind among starts, against all candidates."""
-    every = np.bincount(kind, minlength=n) + 1.0
-    every /= every.sum()
-    counts = np.bincount(kind, used, minlength=n) + n * every
-    return np.asarray(np.log(counts / counts.sum() / every))
+    return _odds(np.bincount(kind, used, minlength=n), np.bincount(kind, minlength=n))
+
+
+def _odds(counts: Any, every: Any) -> FloatArray:
+    """The same by counts among starts, and among all candidates."""
+    shares = (every + 1.0) / (every + 1.0).sum(axis=-1, keepdims=True)
+    counts = counts + counts.shape[-1] * shares
+    return np.asarray(np.log(counts / counts.sum(axis=-1, keepdims=True) / shares))

@@ -12,7 +12,7 @@ from structune.genes.prokaryotes.starts.choices import UPSTREAM, Choices, open_e
 from structune.genes.prokaryotes.starts.motifs import Motif
 from structune.genes.prokaryotes.structure.candidates import WORD
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.structure.weights import CONTEXT
 from structune.structure import FloatArray
 
@@ -27,13 +27,8 @@ MOTIFS = {  # at first; the first and last place of their first bases; shares of
     "promoter": ("TATAAT", -40, -20, 0.2),
 }
 
-_AROUND = {  # places of bases around starts that count alike
-    "far before": CONTEXT < -20,
-    "before": (CONTEXT >= -20) & (CONTEXT < -3),
-    "at": (CONTEXT >= -3) & (CONTEXT < 0),
-    "second codon": (CONTEXT >= 0) & (CONTEXT < 6),
-    "behind": CONTEXT >= 6,
-}
+_AROUND = ("far before", "before", "at", "second codon", "behind")  # bases around starts that count alike
+_GROUP = np.searchsorted([-20, -3, 0, 6], CONTEXT, side="right")  # of each place, among these
 WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
     "words behind": 0.16,
     "words before": -0.08,
@@ -98,7 +93,7 @@ class StartModel:
 
     def parts(self, of: Choices, class_odds: FloatArray) -> dict[str, FloatArray]:
         """What the scores are sums of, before they are weighed: log odds, by the names of `WEIGHTS`."""
-        around = self.context[np.arange(CONTEXT.size), of.letters]
+        around = of.letter_scores(self.context, _GROUP)
         return {
             "words behind": of.words_near(self.words, 0, _NEAR),
             "words before": of.words_near(self.words, -_BEFORE, -1),
@@ -107,7 +102,7 @@ class StartModel:
             "codon of any genome": np.log(CODONS)[of.kinds],
             "class": np.log(class_odds.sum(axis=1)),
             "promoter": self._motif(self.promoter, of),
-            **{f"bases {name}": around[:, places].sum(axis=1) for name, places in _AROUND.items()},
+            **{f"bases {name}": scores for name, scores in zip(_AROUND, around, strict=True)},
             "neighbour": self.neighbours[of.before],
             "behind the first": self.behind[of.behind],
             "match with 16S RNA": self.sites[of.sites],
@@ -141,10 +136,7 @@ class StartModel:
             probability[of.places] = of.shares(odds)
             scores[of.places] = _FRAME + np.log(np.maximum(probability[of.places], 1e-300))
             scores[of.places[at_end[of.places]]] = -np.inf
-        gaps = graph.no_gaps
-        for s in range(len(shard)):
-            part = shard.part(s, CANDIDATES)
-            kernels.best(shard.ends(s), gaps, scores[part], found[part])
+        kernels.best(*shard.ends, graph.no_gaps, scores, found, np.empty(len(shard)))
         return found, probability
 
 

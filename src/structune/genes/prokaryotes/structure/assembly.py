@@ -86,7 +86,9 @@ def joined(a: Frames, b: Frames) -> Frames:
 
 def assembled(frames: Frames, n_bases: IntArray, weights: FloatArray) -> OrfShard:
     """A shard; frames of a strand of a sequence keep their order."""
-    frames = frames.take(np.argsort(2 * frames.sequence + frames.reverse, kind="stable"))
+    place = 2 * frames.sequence + frames.reverse
+    if np.any(np.diff(place) < 0):  # not of one sequence: moving words takes as long as finding them
+        frames = frames.take(np.argsort(place, kind="stable"))
     first = np.searchsorted(frames.sequence, np.arange(len(n_bases) + 1))
     ends, of_ends = ends_of(frames.sequence, frames.reverse, frames.n_candidates, frames.bounds, len(n_bases))
     offsets = [offsets_of(frames.n_words)[first], first, offsets_of(frames.n_candidates)[first], *of_ends]

@@ -11,6 +11,7 @@ from structune.genes.kernels.words import words
 from structune.genes.nucleotides import Letters, reverse_complement
 from structune.genes.prokaryotes.kernels import candidates as kernels
 from structune.genes.prokaryotes.kernels.ribosome_site import ribosome_sites
+from structune.genes.prokaryotes.kernels.starts import count_numbers
 from structune.genes.prokaryotes.structure.assembly import Frames, joined
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
@@ -96,4 +97,6 @@ def both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
 
 def count_words(letters: Letters) -> IntArray:
     """How often each word of two codons is at any place of both strands, by number."""
-    return np.bincount(both_strands(letters, WORD).ravel(), minlength=4**WORD + 1)[:-1]
+    counts = np.zeros(4**WORD + 1, np.int64)
+    count_numbers(both_strands(letters, WORD).ravel(), counts)
+    return counts[:-1]

@@ -142,15 +142,15 @@ class OrfGraph(Structure):
         """Sums over gaps between genes; an error names the sequence."""
         gaps = self._gaps(np.zeros(self.n_weights))
         counts = np.zeros(gaps.scores.shape)
-        for s in range(len(shard) if chosen.size else 0):
-            own = chosen[shard.part(s, CANDIDATES)]
-            wrong = kernels.count_gaps(shard.ends(s), gaps, own, factors[s], counts)
-            if wrong >= 0 and names is not None:
-                start, end = shard.bounds[shard.part(s, CANDIDATES)][wrong].tolist()
-                raise DataError(
-                    f"{names[s]}: found a gene at {start}-{end} that overlaps the one before it by more than "
-                    f"{self.rules.overlap} bases"
-                )
+        if not chosen.size:
+            return counts
+        s, wrong = kernels.count_gaps(*shard.ends, gaps, chosen, factors, counts)
+        if wrong >= 0 and names is not None:
+            start, end = shard.bounds[shard.part(s, CANDIDATES)][wrong].tolist()
+            raise DataError(
+                f"{names[s]}: found a gene at {start}-{end} that overlaps the one before it by more than "
+                f"{self.rules.overlap} bases"
+            )
         return counts
 
     # --- scores -------------------------------------------------------------------------------------------
@@ -206,15 +206,7 @@ class OrfGraph(Structure):
         gaps = self._gaps(w)
         values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
         counts = np.zeros_like(gaps.scores)
-        for s, factor in enumerate(factors):
-            ends, part = shard.ends(s), shard.part(s, CANDIDATES)
-            n_lefts, n_rights = ends.left_position.size, ends.right_position.size
-            sums = kernels.Sums(*(np.empty(n, w.dtype) for n in (n_lefts, n_rights, (n_lefts, 2))))
-            values[s] = kernels.forward(ends, gaps, scores[part], sums)
-            own = np.zeros_like(counts)
-            kernels.backward(ends, gaps, scores[part], sums, values[s], used[part], own)
-            used[part] *= factor
-            counts += factor * own
+        kernels.sum_sets(*shard.ends, gaps, scores, factors, values, used, counts)
         return values, used, counts
 
     def variance(self, w: FloatArray, shard: OrfShard) -> FloatArray:
@@ -234,9 +226,7 @@ class OrfGraph(Structure):
     ) -> tuple[Chosen, FloatArray]:
         (scores, base), gaps, values = self._augmented(w, shard, cost), self._gaps(w), np.empty(len(shard))
         chosen = np.zeros(scores.size, np.int8)
-        for s in range(len(shard)):
-            part = shard.part(s, CANDIDATES)
-            values[s] = kernels.best(shard.ends(s), gaps, scores[part], chosen[part])
+        kernels.best(*shard.ends, gaps, scores, chosen, values)
         return chosen, values + base
 
     def cost(self, shard: OrfShard, outputs: Chosen) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.genes.prokaryotes.kernels.orf_graph import Ends, Words
+from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
 from structune.structure import (
     Array,
     IntArray,
@@ -96,18 +96,10 @@ class OrfShard(Shard):
         named = ((name, self.part(s, level)) for level, names in self.levels.items() for name in names)
         return {name: getattr(self, name)[part] for name, part in named}
 
-    def ends(self, s: int) -> Ends:
-        """The ends of a sequence's candidates."""
-        left, right = self.part(s, LEFTS), self.part(s, RIGHTS)
-        return Ends(
-            self.left_position[left],
-            self.left_strand[left],
-            self.first_candidate[left],
-            self.last_candidate[left],
-            self.right_position[right],
-            self.right_strand[right],
-            self.right_of[self.part(s, CANDIDATES)],
-        )
+    @property
+    def ends(self) -> tuple[Ends, Begins]:
+        """The ends of the candidates of all sequences."""
+        return Ends(*(getattr(self, name) for name in Ends._fields)), Begins(*self.offsets[CANDIDATES:])
 
     @property
     def frame(self) -> IntArray:
