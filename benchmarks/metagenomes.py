@@ -14,7 +14,6 @@ annotation of the genome, and megabases a second on one thread.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common import asked_to_be_quick, folder_for, write
+from new_genomes import of_others
 from prokaryotic_genes import GENOMES, QUICK, chromosome, pyrodigal
 from structune import MetagenomeFinder
 from structune.genes import AnnotatedSequence, Transcript
@@ -49,12 +49,8 @@ def cut(whole: AnnotatedSequence, size: int, n: int) -> tuple[list[str], list[Ma
     return [whole.sequence[a : a + size] for a in starts], [known[:, a : a + size] for a in starts]
 
 
-def of_others(name: str) -> Find:
-    """What a finder finds in pieces that has learned from all genomes but one."""
-    others = [other for other in GENOMES if other != name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        finder = MetagenomeFinder(n_jobs=1).fit([chromosome(other) for other in others], groups=others)
+def by(finder: MetagenomeFinder) -> Find:
+    """What a finder finds in pieces."""
     return lambda texts: [
         marked(len(x), genes) for x, genes in zip(texts, finder.predict(texts), strict=True)
     ]
@@ -90,7 +86,7 @@ def measured(find: Find, texts: list[str], true: list[Marks]) -> dict[str, float
 def compared(name: str, sizes: dict[int, int]) -> dict[str, Any]:
     """All methods on pieces of a genome."""
     whole, rows = chromosome(name), {}
-    methods = {"--meta": of_others(name)}
+    methods = {"--meta": by(of_others(name))}
     if pyrodigal is not None:
         methods["pyrodigal, meta"] = by_pyrodigal
     for find in methods.values():  # compiles all kernels

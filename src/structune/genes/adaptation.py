@@ -24,14 +24,14 @@ def adapt(finder: GeneFinder, X: Genome, rounds: int = 20) -> GeneFinder: ...
 
 
 @overload
-def adapt(finder: ProkaryoticGeneFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFinder: ...
+def adapt(finder: OrfFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFinder: ...
 
 
 @overload
-def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder: ...
+def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder: ...
 
 
-def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder:
+def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
     Of genes with introns, words, signals and lengths are counted anew in each round, in all sets of genes by
@@ -48,9 +48,10 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder:
 
     Parameters
     ----------
-    finder : GeneFinder or ProkaryoticGeneFinder
-        Of organisms not too far away; it stays as it is. Of genes with introns one with ``features="full"``
-        and without tracks, such as `GeneFinder.pretrained`.
+    finder : GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder
+        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`, or one of organisms not
+        too far away. Of genes with introns one with ``features="full"`` and without tracks, such as
+        `GeneFinder.pretrained`.
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
@@ -74,6 +75,8 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> Finder:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
     if isinstance(finder, GeneFinder):
         return eukaryotes.adapt(finder, X, int(rounds))
-    if isinstance(finder, ProkaryoticGeneFinder):
+    if isinstance(finder, OrfFinder):
         return prokaryotes.adapt(finder, X, int(rounds))
-    raise CapabilityError(f"found {type(finder).__name__}, expected a GeneFinder or a ProkaryoticGeneFinder")
+    raise CapabilityError(
+        f"found {type(finder).__name__}, expected a GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder"
+    )

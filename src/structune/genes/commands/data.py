@@ -120,15 +120,15 @@ def open_finder(
     meta: bool = False,
     adapts: bool = False,
 ) -> Finder:
-    """A model that train or tune saved, or one that comes with structune: the tree of prokaryotes, or of an
-    organism with introns.
+    """A model that train or tune saved, or one that comes with structune: of any prokaryotes, of the tree of
+    them for a `task`, or of an organism with introns.
 
     Of a model of several tasks, that of the node `task`, or the nearest. Whoever `adapts` it may have what
     organisms have in common; for `meta` only one for metagenomes will do.
     """
     if path == IN_COMMON and not (adapts or Path(path).is_file()):
         raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
-    found = _opened(path, meta)
+    found = _opened(path, meta, task is not None)
     if isinstance(found, MultitaskEstimator):
         found = _of_task(found, path, nearest(found) if task is None and nearest else task)
     elif task is not None:
@@ -141,15 +141,12 @@ def open_finder(
     return finder
 
 
-def _opened(path: str, meta: bool) -> Any:
-    if meta:
-        found = MetagenomeFinder.pretrained() if path == PRETRAINED else load(path)
-        return check_class(found, MetagenomeFinder, path, "one for metagenomes")
+def _opened(path: str, meta: bool, has_task: bool) -> Any:
     if path == PRETRAINED:
-        return load_shipped("structune.genes.prokaryotes")
-    if path in ORGANISMS and not Path(path).is_file():
-        return GeneFinder.pretrained(path)
-    return load(path)
+        return load_shipped("structune.genes.prokaryotes") if has_task else MetagenomeFinder.pretrained()
+    shipped = path in ORGANISMS and not Path(path).is_file()
+    found = GeneFinder.pretrained(path) if shipped else load(path)
+    return check_class(found, MetagenomeFinder, path, "one for metagenomes") if meta else found
 
 
 def _of_task(model: MultitaskEstimator, path: str, task: str | None) -> Any:

@@ -29,8 +29,8 @@ from structune.genes.formats.writers import (
     region_text,
 )
 from structune.genes.prokaryotes.adaptation import nearest, suited_code
+from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
 
@@ -145,8 +145,8 @@ class _Sequences:
             return finder
         finder = finder if given is None else finder.with_code(given)
         finder.set_params(closed=request.closed or finder.closed)
-        adapts = request.adapt and finder.has_probabilities
-        if self._code is None and adapts and isinstance(finder, ProkaryoticGeneFinder):
+        of_one = request.adapt or (isinstance(finder, MetagenomeFinder) and not request.meta)
+        if self._code is None and of_one and finder.has_probabilities:
             self._code = suited_code(finder, self.whole())
         if self._code in (None, finder.code):
             return finder

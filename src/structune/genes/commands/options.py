@@ -76,8 +76,7 @@ ModelOption = Annotated[
         "-m",
         metavar="MODEL",
         help="A file that train or tune wrote, of genes or prokaryotic-genes; or what comes with structune: "
-        "pretrained, the tree of bacteria and archaea; fly, a_thaliana or c_elegans; or, with --adapt, "
-        "eukaryotes.",
+        "pretrained, for bacteria and archaea; fly, a_thaliana or c_elegans; or, with --adapt, eukaryotes.",
     ),
 ]
 ModelOrPrediction = Annotated[
@@ -213,16 +212,16 @@ class Request:
         bool,
         typer.Option(
             "--meta",
-            help="Contigs of many organisms, by pretrained or another tree of bacteria and archaea: each by "
-            "a model for its share of G and C.",
+            help="Contigs of many organisms, by pretrained or another model for metagenomes: one at a time, "
+            "with the model's genetic code or that of --code.",
         ),
     ] = False
     code: Annotated[
         int | None,
         typer.Option(
             help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By "
-            "default that of the model; with --adapt, or a tree but for --meta, 4, if sequences show that "
-            "TGA is no stop.",
+            "default that of the model; with --adapt, pretrained or a tree, but for --meta, 4, if sequences "
+            "show that TGA is no stop.",
             show_default=False,
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""Genes of a genome that nobody annotated: the nearest model, and self-training from there."""
+"""Genes of a genome that nobody annotated: a model that suits, and self-training from there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from structune.errors import CapabilityError
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.genes.nucleotides import Letters
+from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.pieces import known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.starts.learning import learn_starts
@@ -23,6 +25,9 @@ from structune.trees.multitask import MultitaskEstimator
 _ENOUGH = 1_000_000  # bases to tell models apart by
 _WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 20_000
 _SETTLED = 0.01  # share of genes that are new
+_TOLERANCE = 1e-3
+_IN_DOUBT = 2.0  # log odds
+_OF_MACHINES = ("executor", "n_jobs", "max_iterations", "max_seconds", "random_state", "verbose")
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 _LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
 
@@ -59,14 +64,13 @@ def nearest(
     model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
 ) -> tuple[str, int]:
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
-    root_of(model)  # refuses others
+    if not isinstance(model, MultitaskEstimator):
+        raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
     sample = _sample(annotated_sequences(X, None))
     return _suited(model, sample) if code is None else (_surest(model, sample, code)[0], code)
 
 
-def suited_code(
-    model: MultitaskEstimator | ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence]
-) -> int:
+def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
     """The genetic code that suits a genome: that of the model, or 4, by which TGA is no stop codon.
 
     4, if there are 20,000 bases, and the model, or the surest of a tree, is sure of more than 1.15 times as
@@ -75,8 +79,8 @@ def suited_code(
 
     Parameters
     ----------
-    model : MultitaskEstimator or ProkaryoticGeneFinder
-        A tree of such finders, or one.
+    model : MetagenomeFinder, ProkaryoticGeneFinder or MultitaskEstimator
+        A finder, or a tree of prokaryotic ones.
     X : list of str or AnnotatedSequence
 
     Raises
@@ -87,7 +91,7 @@ def suited_code(
     return _suited(model, _sample(annotated_sequences(X, None)))[1]
 
 
-def _suited(model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters]) -> tuple[str, int]:
+def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int]:
     """The surest node for the genetic code that suits, and the code."""
     code = _finder(model).graph_.rules.code
     node, own = _surest(model, sample, code)
@@ -97,13 +101,11 @@ def _suited(model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[
     return (without, _WITHOUT_TGA) if other > _SURER * own else (node, code)
 
 
-def _surest(
-    model: MultitaskEstimator | ProkaryoticGeneFinder, sample: Sequence[Letters], code: int
-) -> tuple[str, float]:
+def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], code: int) -> tuple[str, float]:
     """The inner node that is sure of most bases, and of how many; of a finder alone the empty name."""
-    finder = _finder(model)
-    graph = finder.with_code(code).graph_
-    shard = graph.of_letters(sample, is_open=True)
+    finder = _finder(model).with_code(code)
+    graph = finder.graph_
+    shard = finder.completed(graph.of_letters(sample, is_open=True), sample)
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 
     def sure_of(w: FloatArray) -> float:
@@ -117,51 +119,65 @@ def _surest(
     return max(known.items(), key=lambda item: item[1])
 
 
-def root_of(tree: MultitaskEstimator) -> ProkaryoticGeneFinder:
-    """The finder of a tree's root."""
-    if not isinstance(tree, MultitaskEstimator):
-        raise CapabilityError(f"found {type(tree).__name__}, expected a MultitaskEstimator")
-    return _finder(tree)
-
-
-def _finder(model: MultitaskEstimator | ProkaryoticGeneFinder) -> ProkaryoticGeneFinder:
+def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
     """A finder, or that of the root of a tree, which must have probabilities."""
     if isinstance(model, MultitaskEstimator):
         model._check_fitted("model_")
-    elif not isinstance(model, ProkaryoticGeneFinder):
+    elif not isinstance(model, OrfFinder):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
     found = model.model_ if isinstance(model, MultitaskEstimator) else model
-    if not isinstance(found, ProkaryoticGeneFinder) or not found.has_probabilities:
+    if not isinstance(found, OrfFinder) or not found.has_probabilities:
         raise CapabilityError(
             "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
         )
     return found
 
 
-def adapt(
-    finder: ProkaryoticGeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int
-) -> ProkaryoticGeneFinder:
+def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) -> ProkaryoticGeneFinder:
     """As `structune.genes.adapt` has it, of bacteria and archaea."""
     letters = _letters(annotated_sequences(X, None))
     finder._check_fitted()
-    learner, graph = copy(finder), finder.graph_
-    learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
-    learner.set_params(tolerance=_LOOSE * finder.tolerance)
-    lesson = graph.of_letters(_stretches(letters), is_open=False)
-    genes, _ = graph.best(learner.coef_, lesson)
+    learner = _learner(finder)
+    tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
+    learner.set_params(tolerance=_LOOSE * tolerance)
+    lesson = graph.of_letters(parts, is_open=False)
+    genes = _first_genes(finder, lesson, parts)
     for _ in range(rounds):
         before = genes
         _learn(learner, "ramp", lesson, before)
         genes, _ = graph.best(learner.coef_, lesson)
         if _share_new(genes, before) <= _SETTLED:
             break
-    learner.set_params(tolerance=finder.tolerance)
+    learner.set_params(tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
     whole = graph.of_letters(letters, is_open=False)
     genes, _ = graph.best(learner.coef_, whole)
-    learner.starts_ = learn_starts(graph, whole, genes, letters) or finder.starts_
+    learner.starts_ = learn_starts(graph, whole, genes, letters) or learner.starts_
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
+    """With the settings of a finder, and its weights if it has the same."""
+    if isinstance(finder, ProkaryoticGeneFinder):
+        learner = copy(finder)
+    else:
+        learner = ProkaryoticGeneFinder(code=finder.code, closed=finder.closed, tolerance=_TOLERANCE)
+        learner.set_params(**{name: getattr(finder, name) for name in _OF_MACHINES})
+        learner.graph_ = learner._graph()
+        learner._import(np.zeros(learner.graph_.n_weights))
+    return learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)
+
+
+def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters]) -> NDArray[np.int8]:
+    """Those that a finder finds; by one of metagenomes also those in doubt, for learning rather gives up on
+    genes than finds others.
+    """
+    w = finder.coef_
+    if isinstance(finder, MetagenomeFinder):
+        w = w.copy()
+        finder.graph_.weights.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
+    return finder.graph_.best(w, finder.completed(shard, letters))[0]
 
 
 def _stretches(letters: Sequence[Letters]) -> Sequence[Letters]:

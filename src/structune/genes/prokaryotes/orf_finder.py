@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import field
@@ -57,11 +56,15 @@ class OrfFinder(StructuredEstimator):
     def _structure(self) -> OrfGraph:
         return self.graph_
 
-    @abstractmethod
-    def _found(
-        self, shard: OrfShard, letters: Sequence[Letters]
-    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+    def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
+        """Encoded sequences, of which the letters are given, with all that scores depend on."""
+        return shard
+
+    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
         """The best genes, and probabilities of candidates being genes."""
+        chosen, _ = self.graph_.best(self.coef_, shard)
+        scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
+        return chosen, scores
 
     def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
@@ -99,7 +102,7 @@ class OrfFinder(StructuredEstimator):
         shard = self.graph_.of_letters(letters, is_open=not self.closed)
         if any(spans.size for spans in regions):
             shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
-        chosen, scores = self._found(shard, letters)
+        chosen, scores = self._found(self.completed(shard, letters))
         genes: list[list[Transcript]] = [[] for _ in sequences]
         for k, piece in enumerate(pieces):
             of, contig = genes[piece.sequence], sequences[piece.sequence].name

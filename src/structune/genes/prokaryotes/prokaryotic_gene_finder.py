@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +15,7 @@ from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import Skipped
 from structune.genes.inputs import annotated_sequences, of_examples
-from structune.genes.nucleotides import Letters, encode_letters
+from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.starts.files import pack, unpack
@@ -186,12 +186,8 @@ class ProkaryoticGeneFinder(OrfFinder):
             return np.array([known.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
 
-    def _found(
-        self, shard: OrfShard, letters: Sequence[Letters]
-    ) -> tuple[NDArray[np.int8], FloatArray | None]:
-        """The best genes, and probabilities of candidates being genes."""
-        chosen, _ = self.graph_.best(self.coef_, shard)
-        scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
+    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
+        chosen, scores = super()._found(shard)
         if self.starts_ is None:
             return chosen, scores
         chosen, shares = self.starts_.choose(self.graph_, shard, chosen, not self.closed)

@@ -7,7 +7,6 @@ from dataclasses import field, fields, replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import load_shipped
@@ -138,31 +137,33 @@ class MetagenomeFinder(OrfFinder):
             return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
 
-    # --- prediction ---------------------------------------------------------------------------------------
-
-    def _found(
-        self, shard: OrfShard, letters: Sequence[Letters]
-    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+    def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
+        """Encoded sequences, of which the letters are given, with the words of each."""
         shares = np.array([gc_share(part) for part in letters])
         contigs = self.graph_.of_contigs(shard)
-        contigs = with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
-        chosen, _ = self.graph_.best(self.coef_, contigs)
-        scores = self.graph_.marginals(self.coef_, contigs).clip(0.0, 1.0) if self.has_probabilities else None
-        return chosen, scores
+        return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
 
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
-    def pretrained(cls) -> MetagenomeFinder:
+    def pretrained(cls, X: Any = None) -> MetagenomeFinder:
         """A model that comes with structune, of seven bacteria and six archaea of genetic code 11.
+
+        Parameters
+        ----------
+        X : list of str or AnnotatedSequence, optional
+            A genome: the model is for the genetic code that suits it (`suited_code`).
 
         Raises
         ------
         ModelFileError
             The installation is without it.
         """
+        from structune.genes.prokaryotes.adaptation import suited_code  # which imports this module
+
         finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
-        return finder.set_params(n_jobs=-1)
+        finder.set_params(n_jobs=-1)
+        return finder if X is None else finder.with_code(suited_code(finder, X))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         words = {f"words_{name}": array for name, array in vars(self.composition_).items()}
