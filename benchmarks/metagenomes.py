@@ -5,9 +5,9 @@
 
 Needs the data folder (STRUCTUNE_DATA, or ``../shared/data`` beside the checkout), and for Prodigal ``pip
 install pyrodigal`` (GPL, so no dependency of ours). Pieces are drawn at random from each genome. Ours are
-found by a `MetagenomeFinder` that has learned from the twelve others, as ``genes --meta`` has it from all. What
-it counts and how it goes about it was chosen on pieces of six of these genomes, each left out. pyrodigal has
-its fifty models, some of which are of these genomes. Measured are coding bases, by strand, against the
+found by a `MetagenomeFinder` that has learned from the twelve others, as ``genes --meta`` has it from all.
+What it counts and how it goes about it was chosen on pieces of six of these genomes, each left out. pyrodigal
+has its fifty models, some of which are of these genomes. Measured are coding bases, by strand, against the
 annotation of the genome, and megabases a second on one thread.
 """
 

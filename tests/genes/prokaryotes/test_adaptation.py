@@ -5,9 +5,18 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import simulated_orfs as simulated
-from simulated_genes import CODONS, exons
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, nearest_node
+from simulated_genes import CODONS, exons, letters
+from structune import (
+    MetagenomeFinder,
+    MultitaskEstimator,
+    ProkaryoticGeneFinder,
+    SequenceTagger,
+    adapt,
+    nearest_node,
+)
 from structune.errors import CapabilityError, DataError
+from structune.genes import suited_code
+from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -170,6 +179,27 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     assert texts == [["C" * 60, "A" * 30, "G" * 10], ["ACGT" * 25]]
 
 
+def test_from_a_finder_for_metagenomes():
+    """Its settings stay, and what it is in doubt of is learned from, too."""
+    finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, max_iterations=50)
+    adapted = adapt(finder, NEW)
+    assert isinstance(adapted, ProkaryoticGeneFinder)
+    assert (adapted.code, adapted.closed, adapted.max_iterations, adapted.loss) == (11, True, 50, "log")
+    assert adapted.score(NEW) > max(0.95, finder.score(NEW) - 0.01)
+    texts = [letters(np.random.default_rng(k), 3000) for k in range(10)]
+    shard, given = adapted.graph_.encode(texts), [encode_letters(text, "") for text in texts]
+    sure, _ = finder._found(finder.completed(shard, given))
+    assert sure.sum() < genome_adaptation._first_genes(finder, shard, given).sum()
+
+
+def test_the_code_that_suits_by_a_finder_for_metagenomes():
+    finder, text = MetagenomeFinder.pretrained(), "".join(each.sequence for each in NEW * 3)
+    assert len(text) > 20_000
+    assert suited_code(finder, [text]) == 11
+    assert MetagenomeFinder.pretrained([text]).code == 11
+    assert suited_code(finder, [text[:15_000]]) == 11
+
+
 def test_wrong_input(finder, tree):
     with pytest.raises(DataError, match="found no gene to learn from"):
         adapt(finder, ["ACGT"])
@@ -178,7 +208,7 @@ def test_wrong_input(finder, tree):
             adapt(finder, ["ACGT"], rounds)
     with pytest.raises(NotFittedError):
         adapt(ProkaryoticGeneFinder(), ["ACGT"])
-    with pytest.raises(CapabilityError, match="or a ProkaryoticGeneFinder"):
+    with pytest.raises(CapabilityError, match="or ProkaryoticGeneFinder"):
         adapt(SequenceTagger(), ["ACGT"])
     with pytest.raises(CapabilityError, match="found ProkaryoticGeneFinder, expected a MultitaskEstimator"):
         nearest_node(finder, ["ACGT"])

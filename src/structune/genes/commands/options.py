@@ -99,8 +99,9 @@ Annotations = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        help="With the pretrained model, or one that was trained with --tree: the leaf or inner node whose "
-        "model to use. genes takes by default the inner node that is surest of most of the sequence.",
+        help="With pretrained, or a model that was trained with --tree: the leaf or inner node of the tree "
+        "whose model to use. Of your own trees genes takes by default the inner node that is surest of most "
+        "of the sequence.",
         show_default=False,
     ),
 ]

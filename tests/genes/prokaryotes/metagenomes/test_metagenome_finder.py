@@ -7,10 +7,10 @@ from sklearn.exceptions import NotFittedError
 
 import simulated_orfs as simulated
 from simulated_genes import CODONS, exons, letters
-from structune import MetagenomeFinder, MultitaskEstimator, adapt, load
+from structune import MetagenomeFinder, MultitaskEstimator, load
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
-from structune.genes import AnnotatedSequence, suited_code
+from structune.genes import AnnotatedSequence
 from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import Skipped
@@ -126,12 +126,8 @@ def test_files(finder, tmp_path):
 def test_what_it_cannot(finder, tmp_path):
     with pytest.raises(NotFittedError):
         MetagenomeFinder().predict(NEAR)
-    with pytest.raises(CapabilityError, match="expected a GeneFinder or a ProkaryoticGeneFinder"):
-        adapt(finder, NEAR, 1)
     with pytest.raises(CapabilityError, match="not from folders of shards"):
         MetagenomeFinder().fit_shards(tmp_path)
-    with pytest.raises(CapabilityError, match="found MetagenomeFinder"):
-        suited_code(finder, NEAR)
     with pytest.raises((CapabilityError, DataError)):
         MultitaskEstimator(finder, ["a", "b"]).fit({"a": (TRAIN, None), "b": (TRAIN, None)})
 
