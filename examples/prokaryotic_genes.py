@@ -2,15 +2,15 @@
 Genes of a bacterium that nobody annotated
 ==========================================
 
-A tree of models of thirteen bacteria and archaea comes with structune. For a new genome the nearest of
-these is found, and adapted to the genome by learning from what it finds there. The genome here is
-simulated, with its own choice of codons, so that all genes are known.
+What genes of thirteen bacteria and archaea have in common comes with structune. It finds the genes of a new
+genome, too, and is adapted to it by learning from what it finds there. The genome here is simulated, with its
+own choice of codons, so that all genes are known.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from structune import ProkaryoticGeneFinder, adapt
+from structune import MetagenomeFinder, ProkaryoticGeneFinder, adapt
 from structune.genes import AnnotatedSequence, Transcript, gene_scores, stop_codons
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -42,13 +42,13 @@ genome = contig("new")
 known = {"new": genome.transcripts}
 
 # %%
-# The model of the root of the tree, that of the nearest node, and the adapted one.
+# The nearest model of a tree of the thirteen, what they have in common, and the adapted one.
 
-root = ProkaryoticGeneFinder.pretrained()
 nearest = ProkaryoticGeneFinder.pretrained([genome])
-adapted = adapt(nearest, [genome])
+common = MetagenomeFinder.pretrained([genome])
+adapted = adapt(common, [genome])
 
-for k, (name, finder) in enumerate({"root": root, "nearest": nearest, "adapted": adapted}.items()):
+for k, (name, finder) in enumerate({"nearest": nearest, "in common": common, "adapted": adapted}.items()):
     genes = finder.predict([genome])[0]
     stops = gene_scores(stop_codons(known), stop_codons({"new": genes})).gene.f1
     whole = gene_scores(known, {"new": genes}).gene.f1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from structune.genes.adaptation import adapt
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
 _BETWEEN, _INTRON = "ATTAAATCATTT" * 5, f"GTAAGT{'ATTCT' * 6}TTTTCAG"
@@ -23,7 +25,7 @@ def run_prokaryotic() -> None:
     known = [_annotated(12), _annotated(12)]
     for tuning in (None, "implicit"):
         ProkaryoticGeneFinder(tuning=tuning, n_jobs=1).fit(known)
-    ProkaryoticGeneFinder.pretrained(known).set_params(n_jobs=1).predict(known)
+    adapt(MetagenomeFinder.pretrained(known).set_params(n_jobs=1), known, 1).predict(known)
 
 
 def _annotated(n_genes: int, intron: str = "") -> AnnotatedSequence:
