@@ -190,10 +190,7 @@ class ProkaryoticGeneFinder(OrfFinder):
         chosen, scores = super()._found(shard)
         if self.starts_ is None:
             return chosen, scores
-        chosen, shares = self.starts_.choose(self.graph_, shard, chosen, not self.closed)
-        if scores is None:
-            return chosen, None
-        return chosen, (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
+        return self.starts_.found(self.graph_, shard, chosen, scores, not self.closed)
 
     # --- files --------------------------------------------------------------------------------------------
 

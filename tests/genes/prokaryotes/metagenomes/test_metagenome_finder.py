@@ -14,6 +14,8 @@ from structune.genes import AnnotatedSequence
 from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import Skipped
+from structune.genes.nucleotides import encode_letters
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
@@ -136,3 +138,20 @@ def test_the_one_that_comes_along():
     model = MetagenomeFinder.pretrained()
     assert len(model.composition_.own) == 13
     assert model.code == 11
+
+
+def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
+    genomes = [simulated.genome(k, 30, **({"codons": OTHER} if k == 1 else {})) for k in range(3)]
+    model = MetagenomeFinder(n_jobs=1, max_iterations=5, penalty=10.0)
+    with pytest.warns(UserWarning, match="not converged"):
+        model.fit([each for genome in genomes for each in genome], groups=np.repeat(range(3), 30))
+    assert all(model.starts_)
+    (genes,) = model.predict(FAR[:1])
+    letters_ = [encode_letters(FAR[0].sequence, "")]
+    shard = model.completed(model.graph_.of_letters(letters_, is_open=True), letters_)
+    assert shard.organism.tolist() == [1]
+    chosen, scores = OrfFinder._found(model, shard)
+    expected, scores = model.starts_[1].found(model.graph_, shard, chosen, scores, True)
+    assert sorted(t.score for t in genes) == sorted(scores[expected > 0].tolist())
+    model.save(tmp_path / "m.structune")
+    assert load(tmp_path / "m.structune").set_params(n_jobs=1).predict(FAR[:1]) == [genes]

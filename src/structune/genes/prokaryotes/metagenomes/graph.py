@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.structure.candidates import CODON, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, LEVELS, OrfShard
-from structune.structure import Array, FloatArray
+from structune.structure import Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,18 @@ class ContigShard(OrfShard):
         Sums over the words of each candidate, as `WORD_COLUMNS` names them.
     beyond : ndarray of int16, shape (n_candidates,)
         Places among the weights of ends.
+    organism : ndarray of int64, shape (n_contigs,)
+        That whose words a contig's are most like.
     """
 
     columns: FloatArray
     beyond: NDArray[np.int16]
+    organism: IntArray
 
     levels: ClassVar = {**LEVELS, CANDIDATES: (*LEVELS[CANDIDATES], "columns", "beyond")}
+
+    def take(self, indices: Any) -> Self:
+        return replace(super().take(indices), organism=self.organism[self._chosen(indices)])
 
 
 class ContigGraph(OrfGraph):
@@ -62,6 +68,7 @@ class ContigGraph(OrfGraph):
             **{**vars(shard), "signals": signals},
             columns=np.zeros((seen.size, len(WORD_COLUMNS))),
             beyond=self.weights.ends(before, behind, seen),
+            organism=np.zeros(len(shard), np.int64),
         )
 
     def _scores(self, w: Array, shard: Any) -> Array:

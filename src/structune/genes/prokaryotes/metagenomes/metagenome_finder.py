@@ -7,6 +7,7 @@ from dataclasses import field, fields, replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import load_shipped
@@ -19,8 +20,10 @@ from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigSha
 from structune.genes.prokaryotes.metagenomes.organisms import Organism, composition_of, labelled
 from structune.genes.prokaryotes.metagenomes.words import with_own_words, with_words
 from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.starts.files import pack, unpack
+from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.candidates import OrfRules
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator_file import (
     Arrays,
     check_array,
@@ -30,7 +33,7 @@ from structune.learning.estimator_file import (
     unpack_names,
 )
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Groups
+from structune.structure import FloatArray, Groups, segment_indices
 
 _PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line
@@ -44,8 +47,9 @@ class MetagenomeFinder(OrfFinder):
 
     How words of two codons in genes follow the share of G and C, and what is an organism's own, is counted in
     the genomes that are learned from. The words of a contig are those at its share, as in the organisms that
-    its genes are like, and its own. How much words and signals count is learned from pieces of the genomes,
-    each with the words of all others, as they are of an organism that nobody knows.
+    its genes are like, and its own; its genes begin by the signals of the organism that it is most like. How
+    much words and signals count is learned from pieces of the genomes, each with the words of all others, as
+    they are of an organism that nobody knows.
 
     Parameters
     ----------
@@ -71,12 +75,15 @@ class MetagenomeFinder(OrfFinder):
         The structure.
     composition_ : Composition
         Words of the organisms.
+    starts_ : tuple of StartModel or None
+        What chooses the start codons of genes of contigs that are like each; else the structure does.
     """
 
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     skipped_: list[Skipped] = field(init=False)
     composition_: Composition = field(init=False)
+    starts_: tuple[StartModel | None, ...] = field(init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -103,7 +110,7 @@ class MetagenomeFinder(OrfFinder):
         """
         loss, graph = self._make_loss(), self._graph()
         organisms = [
-            Organism(genome, graph.rules, np.random.default_rng((self.random_state, k)))
+            Organism(genome, graph, np.random.default_rng((self.random_state, k)))
             for k, genome in enumerate(_genomes(annotated_sequences(X, y), groups))
         ]
         if len(organisms) < _FEWEST:
@@ -123,6 +130,7 @@ class MetagenomeFinder(OrfFinder):
             own = [with_own_words(graph, self.coef_, *part) for part in parts]
             self._learn(graph, loss, _joined(contigs, own), self.coef_, of)
         self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
+        self.starts_ = tuple(each.starts for each in organisms)
         return self
 
     def fit_shards(self, folder: Any) -> NoReturn:
@@ -142,6 +150,19 @@ class MetagenomeFinder(OrfFinder):
         shares = np.array([gc_share(part) for part in letters])
         contigs = self.graph_.of_contigs(shard)
         return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
+
+    def _found(self, shard: Any) -> tuple[NDArray[np.int8], FloatArray | None]:
+        chosen, scores = super()._found(shard)
+        for k in np.unique(shard.organism).tolist():
+            model = self.starts_[k]
+            if model is not None:
+                contigs = np.flatnonzero(shard.organism == k)
+                part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
+                own = None if scores is None else scores[places]
+                chosen[places], own = model.found(self.graph_, part, chosen[places], own, not self.closed)
+                if scores is not None:
+                    scores[places] = own
+        return chosen, scores
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -166,10 +187,12 @@ class MetagenomeFinder(OrfFinder):
         return finder if X is None else finder.with_code(suited_code(finder, X))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        words = {f"words_{name}": array for name, array in vars(self.composition_).items()}
-        return {"genes": {"code": self.graph_.rules.code}}, words | pack_names(
-            "weight", self.graph_.weight_names()
-        )
+        arrays = pack_names("weight", self.graph_.weight_names())
+        arrays |= {f"words_{name}": array for name, array in vars(self.composition_).items()}
+        for k, model in enumerate(self.starts_):
+            if model is not None:
+                arrays |= {f"start_{k}_{name}": array for name, array in pack(model).items()}
+        return {"genes": {"code": self.graph_.rules.code}}, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MetagenomeFinder:
@@ -182,6 +205,7 @@ class MetagenomeFinder(OrfFinder):
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
         finder.composition_ = _unpacked(arrays)
+        finder.starts_ = tuple(_start_model(arrays, k) for k in range(len(finder.composition_.own)))
         return finder
 
 
@@ -202,11 +226,18 @@ def _joined(contigs: ContigShard, parts: Sequence[ContigShard]) -> ContigShard:
     return replace(contigs, columns=np.concatenate([part.columns for part in parts]))
 
 
+def _start_model(arrays: Arrays, k: int) -> StartModel | None:
+    """That of an organism, if there is one."""
+    prefix = f"start_{k}_"
+    packed = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return unpack(packed) if packed else None
+
+
 def _unpacked(arrays: Arrays) -> Composition:
     """Words of organisms, the logs of which have numbers."""
     words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
     for name, array in words.items():
-        rows = array.shape[0] if name == "own" and array.ndim else 2
+        rows = max(array.shape[0], 1) if name == "own" and array.ndim else 2
         check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
         if np.abs(array).max(initial=0.0) > _MOST_LOG:
             raise ModelFileError(f"found logs of words above {_MOST_LOG}, expected those of probabilities")

@@ -13,6 +13,8 @@ from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
 from structune.genes.prokaryotes.examples import OrfExamples, cut_genomes
 from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
+from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.assembly import Gene, mark_genes
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.encoding import count_words, numbers
@@ -30,7 +32,7 @@ class Organism:
     Parameters
     ----------
     genome : list of AnnotatedSequence
-    rules : OrfRules
+    graph : OrfGraph
     rng : Generator
         For places of pieces.
 
@@ -42,6 +44,8 @@ class Organism:
         Of G and C.
     pieces : list of (letters, genes)
         At random places; genes from their first whole codon there on, to their stop or the end.
+    starts : StartModel or None
+        Of where its genes begin, if there are enough.
     skipped : list of Skipped
         Genes that words could not be counted in.
 
@@ -52,14 +56,16 @@ class Organism:
     """
 
     def __init__(
-        self, genome: Sequence[AnnotatedSequence], rules: OrfRules, rng: np.random.Generator
+        self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator
     ) -> None:
+        rules = graph.rules
         texts = [encode_letters(each.sequence, each.name) for each in genome]
         examples = cut_genomes(genome, rules)
         if not examples.sequences:
             raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
         self.skipped = examples.skipped
         self.in_genes = _words_in_genes(examples)
+        self.starts = _starts(examples, graph)
         self.everywhere = np.sum([count_words(text) for text in texts], axis=0)
         self.share = gc_share(np.concatenate(texts))
         self.pieces = list(_pieces(genome, texts, rules, rng))
@@ -85,6 +91,13 @@ def labelled(graph: OrfGraph, pieces: Sequence[Piece]) -> tuple[OrfShard, list[i
             continue
         kept.append(s)
     return replace(shard, chosen=chosen).take(kept), kept
+
+
+def _starts(examples: OrfExamples, graph: OrfGraph) -> StartModel | None:
+    shard = graph.encode(examples.sequences, examples.genes)
+    return learn_starts(
+        graph, shard, shard.chosen, [encode_letters(t, "example") for t in examples.sequences]
+    )
 
 
 def _words_in_genes(examples: OrfExamples) -> IntArray:

@@ -52,18 +52,20 @@ def _scored(
     shard: ContigShard, shares: FloatArray, composition: Composition, used: FloatArray | None
 ) -> ContigShard:
     """With the sums over words; `used` says how probable candidates are, if that is known."""
-    columns = np.zeros_like(shard.columns)
+    columns, organism = np.zeros_like(shard.columns), np.zeros(len(shard), np.int64)
     for share, contigs in _alike(shares):
         genes, everywhere = composition.at(share)
         odds, chances = genes - everywhere, np.exp(genes)
         for s in contigs:
             part, words = shard.part(s, CANDIDATES), _words_of(shard, s)
-            own = genes[0] if used is None else _own(words, used[part], odds, chances)
+            own = genes[0]
+            if used is not None:
+                own, organism[s] = _own(words, used[part], odds, chances)
             for k, table in enumerate((*log_odds(own, everywhere), _KNOWN)):
                 sums = np.zeros(part.stop - part.start)
                 kernels.score_words(words, table, sums)
                 columns[part, k] = sums
-    return replace(shard, columns=columns)
+    return replace(shard, columns=columns, organism=organism)
 
 
 def _alike(shares: FloatArray) -> Iterator[tuple[float, list[int]]]:
@@ -84,12 +86,18 @@ def _words_of(shard: ContigShard, s: int) -> kernels.Words:
     )
 
 
-def _own(words: kernels.Words, used: FloatArray, odds: FloatArray, chances: FloatArray) -> FloatArray:
-    """Logs of the words of a contig's genes; of organisms, log odds and probabilities are known."""
+def _own(
+    words: kernels.Words, used: FloatArray, odds: FloatArray, chances: FloatArray
+) -> tuple[FloatArray, int]:
+    """Logs of the words of a contig's genes, and which organism they are most like.
+
+    Log odds and probabilities of words are known, of all organisms and of each.
+    """
     counts = np.zeros(N_WORDS + 1)
     kernels.count_words(words, used, counts)
     known = counts[:-1]
     likely = odds @ known
     organisms = np.exp(likely - likely.max())
     others = organisms @ chances / organisms.sum()
-    return np.asarray(np.log((_OWN * others + known) / (_OWN + known.sum())))
+    own = np.log((_OWN * others + known) / (_OWN + known.sum()))
+    return own, int(np.argmax(likely[1:]))

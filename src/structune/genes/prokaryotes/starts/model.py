@@ -116,6 +116,20 @@ class StartModel:
     def _motif(self, motif: Motif, of: Choices) -> FloatArray:
         return motif.scores(of.upstream, UPSTREAM, self.background)
 
+    def found(
+        self,
+        graph: OrfGraph,
+        shard: OrfShard,
+        chosen: NDArray[np.int8],
+        scores: FloatArray | None,
+        is_open: bool,
+    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+        """As `choose`; `scores` are probabilities of candidates, and then of genes with their starts."""
+        chosen, shares = self.choose(graph, shard, chosen, is_open)
+        if scores is None:
+            return chosen, None
+        return chosen, (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
+
     def choose(
         self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], is_open: bool
     ) -> tuple[NDArray[np.int8], FloatArray]:
