@@ -151,6 +151,10 @@ class Risk:
     def passes(self) -> float:
         return sum(self._passes)
 
+    def counts_with(self, other: Risk) -> bool:
+        """Whether passes are counted together, as those of a risk and of its copies."""
+        return self._passes is other._passes
+
     def count_passes(self, spent: float = 1.0) -> None:
         """Add passes over the data; threads may do so at the same time."""
         self._passes.append(spent)
