@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -137,8 +136,9 @@ class _Outcome:
     accuracy: float  # of the loss, relative to it
 
 
-_OF_OUTCOMES = "d", "loss", "value", "gradient", "accuracy"  # that a checkpoint keeps
-_OF_RESPONSES = "linear", "length", "coupling"
+_OF_OUTCOMES = ("loss", "value", "accuracy")  # that a checkpoint keeps beside arrays
+_OF_RESPONSES = ("linear", "length", "coupling")
+_OF_SEARCHES = ("n_evaluations", "n_moves", "radius", "peak_gain")
 
 
 class _End(Exception):  # noqa: N818
@@ -150,12 +150,11 @@ class _Search:
 
     def __init__(self, tuner: ImplicitTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
-        self.passes = PassCount(problem)
+        self.passes = PassCount.of(monitor, *problem.risks)
         self.criterion = criterion_of(problem, tuner.criterion)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
-        self.journal: list[_Outcome] = []
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -176,7 +175,9 @@ class _Search:
 
     def run(self) -> str:
         try:
-            self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+            if self.best is None:
+                self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+                self.kept.keep(self._state)
             while True:
                 self.move()
         except STOPS as stop:
@@ -187,13 +188,11 @@ class _Search:
 
     def move(self) -> None:
         """To where the model is lowest, if that is lower; raises `_End` where little is to be gained."""
-        self.kept.keep(self._state)
         best = self.best
         assert best is not None
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
-        if self.n_evaluations >= len(self.journal):  # none of them is only replayed
-            self.monitor.history[-1].setdefault("possible_gain", gain)
+        self.monitor.history[-1].setdefault("possible_gain", gain)
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
@@ -223,6 +222,7 @@ class _Search:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
             self._take((found, points))
+        self.kept.keep(self._state)
 
     def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
         """The curvature that would have told one point of the other, by Powell's symmetric secant."""
@@ -239,8 +239,7 @@ class _Search:
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
         """Go on from this point."""
-        self.best, points = evaluated
-        self.points = points or self.points
+        self.best, self.points = evaluated
 
     def _within(self, found: _Outcome, radius: float) -> tuple[FloatArray, float]:
         """The best move from there, and what the model has to gain by it."""
@@ -249,18 +248,15 @@ class _Search:
         return found.response.lowest(low, high, self.rest)
 
     def evaluate(self, d: FloatArray, accuracy: float) -> tuple[_Outcome, list[HyperGradient]]:
-        """The held-out losses there, and of which points they are the sums: none where they are known."""
+        """The held-out losses there, and of which points they are the sums."""
         if self.n_evaluations == self.tuner.max_evaluations:
             raise _End("iterations")
-        k, self.n_evaluations = self.n_evaluations, self.n_evaluations + 1
-        if k < len(self.journal) and np.array_equal(self.journal[k].d, d):
-            return self.journal[k], []
+        self.n_evaluations += 1
         points = self._hypergradients(d, accuracy)
         loss = sum(p.value for p in points)
         value = loss + 0.5 * float(np.sum(self.tightness * d * d))
         gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
         found = _Outcome(d.copy(), loss, value, gradient, self._response(d, points), accuracy)
-        self.journal[k:] = [found]
         self._record(found, points)
         return found, points
 
@@ -287,43 +283,46 @@ class _Search:
         )
 
     def _state(self) -> State:
-        """What a search that goes on from here has to know: all outcomes, and the best point."""
-        points = self.points
+        """What a search that goes on after a move has to know."""
+        best, points = self.best, self.points
+        assert best is not None
+        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
         return {
-            **{name: np.array([getattr(found, name) for found in self.journal]) for name in _OF_OUTCOMES},
-            **{
-                name: np.array([getattr(found.response, name) for found in self.journal])
-                for name in _OF_RESPONSES
-            },
+            **{name: getattr(best, name) for name in _OF_OUTCOMES},
+            **{name: getattr(self, name) for name in _OF_SEARCHES},
+            **{name: getattr(best.response, name) for name in _OF_RESPONSES},
+            "d": best.d,
+            "gradient": best.gradient,
+            **rest,
             "at": points[0].log_precision,
             "w": np.array([point.fit.w for point in points]),
             "x": np.array([point.x for point in points]),
             "tolerances": np.array([point.tolerance for point in points]),
             **{f"pairs {k}": point.fit.pairs.rows() for k, point in enumerate(points) if point.fit.pairs},
-            "passes": self.passes.spent,
         }
 
     def _restore(self, state: Restored) -> None:
-        n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
-        d = state.array("d", None, k)
-        gradients = state.array("gradient", *d.shape)
-        losses, values, accuracies = (
-            state.array(name, len(d)).tolist() for name in ("loss", "value", "accuracy")
-        )
-        coupled = [k] * (len(self.problem.groups) <= MOST_COUPLED)
-        curves = (state.array(name, *d.shape, GRID.size) for name in ("linear", "length"))
-        responses = map(Response, *curves, state.array("coupling", *d.shape, *coupled))
-        rows = zip(d, losses, values, gradients, responses, accuracies, strict=True)
-        self.journal = list(starmap(_Outcome, rows))
-        best = state.array("at", len(self.problem.groups))
+        k, coupled = self.low.size, [self.low.size] * (1 + (len(self.problem.groups) <= MOST_COUPLED))
+        linear, length = (state.array(name, k, GRID.size) for name in ("linear", "length"))
+        response = Response(linear, length, state.array("coupling", *coupled))
+        loss, value, accuracy = (state.entry(name, float) for name in _OF_OUTCOMES)
+        d, gradient = state.array("d", k), state.array("gradient", k)
+        self.best = _Outcome(d, loss, value, gradient, response, accuracy)
+        self.rest = state.array("rest", k, k) if "rest" in state else 0.0
+        self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
+        self.radius, self.peak_gain = state.entry("radius", float), state.entry("peak_gain", float)
+        self._restore_points(state)
+
+    def _restore_points(self, state: Restored) -> None:
+        n_splits, n = len(self.problem.splits), self.problem.full.n_weights
+        at = state.array("at", len(self.problem.groups))
         w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
         tolerances = state.array("tolerances", n_splits).tolist()
         pairs = [
             Pairs.of(state.array(f"pairs {k}", None, 2, n)) if f"pairs {k}" in state else None
             for k in range(n_splits)
         ]
-        self.points = list(map(_warm, w, x, [best] * n_splits, tolerances, pairs))
-        self.problem.full.count_passes(state.entry("passes", float))
+        self.points = list(map(_warm, w, x, [at] * n_splits, tolerances, pairs))
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
