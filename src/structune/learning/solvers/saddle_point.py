@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from structune.learning.defaults import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.solvers.remembered import Remembered
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
-T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
 _FIRST_STEP = 1e-9  # c of equation 15
@@ -30,7 +29,6 @@ _PROJECTIONS = 20
 _STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
 _PROMISING = 0.8  # of the violation 10 steps before: f is minimised further before anything is penalised
 _ROUND = 2  # what a checkpoint knows a round by
-_REMEMBERED = 3  # iterates: rounds begin and end at known ones
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -230,29 +228,11 @@ class _Iterate:
         return other is None or (self.violation, self.objective) < (other.violation, other.objective)
 
 
-class _Remembered(Generic[T]):
-    """A function of w that knows its last values, for rounds begin and end at known points."""
-
-    def __init__(self, function: Callable[[FloatArray], T]) -> None:
-        self._function = function
-        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_REMEMBERED)
-        self.n = 0
-
-    def __call__(self, w: FloatArray) -> T:
-        for at, value in self._known:
-            if np.array_equal(at, w):
-                return value
-        value = self._function(w)
-        self._known.append((w, value))
-        self.n += 1
-        return value
-
-
 class _Search:
     """f and the constraints, and the best iterate at which they were evaluated."""
 
     def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
-        self.objective, self.constrain = _Remembered(objective), _Remembered(self._constrain)
+        self.objective, self.constrain = Remembered(objective), Remembered(self._constrain)
         self.constraints, self.gamma = constraints, gamma
         self.best: _Iterate | None = None
         self.falling = _Falling(self)
