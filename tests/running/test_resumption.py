@@ -86,9 +86,9 @@ WORKS = {  # and every which evaluation they survive at least
     "bundle of planes": (classifier(loss="margin", tuning=None), 5),
     "ramp": (tagger(loss="ramp"), 8),
     "constraints": (tagger(constraints="validation"), 150),
-    "implicit": (tagger(tuning="implicit", folds=2, groups=by_sum), 60),
-    "implicit by newton": (classifier(tuning="implicit", folds=2, groups=by_sum), 60),
-    "accuracy": (tagger(tuning=ImplicitTuner(criterion="accuracy"), folds=2), 90),
+    "implicit": (tagger(tuning="implicit", folds=2, groups=by_sum), 32),
+    "implicit by newton": (classifier(tuning="implicit", folds=2, groups=by_sum), 32),
+    "accuracy": (tagger(tuning=ImplicitTuner(criterion="accuracy"), folds=2), 50),
     "majorize": (tagger(tuning="majorize"), 40),
     "effective": (tagger(tuning=MajorizeTuner(count="effective", tolerance=1e-3)), 40),
     "calibrated": (tagger(tuning=MajorizeTuner(calibrated=True), folds=2), 40),
@@ -184,7 +184,7 @@ def test_a_search_that_goes_on_with_other_roundings(life, tmp_path, monkeypatch)
     monkeypatch.setattr(Response, "lowest", rounded)
     while True:
         lives += 1
-        life.update(done=0, evaluations=3 * k)
+        life.update(done=0, evaluations=5 * k)
         try:
             found = work(Rare(tmp_path / "c", 1))
         except Killed:
