@@ -124,8 +124,7 @@ class Risk:
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
         self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
-        # what was spent, by which thread; shared with the bounds of this risk
-        self._passes: list[tuple[int, float]] = []
+        self._passes: dict[int, float] = {}  # of each thread; shared with the bounds of this risk
         self._set_linear()
 
     @classmethod
@@ -151,13 +150,12 @@ class Risk:
 
     @property
     def passes(self) -> float:
-        return sum(spent for _, spent in self._passes)
+        return sum(list(self._passes.values()))  # a copy: threads may be added
 
     @property
     def passes_here(self) -> float:
         """Those that this thread has counted: others may work on the same risk."""
-        here = get_ident()
-        return sum(spent for thread, spent in self._passes if thread == here)
+        return self._passes.get(get_ident(), 0.0)
 
     def counts_with(self, other: Risk) -> bool:
         """Whether passes are counted together, as those of a risk and of its copies."""
@@ -165,7 +163,7 @@ class Risk:
 
     def count_passes(self, spent: float = 1.0) -> None:
         """Add passes over the data; threads may do so at the same time."""
-        self._passes.append((get_ident(), spent))
+        self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
         """Results of ``function(shard, *items, structure, *shared)``, in the order of the shards.
