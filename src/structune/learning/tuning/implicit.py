@@ -133,6 +133,7 @@ class _Outcome:
     accuracy: float  # of the loss, relative to it
 
 
+_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
 _KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
 
 
@@ -306,10 +307,14 @@ class _Search:
         self.points = restored_points(state, "best", *sizes)
         if len(self.points) != n_splits:
             raise state.refuse(f"found {len(self.points)} points, expected {n_splits}")
-        self.best = self._outcome(state.array("d", k), self.points, state.entry("accuracy", float))
+        d, self.radius = state.array("d", k), state.entry("radius", float)
+        inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
+        if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
+            raise state.refuse("found a point out of bounds, or a radius that no search has")
+        self.best = self._outcome(d, self.points, state.entry("accuracy", float))
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
         self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
-        self.radius, self.peak_gain = state.entry("radius", float), state.entry("peak_gain", float)
+        self.peak_gain = state.entry("peak_gain", float)
         new = {name for name in state if name.partition(" ")[0] == "found"}
         self.told = {name: value for name, value in state.items() if name not in new}
 
