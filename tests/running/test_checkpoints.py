@@ -307,6 +307,7 @@ ENTRIES = [
     ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
     ({}, "ended", "lost", "found 'ended' 'lost', expected one of"),
     ({"loss": "margin"}, "trust", 7.0, "found the shares 7.0 and 0.1, expected ones from 0 to 1"),
+    ({"tuning": "implicit"}, "radius", -1.0, "found a point out of bounds"),
     ({"loss": "ramp"}, "phase", 7, "found 'phase' 7, expected a number from 0 to 0"),
 ]
 
