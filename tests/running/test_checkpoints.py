@@ -76,7 +76,8 @@ def test_smooth_fits(kind, tmp_path):
         return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-5, monitor=monitor)
 
     for stop, n, left, whole, found in survivors(fit, tmp_path / "c", times=8):
-        assert_allclose(found.w, whole.w, atol=2e-3)
+        assert_array_equal(found.w, whole.w)
+        assert (found.status, found.n_evaluations) == (whole.status, whole.n_evaluations)
         assert left <= n + 4
         if stop > 0.9 * n:
             assert left < 0.75 * n
@@ -93,7 +94,9 @@ def test_bundles(kind, loss, tmp_path):
         return fit_l2(risk, np.full(problem.w.size, 0.1), tolerance=1e-5, monitor=monitor)
 
     for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
-        assert found.objective == pytest.approx(whole.objective, rel=2e-2 if loss.convex else 0.2)
+        assert_array_equal(found.w, whole.w)
+        assert (found.objective, found.status) == (whole.objective, whole.status)
+        assert found.n_evaluations == whole.n_evaluations
         if loss.convex and kind == "chain":
             assert left <= n - stop + 5
 
@@ -120,11 +123,10 @@ def test_searches(name, tmp_path):
 
     for stop, n, left, whole, found in survivors(tune, tmp_path / "c", times=6):
         assert found.status == whole.status
-        assert_allclose(found.log_precision, whole.log_precision, atol=0.02)
-        assert_allclose(found.w, whole.w, atol=0.02)
+        assert_array_equal(found.log_precision, whole.log_precision)
+        assert_array_equal(found.w, whole.w)
         assert len(found.history) == len(whole.history)
-        if name != "direct":
-            assert found.passes == pytest.approx(whole.passes, rel=0.5)
+        assert whole.passes - 1e-9 <= found.passes < 1.5 * whole.passes
         if stop > n / 2:
             assert left < 0.8 * n
 
@@ -135,14 +137,14 @@ def test_the_grid_with_kinks(tmp_path):
 
     for _, _, _, whole, found in survivors(tune, tmp_path / "c"):
         assert_array_equal(found.log_precision, whole.log_precision)
-        assert found.heldout_loss == pytest.approx(whole.heldout_loss, rel=0.2)
+        assert found.heldout_loss == whole.heldout_loss
 
 
 def test_the_tuner_of_a_tree(tmp_path):
     """Each node has a search of its own; of task b one split holds nothing out."""
     structure, shard = small("chain")
     tree, groups = TaskTree.from_nested({"root": ["a", "b"]}), structure.groups()
-    tuner = ImplicitTuner(fit_tolerance=1e-6, cg_tolerance=1e-4)  # looser ones take other ways
+    tuner = ImplicitTuner()
 
     def risks(**examples):
         return node_risks(tree, structure, LogLoss(), {t: shard.take(k) for t, k in examples.items()})
@@ -159,8 +161,8 @@ def test_the_tuner_of_a_tree(tmp_path):
         assert stop < n / 2 or left < 0.8 * n
         assert [record["stage"] for record in again] == [record["stage"] for record in told]
         for node, prior in whole.items():
-            assert found[node].gamma == pytest.approx(prior.gamma, abs=0.02)
-            assert_allclose(np.log(found[node].precision), np.log(prior.precision), atol=0.02)
+            assert found[node].gamma == prior.gamma
+            assert_array_equal(found[node].precision, prior.precision)
 
 
 # --- estimators -------------------------------------------------------------------------------------------
@@ -303,7 +305,10 @@ ENTRIES = [
     ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
     ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),
     ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
-    ({"loss": "ramp"}, "phase", 7, "found the phase 7, expected one of 1"),
+    ({}, "ended", "lost", "found 'ended' 'lost', expected one of"),
+    ({"loss": "margin"}, "trust", 7.0, "found the shares 7.0 and 0.1, expected ones from 0 to 1"),
+    ({"tuning": "implicit"}, "radius", -1.0, "found a point out of bounds"),
+    ({"loss": "ramp"}, "phase", 7, "found 'phase' 7, expected a number from 0 to 0"),
 ]
 
 
@@ -430,7 +435,7 @@ def tuned(checkpoint=None):
 def test_sigkill_while_the_file_is_written(tmp_path):
     """A process that dies elsewhere leaves what one write did, or the next one."""
     path, here = tmp_path / "c", Path(__file__).parent
-    folders = os.pathsep.join((str(here), str(here.parent)))
+    folders = os.pathsep.join((str(here), str(here.parent), os.environ.get("PYTHONPATH", "")))
     for moment in ("half written", "written"):
         command = [sys.executable, "-c", DOOMED, str(path), moment]
         process = subprocess.run(command, env=os.environ | {"PYTHONPATH": folders})
@@ -441,7 +446,5 @@ def test_sigkill_while_the_file_is_written(tmp_path):
             Checkpoint(path).begin({})  # whole
     found, whole = tuned(path), tuned()
     assert not list(tmp_path.iterdir())
-    assert 0 < found.passes_ < whole.passes_
-    losses = [min(r["heldout_loss"] for r in m.history_ if "heldout_loss" in r) for m in (found, whole)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    assert_allclose(found.coef_, whole.coef_, atol=0.1)
+    assert whole.passes_ <= found.passes_ < 1.5 * whole.passes_
+    assert_array_equal(found.coef_, whole.coef_)

@@ -104,3 +104,53 @@ def test_errors_leave_a_checkpoint(tmp_path, error):
 def test_stops_pickle():
     stop = pickle.loads(pickle.dumps(FitStopped("budget", [1.0])))
     assert (stop.status, stop.w) == ("budget", [1.0])
+
+
+class Counted:
+    """Passes that nothing takes but earlier work."""
+
+    def __init__(self):
+        self.spent = 0.0
+
+    def add(self, passes):
+        self.spent += passes
+
+
+def monitor_of(path):
+    monitor = Monitor()
+    monitor.passes, monitor.checkpoint = Counted(), Checkpoint(path, seconds=0.0)
+    monitor.checkpoint.begin({})
+    return monitor
+
+
+def test_states_tell_of_the_whole_work(tmp_path):
+    """Those of fits may be newer than that of the search around them, and are never undone by it."""
+    first = monitor_of(tmp_path / "c")
+    first.record("search", step=1)
+    first.passes.add(3.0)
+    first.kept_search("one").keep(dict)
+    first.record("fit", objective=2.0)
+    first.passes.add(1.5)
+    first.kept_fit(7).keep(lambda: {"value": 2.0})
+    then = monitor_of(tmp_path / "c")
+    then.passes.add(0.5)
+    then.kept_search("one")
+    assert (then.history, then.passes.spent) == (first.history[:1], 3.0)
+    assert then.kept_fit(7).state.entry("value", float) == 2.0
+    assert (then.history, then.passes.spent) == (first.history, 4.5)
+    then.record("fit", objective=1.0)
+    assert then.history[-1]["seconds"] >= first.history[-1]["seconds"]
+
+
+def test_a_search_replaces_the_states_of_its_own_fits_alone(tmp_path):
+    def all_of(name):
+        return [monitor_of(tmp_path / name).kept_fit(k).state is not None for k in range(3)]
+
+    monitor = monitor_of(tmp_path / "c")
+    monitor.kept_fit(0).keep(dict)
+    search = monitor.kept_search("one")
+    for k in (1, 2):
+        monitor.kept_fit(k).keep(dict)
+    assert all_of("c") == [True, True, True]
+    search.keep(dict)
+    assert all_of("c") == [True, False, False]

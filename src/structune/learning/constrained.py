@@ -75,10 +75,11 @@ class ConstrainedEstimator(StructuredEstimator):
         """Go on from a fit to one that meets the constraints, with the same precisions."""
         from structune.learning.penalties import GroupedL2
         from structune.learning.solvers.saddle_point import fit_constrained
+        from structune.learning.tuning.problem import PassCount
         from structune.running.monitor import STOPPED, Monitor
 
         stopped, risk = result.status in STOPPED, problem.full
-        before = risk.passes
+        passes = PassCount.of(monitor, risk, *constraints)
         fit = fit_constrained(
             risk,
             GroupedL2(problem.groups, result.log_precision).precision,
@@ -89,12 +90,10 @@ class ConstrainedEstimator(StructuredEstimator):
             max_iterations=self.max_iterations,
             monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
         )
-        validation = sum(h.passes * h.n_parts for h in constraints) / risk.n_parts
-        passes = risk.passes - before + validation
         monitor.record(
             "constrained fit",
             objective=fit.objective,
-            passes=passes,
+            passes=passes.spent,
             constraint_values=fit.constraint_values.tolist(),
             multipliers=fit.multipliers.tolist(),
         )
@@ -102,7 +101,7 @@ class ConstrainedEstimator(StructuredEstimator):
             result,
             w=fit.w,
             status=result.status if stopped else fit.status,
-            passes=result.passes + passes,
+            passes=passes.spent,
             history=monitor.history,
         )
 

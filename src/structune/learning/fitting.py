@@ -18,7 +18,7 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
+from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, TuningResult
 from structune.running.blas import one_thread
 from structune.running.checkpoints import Checkpoint, digest
 from structune.running.monitor import STOPPED, Monitor
@@ -61,12 +61,13 @@ def fit_weights(
                 "random_state": model.random_state,
             }
         problem = _problem(model, tuner, options, structure, loss, shard, groups)
+        monitor.passes = passes = PassCount(*problem.risks, *constraints)
         if not problem.full.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
         problem = model._prepared(replace(problem, l1=l1), start if tuner is None else None)
         checkpoint = begin_checkpoint(model, monitor, problem.full, groups)
         if tuner is None:
-            result = _fit(model, problem, start, monitor)
+            result = _fit(model, problem, start, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
             result = tuner.tune(problem, monitor)
@@ -106,14 +107,18 @@ def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
 
 
 def _fit(
-    model: StructuredEstimator, problem: TuningProblem, start: FloatArray | None, monitor: Monitor
+    model: StructuredEstimator,
+    problem: TuningProblem,
+    start: FloatArray | None,
+    monitor: Monitor,
+    passes: PassCount,
 ) -> TuningResult:
     """With the precisions that `penalty` gives."""
     risk = problem.full
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
         penalty = GroupedL2(problem.groups, np.log(model._precisions(problem.groups)))
     # the rounds of a loss that is not convex are records, and bound it by other functions
-    followed = monitor.recording(lambda: risk.passes) if risk.convex else nullcontext()
+    followed = monitor.recording(lambda: passes.spent) if risk.convex else nullcontext()
     with followed:
         fit = fit_l2(
             risk,
@@ -127,9 +132,9 @@ def _fit(
     end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
     if np.isfinite(fit.lower_bound):
         end["lower_bound"] = fit.lower_bound
-    monitor.record("fit", objective=fit.objective, passes=risk.passes, **end)
+    monitor.record("fit", objective=fit.objective, passes=passes.spent, **end)
     return TuningResult(
-        penalty.log_precision, fit.w, fit.status, None, risk.passes, monitor.history, l1=problem.l1
+        penalty.log_precision, fit.w, fit.status, None, passes.spent, monitor.history, l1=problem.l1
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class Risk:
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
         self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
-        self._passes: list[float] = []  # what was spent; shared with the bounds of this risk
+        self._passes: dict[int, float] = {}  # of each thread; shared with the bounds of this risk
         self._set_linear()
 
     @classmethod
@@ -149,11 +150,20 @@ class Risk:
 
     @property
     def passes(self) -> float:
-        return sum(self._passes)
+        return sum(list(self._passes.values()))  # a copy: threads may be added
+
+    @property
+    def passes_here(self) -> float:
+        """Those that this thread has counted: others may work on the same risk."""
+        return self._passes.get(get_ident(), 0.0)
+
+    def counts_with(self, other: Risk) -> bool:
+        """Whether passes are counted together, as those of a risk and of its copies."""
+        return self._passes is other._passes
 
     def count_passes(self, spent: float = 1.0) -> None:
         """Add passes over the data; threads may do so at the same time."""
-        self._passes.append(spent)
+        self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
         """Results of ``function(shard, *items, structure, *shared)``, in the order of the shards.

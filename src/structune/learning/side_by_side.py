@@ -57,6 +57,6 @@ class _Group:
 def _counted(group: _Group, *arguments: Any) -> tuple[Any, list[float]]:
     """A function's result, and the passes that it took over each risk."""
     *others, function = arguments
-    before = [risk.passes for risk in group.risks]
+    before = [risk.passes_here for risk in group.risks]  # a worker may have threads that share the risks
     result = function(group.risks, *others)
-    return result, [risk.passes - n for risk, n in zip(group.risks, before, strict=True)]
+    return result, [risk.passes_here - n for risk, n in zip(group.risks, before, strict=True)]

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,9 @@ from structune.files.models import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
+ENDED = ("converged", "stalled")  # statuses of fits that need not go on
+_LAYOUT = 2  # another one is that of another release
+_MOST_COUNTED = 1 << 53  # of anything that a state counts
 _LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")
 
@@ -60,7 +63,7 @@ class Restored(dict[str, Any]):
             return found
         raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
 
-    def count(self, name: str, most: int) -> int:
+    def count(self, name: str, most: int = _MOST_COUNTED) -> int:
         """A number of things, of which there are at most so many.
 
         Raises
@@ -72,6 +75,32 @@ class Restored(dict[str, Any]):
         if 0 <= found <= most:
             return found
         raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
+
+    def whole(self, name: str, below: int, *shape: int | None) -> NDArray[np.int64]:
+        """An array of whole numbers from 0 to less than `below`, which may stand for places.
+
+        Raises
+        ------
+        ModelFileError
+            It is not there, or holds others.
+        """
+        found = self.array(name, *shape)
+        if np.all((found >= 0) & (found < below) & (found == np.floor(found))):
+            return found.astype(np.int64)
+        raise self.refuse(f"found {name!r} with other numbers than whole ones from 0 to {below - 1}")
+
+    def ended(self) -> str:
+        """How the fit ended that it is of; empty where it did not.
+
+        Raises
+        ------
+        ModelFileError
+            It ended in another way than those of fits.
+        """
+        found = self.entry("ended", str)
+        if found in ("", *ENDED):
+            return found
+        raise self.refuse(f"found 'ended' {found!r:.60}, expected one of {ENDED}")
 
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
         """States within it, by names that must be among some.
@@ -103,7 +132,7 @@ class Checkpoint:
 
     There are states of *fits*, by what they were given, and of the *search* around them. A fit that is asked
     for again with the same input goes on from its state. A new state of the search has what its fits gave, so
-    their states are dropped then.
+    the states of those that it began are dropped then.
 
     Parameters
     ----------
@@ -152,7 +181,7 @@ class Checkpoint:
         ModelFileError
             The file is damaged, or no checkpoint.
         """
-        self._thread, self._identity = threading.get_ident(), dict(identity)
+        self._thread, self._identity = threading.get_ident(), {"layout of states": _LAYOUT, **identity}
         self._states, self._restored = {}, {}
         if not (self.resume and self.path.exists()):
             return
@@ -180,23 +209,27 @@ class Checkpoint:
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the thread whose states are kept."""
+        return threading.get_ident() == self._thread
+
     def restored(self, key: str) -> Restored | None:
         """The state that the file had, once."""
         return self._restored.pop(key, None)
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
         """Let `state` give the state from now on; write the file if it is time."""
-        if threading.get_ident() != self._thread:
+        if not self.is_here:
             return  # fits side by side, which the state of the search has when they end
         self._states[key] = state
         if time.perf_counter() - self._written >= self.seconds:
             self.write()
 
-    def drop(self, prefix: str) -> None:
-        """Forget all states whose keys begin so."""
-        for states in (self._states, self._restored):
-            for key in [key for key in states if key.startswith(prefix)]:
-                del states[key]
+    def drop(self, keys: Iterable[str]) -> None:
+        """Forget the states of these keys."""
+        for key in keys:
+            self._states.pop(key, None)
 
     def write(self) -> None:
         """Write the file now, if there is any state; where that cannot be, warn once."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from structune.running.checkpoints import Checkpoint, Restored, State, digest
 from structune.running.progress import Bars
@@ -31,6 +31,17 @@ class FitStopped(Exception):  # noqa: N818
     def __init__(self, status: str, w: Any) -> None:
         super().__init__(status, w)
         self.status, self.w = status, w
+
+
+class Passes(Protocol):
+    """What counts the passes over the data that work takes."""
+
+    @property
+    def spent(self) -> float:
+        """Passes so far."""
+
+    def add(self, passes: float) -> None:
+        """Count those that earlier work has taken."""
 
 
 STOPPED = ("budget", "interrupted")  # statuses of work that was cut short
@@ -62,16 +73,20 @@ class Monitor:
         A record per iteration.
     checkpoint : Checkpoint or None
         Where work keeps its state.
+    passes : Passes or None
+        Those of the work, which its states tell.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
         self.verbose, self.max_seconds = verbose, max_seconds
         self.history: list[dict[str, Any]] = []
         self.checkpoint: Checkpoint | None = None
+        self.passes: Passes | None = None
+        self._fits: list[str] = []  # whose states no search has replaced
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
         self._depth = 0
-        self._passes: Callable[[], float] | None = None
+        self._told_passes: Callable[[], float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -106,52 +121,68 @@ class Monitor:
 
     def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
         """Show where a part of the work stands, without keeping it, unless the part is the whole."""
-        if self._passes is not None and "objective" in values:
+        if self._told_passes is not None and "objective" in values:
             known = {name: value for name, value in values.items() if isfinite(value)}
-            self.record(stage, done=done, passes=self._passes(), **known)
+            self.record(stage, done=done, passes=self._told_passes(), **known)
         elif self._bars is not None:
             self._bars.show_part(stage, done, _line(values))
 
     @contextmanager
     def recording(self, passes: Callable[[], float]) -> Iterator[None]:
         """Records of every objective that is shown meanwhile, with the passes over the data until then."""
-        self._passes = passes
+        self._told_passes = passes
         try:
             yield
         finally:
-            self._passes = None
+            self._told_passes = None
 
     def kept_fit(self, *given: Any) -> Kept:
         """Where a fit keeps its state, that of earlier work at first; `given` is what it was asked for."""
         if self.checkpoint is None:
             return Kept()
         key = _FIT + digest(*given)
-        return Kept(self.checkpoint.restored(key), lambda state: self._keep(key, state))
+        self._fits.append(key)
+        return Kept(self._restored(self.checkpoint, key), lambda state: self._keep(key, state))
 
     def kept_search(self, name: str) -> Kept:
-        """The same for a search that fits are part of, whose states it replaces; and for the history."""
+        """The same for a search, whose states replace those of the fits that it begins.
+
+        It keeps what is new only: fits that it has to ask for again go on from their states.
+        """
         if self.checkpoint is None:
             return Kept()
-        key = f"{_SEARCH} {name}"
-        state = self.checkpoint.restored(key)
-        if state is not None:
-            self.history[:] = state.entry("history", list)
-            self._before = state.entry("seconds", float)
-            if not all(isinstance(record, dict) and "stage" in record for record in self.history):
-                raise state.refuse("found a history that is not one of stages")
-        return Kept(state, lambda state: self._keep_search(key, state))
+        key, n = f"{_SEARCH} {name}", len(self._fits)
+        return Kept(self._restored(self.checkpoint, key), lambda state: self._keep_search(key, state, n))
 
-    def _keep_search(self, key: str, state: Callable[[], State]) -> None:
-        if self._time_is_up:
+    def _restored(self, checkpoint: Checkpoint, key: str) -> Restored | None:
+        """A state of earlier work, whose history, time and passes belong to this work from now on."""
+        state = checkpoint.restored(key)
+        if state is None or not checkpoint.is_here:
+            return state
+        history, spent = state.entry("history", list), state.entry("passes", float)
+        if not all(isinstance(record, dict) and "stage" in record for record in history):
+            raise state.refuse("found a history that is not one of stages")
+        self._before = max(self._before, state.entry("seconds", float))
+        if len(history) >= len(self.history):  # states may be older than those of work inside
+            self.history[:] = history
+        if self.passes is not None:
+            self.passes.add(max(0.0, spent - self.passes.spent))
+        return state
+
+    def _keep_search(self, key: str, state: Callable[[], State], n_before: int) -> None:
+        if self.checkpoint is None or self._time_is_up:
             return  # fits may have been cut short
-        told = {"history": list(self.history), "seconds": self._before + self.seconds, **state()}
-        if self.checkpoint is not None:
-            self.checkpoint.drop(_FIT)
+        self.checkpoint.drop(self._fits[n_before:])
+        del self._fits[n_before:]
+        told = state()
         self._keep(key, lambda: told)
 
     def _keep(self, key: str, state: Callable[[], State]) -> None:
-        if self.checkpoint is not None:
-            self.checkpoint.keep(key, state)
+        if self.checkpoint is None or not self.checkpoint.is_here:
+            return
+        n, passes = len(self.history), 0.0 if self.passes is None else self.passes.spent
+        work = {"seconds": self._before + self.seconds, "passes": passes}
+        self.checkpoint.keep(key, lambda: {**state(), **work, "history": self.history[:n]})
 
     def check(self) -> None:
         """Raise `BudgetExhausted` if the time is up."""

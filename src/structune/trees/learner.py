@@ -15,7 +15,7 @@ from structune.learning.losses import Loss
 from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
-from structune.learning.tuning.problem import TuningResult
+from structune.learning.tuning.problem import PassCount, TuningResult
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray, Structure
@@ -65,9 +65,10 @@ class TreeLearner:
         tuner = self._tuner(precisions)
         with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
             full = risks(every)
-            checkpoint = begin_checkpoint(self.settings, monitor, full[self.tree.root], groups)
             heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
+            passes = monitor.passes = _passes(self.tree.root, full, splits)
+            checkpoint = begin_checkpoint(self.settings, monitor, full[self.tree.root], groups)
             if tuner:
                 priors = tune_priors(self.tree, full, splits, groups, tuner, monitor)
             elif splits:
@@ -78,9 +79,11 @@ class TreeLearner:
             if checkpoint is not None:
                 checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
         self.history = monitor.history
-        return self._result(full, priors, groups)
+        return self._result(full, priors, groups, passes.spent)
 
-    def _result(self, full: dict[str, Risk], priors: dict[str, NodePrior], groups: Groups) -> TuningResult:
+    def _result(
+        self, full: dict[str, Risk], priors: dict[str, NodePrior], groups: Groups, passes: float
+    ) -> TuningResult:
         """That of the root; keeps what is told of each node."""
         penalties = {
             node: groups.sum(prior.precision) / np.maximum(groups.sizes, 1) for node, prior in priors.items()
@@ -94,7 +97,6 @@ class TreeLearner:
                 "status": fit.status,
             }
         root = self.tree.root
-        passes = sum(risk.passes * risk.n_parts for risk in full.values()) / full[root].n_parts
         fit = self.fits[root]
         return TuningResult(np.log(penalties[root]), fit.w, fit.status, None, passes, self.history)
 
@@ -128,3 +130,12 @@ class TreeLearner:
 def _n_heldout(share: float, n: int) -> int:
     """At least one example, and one is left to learn from."""
     return min(int(np.ceil(share * n)), n - 1)
+
+
+def _passes(
+    root: str, full: dict[str, Risk], splits: list[tuple[dict[str, Risk], dict[str, Risk]]]
+) -> PassCount:
+    """Of all nodes, over the data of the root."""
+    others = [risk for node, risk in full.items() if node != root]
+    parts = [risk for split in splits for of_nodes in split for risk in of_nodes.values()]
+    return PassCount(full[root], *others, *parts)

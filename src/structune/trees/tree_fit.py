@@ -13,6 +13,7 @@ from structune.learning.risk import Risk, cut_shard
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
+from structune.learning.tuning.problem import PassCount
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor
@@ -147,6 +148,7 @@ def fit_tree(
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
     fits: dict[str, Solution] = {}
+    passes = PassCount.of(monitor, *risks.values())
     kept = monitor.kept_search("tree")
     if kept.state is not None:
         of_nodes = kept.state.parts("nodes", risks)
@@ -165,7 +167,7 @@ def fit_tree(
                 node=node,
                 objective=found.objective,
                 status=found.status,
-                passes=risks[node].passes,
+                passes=passes.spent,
             )
             kept.keep(lambda: _state(fits))
     return fits

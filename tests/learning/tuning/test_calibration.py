@@ -8,7 +8,7 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import MajorizeTuner
 from structune.learning.tuning.calibration import best_factor
-from structune.learning.tuning.problem import PassCount, TuningProblem
+from structune.learning.tuning.problem import TuningProblem
 from structune.running.monitor import BudgetExhausted, Monitor
 from tiny import group, small
 
@@ -35,7 +35,7 @@ def test_it_is_close_to_the_best_of_many(kind, level):
     problem = problem_of(kind)
     d = np.full(len(problem.groups), level)
     w = np.zeros(problem.full.n_weights)
-    found = best_factor(problem, d, w, 1e-6, Monitor(), PassCount(problem))
+    found = best_factor(problem, d, w, 1e-6, Monitor())
     values = [judged(problem, d, other) for other in FACTORS]
     assert judged(problem, d, found.log) <= min(values) + 0.01 * abs(min(values))
     assert found.heldout_loss <= judged(problem, d, 0.0) * (1 + 1e-5)

@@ -250,8 +250,8 @@ def test_many_groups():
     assert whole.heldout_loss < next(r["heldout_loss"] for r in whole.history if r["stage"] == "implicit")
     search, again = (_Search(ImplicitTuner(max_evaluations=2), problem, Monitor()) for _ in range(2))
     search.run()
-    again._restore(Restored(search._state()))
-    assert_array_equal(again.journal[0].response.coupling, search.journal[0].response.coupling)
+    again._restore(Restored(search.told))
+    assert_array_equal(again.best.response.coupling, search.best.response.coupling)
 
 
 def test_one_label_only():

@@ -183,7 +183,7 @@ def test_passes_are_passes_over_all_training_data():
     problem = build(folds=4)
     w = np.zeros(4)
     problem.full.value(w)
-    count = PassCount(problem)
+    count = PassCount(*problem.risks)
     assert count.spent == 0.0
     problem.full.value(w)
     assert count.spent == 1.0

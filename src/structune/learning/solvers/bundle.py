@@ -14,7 +14,7 @@ from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.learning.solvers.solution import Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import digest
+from structune.running.checkpoints import Restored, State, digest
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -28,6 +28,7 @@ _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
 _ROUNDING = 1e-6  # of the objective: what a bound may lie above it
 _LEAST_SCALE = 1e-6  # of the objective at the start
+_NUMBERS = ("least", "trust", "theta")
 _LONGEST, _BISECTIONS = 2.0, 14
 _MOST_INNER = 1000
 
@@ -61,21 +62,23 @@ class Bundle:
         self.kept: Kept | None = None
         self._risk = risk
 
-    def resume(self, risk: Risk, monitor: Monitor, start: FloatArray) -> FloatArray:
-        """Take over the planes of an earlier run, if there are any; where to start."""
-        if self.kept is not None:
-            return start
+    def resumed(self, monitor: Monitor) -> Restored | None:
+        """The state of an earlier run, once, whose planes and outputs are those of this one from now on."""
+        if self.kept is not None or monitor.checkpoint is None:
+            return None
         self.kept = monitor.kept_fit(self.planes.precision, self.planes.center, self._risk.at_zero.name)
         state = self.kept.state
-        if state is None:
-            return start
-        self.planes.restore(state.array("rows", None, start.size), state.array("offsets", None))
-        return state.array("w", start.size) if state.get("linear") == digest(risk.linear) else start
+        if state is not None:
+            self.planes.restore(state)
+            if self.seen is not None:
+                self.seen.restore(state)
+        return state
 
-    def keep(self, w: FloatArray) -> None:
-        """Let a checkpoint have the planes as they are when it is written."""
+    def keep(self, search: Callable[[], State]) -> None:
+        """Let a checkpoint have what there is when it is written, and the state of a search."""
         if self.kept is not None:
-            self.kept.keep(lambda: {**self.planes.state(), "w": w, "linear": digest(self.planes.linear)})
+            seen = dict if self.seen is None else self.seen.state
+            self.kept.keep(lambda: {**self.planes.state(), **seen(), **search()})
 
 
 def minimize_bundle(
@@ -131,43 +134,64 @@ def minimize_bundle(
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
     bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
-    bundle.planes.change(risk.linear, precision)
-    w = bundle.planes.center if start is None else start
-    if monitor.checkpoint is not None:
-        w = bundle.resume(risk, monitor, w)
-    search = _Search(risk, bundle, tolerance, monitor)
+    w, state = bundle.planes.center if start is None else start, bundle.resumed(monitor)
+    search = _Search(risk, bundle, tolerance, monitor, digest(risk.linear, w, tolerance))
     with one_thread():
+        if state is not None and state.get("asked") == search.asked:
+            search.restore(state)
+        else:
+            bundle.planes.change(risk.linear, precision)
         return search.run(w, None if len(bundle.planes) else ray, max_iterations)
 
 
 class _Search:
     """The best point, the lower bound, and the way from one pass to the next."""
 
-    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor) -> None:
+    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor, asked: str) -> None:
+        self.asked = asked  # what a checkpoint knows the search by
         self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
         self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
+        self.ended = ""
         self.least = 0.0  # scale of a gap, should the minimum be zero
         self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, 0
+
+    def _state(self) -> State:
+        assert self.best is not None
+        lower = {"lower": self.lower} if np.isfinite(self.lower) else {}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        best = {"w": self.best.w, "objective": self.best.objective, "gradient": self.best.gradient}
+        return {"asked": self.asked, "n": self.n, "ended": self.ended, **numbers, **lower, **best}
+
+    def restore(self, state: Restored) -> None:
+        """Go on with an earlier search for the same."""
+        n = self.risk.n_weights
+        self.best = Point(state.array("w", n), state.entry("objective", float), state.array("gradient", n))
+        self.n, self.ended = state.count("n"), state.ended()
+        for name in _NUMBERS:
+            setattr(self, name, state.entry(name, float))
+        if not (0.0 < self.trust <= 1.0 and 0.0 < self.theta <= 1.0):
+            raise state.refuse(f"found the shares {self.trust} and {self.theta}, expected ones from 0 to 1")
+        self.lower = state.entry("lower", float) if "lower" in state else -np.inf
 
     def run(self, w: FloatArray, ray: Ray | None, max_iterations: int) -> Solution:
         status = "iterations"
         try:
-            if ray is None:
-                self._evaluate(w)
-            else:
+            if ray is not None:
                 self._look_along(ray)
-            while self.n < max_iterations:
+            elif self.best is None:
+                self._evaluate(w)
+            while self.n < max_iterations and not self.ended:
                 aim = self._next_point()
                 assert self.best is not None
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
-                    status, self.lower = "stalled", -np.inf
-                    break
-                if self._gap <= self._target_gap:
-                    status = "converged"
-                    break
-                self._evaluate(aim)
+                    self.ended, self.lower = "stalled", -np.inf
+                elif self._gap <= self._target_gap:
+                    self.ended = "converged"
+                else:
+                    self._evaluate(aim)
+            self.bundle.keep(self._state)
         except STOPS as stop:
             if self.best is None:
                 raise
@@ -175,7 +199,7 @@ class _Search:
         assert self.best is not None
         pull = self.planes.precision * (self.best.w - self.planes.center)
         gradient = self.best.gradient + pull
-        return Solution(self.best.w, self.best.objective, gradient, self.n, status, self.lower)
+        return Solution(self.best.w, self.best.objective, gradient, self.n, self.ended or status, self.lower)
 
     @property
     def _gap(self) -> float:
@@ -225,8 +249,9 @@ class _Search:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
             self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
-        self.bundle.keep(self.best.w)
         self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
+        if function is None:  # those that a ray knows come anew
+            self.bundle.keep(self._state)
         self.monitor.check()
         return point
 

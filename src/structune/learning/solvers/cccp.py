@@ -11,12 +11,13 @@ from structune.learning.ray import Ray
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.learning.solvers.solution import Solution
-from structune.running.checkpoints import State
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
 _MOST_ROUNDS = 50
 _ROUNDS = 1  # what a checkpoint knows rounds by, beside the bundle of the same data
+_NUMBERS = ("objective", "gap", "n", "n_rounds")
 _LOOSEST, _SHARE = 0.01, 0.1  # gap of a round, and as a share of what the one before gained
 
 
@@ -59,19 +60,19 @@ def minimize_cccp(
     """
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
+    rounds.resume(start, tolerance)
     status, first, earlier = "iterations", 0, rounds.kept.state
     phases = _phases(risk) if risk.partial else [risk]
-    if earlier is not None:
-        start, first = earlier.array("w", precision.size), earlier.entry("phase", int)
-        if not 0 <= first < len(phases):
-            raise earlier.refuse(f"found the phase {first}, expected one of {len(phases)}")
     try:
-        if earlier is None and risk.beginning is not None:
+        if earlier is not None:
+            first = earlier.count("phase", len(phases) - 1)
+            rounds.restore(earlier, phases[first])
+        elif risk.beginning is not None:
             rounds.begin_on(risk.beginning)
-        elif earlier is None and not risk.partial:
+        elif not risk.partial:
             rounds.run(risk.bound(), start, tolerance)
         for k, phase in enumerate(phases[first:], first):
-            if risk.partial or earlier is not None:
+            if risk.partial and (earlier is None or k > first):
                 rounds.turn_to(phase, center if start is None else start)
             status = rounds.descend(tolerance, k)
     except STOPS as stop:
@@ -85,10 +86,6 @@ def _phases(risk: Risk) -> list[Risk]:
     """What is minimised if outputs are known in part, the risk itself last."""
     agreeing = EquivalentMarginLoss()
     return [risk] if risk.loss.name == agreeing.name else [risk.under(agreeing), risk]
-
-
-def _state(w: FloatArray, phase: int) -> State:
-    return {"w": w, "phase": phase}
 
 
 class _Rounds:
@@ -111,11 +108,28 @@ class _Rounds:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
         convex = risk.bound(np.zeros_like(precision))
-        self.bundle = Bundle(convex, precision, center)
-        self.n = 0
+        self.convex, self.bundle = convex, Bundle(convex, precision, center)
+        self.n = self.n_rounds = 0  # evaluations, and rounds of a phase
+        self.gap = np.inf
         self.kept = Kept()
-        if monitor.checkpoint is not None:
-            self.kept = monitor.kept_fit(_ROUNDS, precision, self.bundle.planes.center, convex.at_zero.name)
+
+    def resume(self, *asked: FloatArray | float | None) -> None:
+        """Have the state of earlier rounds, if there is one, that were asked for the same."""
+        if self.monitor.checkpoint is not None:
+            at_zero, center = self.convex.at_zero.name, self.bundle.planes.center
+            self.kept = self.monitor.kept_fit(_ROUNDS, self.precision, center, at_zero, *asked)
+
+    def restore(self, state: Restored, risk: Risk) -> None:
+        """Go on after a round; `risk` is what its phase minimises."""
+        w, self.risk = state.array("w", self.precision.size), risk
+        self.objective, self.gap = state.entry("objective", float), state.entry("gap", float)
+        self.n, self.n_rounds = state.count("n"), state.count("n_rounds", _MOST_ROUNDS - 1)
+        self.fit = Solution(w, np.nan, np.full_like(w, np.nan), self.n, "iterations")
+        self.slope = risk.concave(w)[1]
+
+    def _state(self, phase: int) -> State:
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        return {"w": self.fit.w, "phase": phase, **numbers}
 
     def begin_on(self, ray: Ray) -> None:
         """Take the first tangent there."""
@@ -128,19 +142,22 @@ class _Rounds:
         elif start is None:
             start = risk.structure.guess()
         self.risk, self.slope = risk, risk.concave(start)[1]
-        self.objective = _Rounds.objective
+        self.objective, self.n_rounds = _Rounds.objective, 0
 
     def descend(self, tolerance: float, phase: int) -> str:
         """Rounds until one gains little; how the last one ended."""
-        gap = max(_LOOSEST, tolerance)
-        for _ in range(_MOST_ROUNDS):
+        if not self.n_rounds:
+            self.gap = max(_LOOSEST, tolerance)
+        while self.n_rounds < _MOST_ROUNDS:
+            if self.n:
+                self.kept.keep(partial(dict, self._state(phase)))
             before = self.objective
-            self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, gap)
-            self.kept.keep(partial(_state, self.fit.w, phase))
+            self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, self.gap)
             gain = (before - self.objective) / max(abs(before), 1e-300)
-            if gain <= tolerance and (gap <= tolerance or self.fit.status != "converged"):
+            if gain <= tolerance and (self.gap <= tolerance or self.fit.status != "converged"):
                 return self.fit.status
-            gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
+            self.gap = max(tolerance, min(_LOOSEST, _SHARE * gain))
+            self.n_rounds += 1
         return "iterations"
 
     def run(self, convex: Risk, start: FloatArray | None, gap: float) -> None:
@@ -159,9 +176,9 @@ class _Rounds:
         value, self.slope = self.risk.concave(self.fit.w)
         self.objective = self.fit.objective - float(convex.linear @ self.fit.w) - value
         self.gradient = self.fit.gradient - convex.linear - self.slope
-        self.monitor.record(
-            "cccp", objective=self.objective, surrogate=self.fit.objective, passes=self.risk.passes
-        )
+        passes = self.monitor.passes
+        spent = self.risk.passes if passes is None else passes.spent
+        self.monitor.record("cccp", objective=self.objective, surrogate=self.fit.objective, passes=spent)
 
     def solution(self, risk: Risk, status: str) -> Solution:
         if status in STOPPED:  # in a round, whose objective is another

@@ -6,9 +6,11 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.solvers.simplex_qp import maximize_on_simplex
+from structune.running.checkpoints import Restored, State
 from structune.structure import FloatArray
 
 _IDLE = 1e-9  # dual weight
+_ALIKE = 1e-9  # of the largest product of planes: what sums in another order differ by at most
 _CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
 
 
@@ -65,8 +67,11 @@ class CuttingPlanes:
         if precision is not None:
             _check(precision)
             self.precision = precision
+        self._gram[: self._n, : self._n] = self._products()
+
+    def _products(self) -> FloatArray:
         rows = self._rows[: self._n]
-        self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
+        return np.asarray((rows / self.precision) @ rows.T)
 
     def add(self, w: FloatArray, value: float, gradient: FloatArray) -> None:
         """The plane that touches at `w`: value and subgradient of the function, without the linear one."""
@@ -74,15 +79,28 @@ class CuttingPlanes:
             self._make_room()
         self._append(gradient + self.linear, value - float(gradient @ w))
 
-    def state(self) -> dict[str, FloatArray]:
-        """The planes, without the linear function."""
-        return {"rows": self._rows[: self._n] - self.linear, "offsets": self._offsets[: self._n].copy()}
+    def state(self) -> State:
+        """The planes and the linear function, and what was computed of them: later it has other bits."""
+        n = self._n
+        at_center = {"at_center": self.at_center} if np.isfinite(self.at_center) else {}
+        arrays = {"rows": self._rows[:n], "offsets": self._offsets[:n]}
+        return {**arrays, "gram": self._gram[:n, :n], "linear": self.linear, **at_center}
 
-    def restore(self, rows: FloatArray, offsets: FloatArray) -> None:
-        """Planes of an earlier run, as `state` gave them, in place of those there are."""
-        self._n, self._alpha = 0, np.zeros(0)
-        for row, offset in zip(rows[: len(self._rows)], offsets.tolist(), strict=False):
-            self._append(row + self.linear, offset)
+    def restore(self, state: Restored) -> None:
+        """Planes and linear function of an earlier run, as `state` gave them."""
+        offsets, size = state.array("offsets", None), self.center.size
+        n = min(len(offsets), len(self._rows))
+        if not n:
+            raise state.refuse("found no planes, expected one at least")
+        self._rows[:n] = state.array("rows", len(offsets), size)[:n]
+        self._offsets[:n], self._n, self._alpha = offsets[:n], n, np.zeros(0)
+        self.linear = state.array("linear", size)
+        gram = state.array("gram", len(offsets), len(offsets))[:n, :n]
+        expected = self._products()
+        if not np.allclose(gram, expected, rtol=0.0, atol=_ALIKE * expected.max(initial=0.0)):
+            raise state.refuse("found 'gram' with other numbers than the products of 'rows'")
+        self._gram[:n, :n] = gram
+        self.at_center = state.entry("at_center", float) if "at_center" in state else -np.inf
 
     def _append(self, row: FloatArray, offset: float) -> None:
         k = self._n

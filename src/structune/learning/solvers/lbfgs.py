@@ -9,7 +9,7 @@ import numpy as np
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import ENDED, Restored, State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -17,7 +17,7 @@ _DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe
 _MOST_TRIALS = 30  # of one step
 _ROUNDING = 8 * np.finfo(float).eps
 _HIDDEN = 1e-12  # of the objective: what no line search can gain
-_NUMBERS = ("value", "first_value", "first_norm", "n_evaluations", "n_steps")
+_KEPT = ("value", "first_value", "first_norm", "n_evaluations", "n_steps", "ended")
 _INSIDE = 0.1  # of a bracket: what an interpolated step keeps from its ends
 
 
@@ -61,7 +61,9 @@ def minimize_smooth(
     with one_thread():
         path.begin(start, kept.state)
         try:
-            status = _descend(path, kept, least_gain, max_iterations, until)
+            status = path.ended or _descend(path, kept, least_gain, max_iterations, until)
+            path.ended = status if status in ENDED else ""
+            kept.keep(path.state)
         except STOPS as stop:
             status = stop_status(stop)
     return path.solution(status)
@@ -82,12 +84,12 @@ def _descend(
         before = path.value
         if not path.step():
             return "converged" if path.hidden else "stalled"
-        kept.keep(path.state)
         if until is not None and until(path.w):
             return "converged"
         least = least_gain * max(abs(before), abs(path.value), 1.0)
         if path.norm > path.gradient_tolerance and least_gain and before - path.value <= least:
             return "stalled"
+        kept.keep(path.state)
     return "converged"
 
 
@@ -106,6 +108,7 @@ class _Path:
         self.gradient_tolerance = gradient_tolerance
         self.n_evaluations = self.n_steps = 0
         self.first_norm, self.first_value = 0.0, 0.0
+        self.ended = ""
         self.hidden = False  # whether rounding hides what the last direction could gain
         self.best: tuple[FloatArray, float, FloatArray] | None = None
 
@@ -118,14 +121,20 @@ class _Path:
         n = start.size
         self.w, self.gradient = state.array("w", n), state.array("gradient", n)
         self.value, self.first_value = state.entry("value", float), state.entry("first_value", float)
-        self.first_norm = state.entry("first_norm", float)
-        self.n_evaluations, self.n_steps = state.entry("n_evaluations", int), state.entry("n_steps", int)
+        self.first_norm, self.ended = state.entry("first_norm", float), state.ended()
+        self.n_evaluations, self.n_steps = state.count("n_evaluations"), state.count("n_steps")
         self.pairs = Pairs.of(state.array("pairs", None, 2, n), self.pairs.most)
         self.best = self.w, self.value, self.gradient
+        if "best w" in state:
+            value = state.entry("best value", float)
+            self.best = state.array("best w", n), value, state.array("best gradient", n)
 
     def state(self) -> State:
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return {"w": self.w, "gradient": self.gradient, "pairs": self.pairs.rows(), **numbers}
+        assert self.best is not None
+        numbers = {name: getattr(self, name) for name in _KEPT}
+        told = {"w": self.w, "gradient": self.gradient, "pairs": self.pairs.rows(), **numbers}
+        best = dict(zip(("best w", "best value", "best gradient"), self.best, strict=True))
+        return told if self.best[0] is self.w else told | best
 
     @property
     def norm(self) -> float:

@@ -8,11 +8,13 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.cholesky import system_at
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
 _DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
 _ROUNDING = 8 * np.finfo(float).eps
+_KEPT = ("value", "n_evaluations", "n_steps", "ended")
 _LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
 
 
@@ -50,40 +52,52 @@ def minimize_newton(
     kept = Kept()
     if monitor.checkpoint is not None:
         kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
-    if kept.state is not None:
-        start = kept.state.array("w", start.size)
-    path = _Path(objective, start, monitor, kept)
+    path = _Path(objective, start, monitor, kept.state)
     status = "iterations"
     try:
         with one_thread():
-            enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
-            residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
-            if not path.norm:
-                return path.solution("converged")
-            for _ in range(max_iterations):
-                system = system_at(risk, precision, path.w, path.monitor)
-                share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
-                solved = system.solve(path.gradient, tolerance=share)
-                step = -solved.x
-                decrement = -float(path.gradient @ step)
-                moved = path.descend(step)
-                if decrement <= enough or (risk.quadratic and moved and solved.converged):
-                    return path.solution("converged")
-                if not moved:
-                    return path.solution("stalled")
+            while path.n_steps < max_iterations and not path.ended:
+                path.ended = _step(path, risk, precision, tolerance)
+                kept.keep(path.state)
     except STOPS as stop:
         status = stop_status(stop)
-    return path.solution(status)
+    return path.solution(path.ended or status)
+
+
+def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> str:
+    """Take a step; how the path ended, if it did."""
+    if not path.norm:
+        return "converged"
+    residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
+    share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
+    solved = system_at(risk, precision, path.w, path.monitor).solve(path.gradient, tolerance=share)
+    decrement = float(path.gradient @ solved.x)
+    moved = path.descend(-solved.x)
+    enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
+    if decrement <= enough or (risk.quadratic and moved and solved.converged):
+        return "converged"
+    return "" if moved else "stalled"
 
 
 class _Path:
     """The iterate, and the way it has come."""
 
-    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor, kept: Kept) -> None:
-        self.objective, self.monitor, self.kept = objective, monitor, kept
-        self.w = start
-        self.value, self.gradient = objective(start)
-        self.n_evaluations = 1
+    def __init__(
+        self, objective: Objective, start: FloatArray, monitor: Monitor, state: Restored | None
+    ) -> None:
+        self.objective, self.monitor = objective, monitor
+        self.n_steps, self.ended = 0, ""
+        if state is None:
+            self.w, self.n_evaluations = start, 1
+            self.value, self.gradient = objective(start)
+            return
+        self.w, self.gradient = state.array("w", start.size), state.array("gradient", start.size)
+        self.value, self.n_evaluations = state.entry("value", float), state.count("n_evaluations")
+        self.n_steps, self.ended = state.count("n_steps"), state.ended()
+
+    def state(self) -> State:
+        numbers = {name: getattr(self, name) for name in _KEPT}
+        return {"w": self.w, "gradient": self.gradient, **numbers}
 
     @property
     def norm(self) -> float:
@@ -100,7 +114,7 @@ class _Path:
             if value <= self.value + _DECREASE * length * slope + slack:
                 moved = value < self.value or float(np.linalg.norm(gradient)) < self.norm
                 self.w, self.value, self.gradient = w, value, gradient
-                self.kept.keep(lambda: {"w": self.w})
+                self.n_steps += 1
                 self.monitor.show("fit", evaluation=self.n_evaluations, objective=value, gradient=self.norm)
                 self.monitor.check()
                 return moved

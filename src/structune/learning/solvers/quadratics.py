@@ -104,6 +104,7 @@ class LbfgsCurvatures:
         self._metric = scale**-2.0
         self._sigma = 0.0
         self._order: list[int] = []  # rows, from the oldest step to the last one
+        self._next = 0  # row
         self._steps, self._changes = np.zeros((2, self._n_pairs, n))
         # products of steps with steps in the metric, and with changes
         self._squares, self._mixed = np.zeros((2, self._n_pairs, self._n_pairs))
@@ -112,19 +113,22 @@ class LbfgsCurvatures:
         """Keep a step in place of the oldest one, unless the function does not curve upward along it."""
         if not is_curved(step, change):
             return
-        row = self._order.pop(0) if len(self._order) == self._n_pairs else len(self._order)
-        self._order.append(row)
+        row, self._next = self._next, (self._next + 1) % self._n_pairs
+        self._order = [*self._order, row][-self._n_pairs :]
         self._steps[row], self._changes[row] = step, change
         self._squares[row] = self._squares[:, row] = self._steps @ (self._metric * step)
         self._mixed[row], self._mixed[:, row] = self._changes @ step, self._steps @ change
         self._sigma = float(change @ (change / self._metric)) / self._mixed[row, row]
 
     def state(self) -> State:
-        return {"steps": self._steps[self._order], "changes": self._changes[self._order]}
+        first = self._order[0] if self._order else 0
+        return {"steps": self._steps[self._order], "changes": self._changes[self._order], "first": first}
 
     def restore(self, state: Restored) -> None:
         steps = state.array("steps", None, self._metric.size)
-        for step, change in zip(steps, state.array("changes", *steps.shape), strict=True):
+        changes = state.array("changes", *steps.shape)
+        self._next = state.count("first", self._n_pairs - 1)  # in the same rows, sums are the same
+        for step, change in zip(steps, changes, strict=True):
             self.add(step, change)
 
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from structune.learning.defaults import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.solvers.remembered import Remembered
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.checkpoints import State
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
-T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
 _FIRST_STEP = 1e-9  # c of equation 15
@@ -29,7 +28,7 @@ _SLACK = 0.01  # of gamma: what counts as met
 _PROJECTIONS = 20
 _STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
 _PROMISING = 0.8  # of the violation 10 steps before: f is minimised further before anything is penalised
-_REMEMBERED = 3  # iterates: rounds begin and end at known ones
+_ROUND = 2  # what a checkpoint knows a round by
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -134,11 +133,13 @@ def minimize_saddle_point(
         n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
-        if kept.state is not None:
-            search.evaluate(kept.state.array("best", w.size))
+        search.resume(kept.state, w.size)
         while n_rounds < max_rounds:
             n_rounds += 1
             free, first = not beta.any(), n_rounds == 1
+            in_round = monitor.kept_fit(_ROUND, w, beta)
+            search.resume(in_round.state, w.size)
+            in_round.keep(search.state)
             fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
@@ -169,9 +170,8 @@ def minimize_saddle_point(
 
 def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
     """What a search that goes on after a round has to know."""
-    assert search.best is not None
     numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
-    return {"w": w, "best": search.best.w, "multipliers": multipliers, **numbers}
+    return {**search.state(), "w": w, "multipliers": multipliers, **numbers}
 
 
 def check_positive(name: str, value: Any) -> None:
@@ -228,31 +228,29 @@ class _Iterate:
         return other is None or (self.violation, self.objective) < (other.violation, other.objective)
 
 
-class _Remembered(Generic[T]):
-    """A function of w that knows its last values, for rounds begin and end at known points."""
-
-    def __init__(self, function: Callable[[FloatArray], T]) -> None:
-        self._function = function
-        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_REMEMBERED)
-        self.n = 0
-
-    def __call__(self, w: FloatArray) -> T:
-        for at, value in self._known:
-            if np.array_equal(at, w):
-                return value
-        value = self._function(w)
-        self._known.append((w, value))
-        self.n += 1
-        return value
-
-
 class _Search:
     """f and the constraints, and the best iterate at which they were evaluated."""
 
     def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
-        self.objective, self.constrain = _Remembered(objective), _Remembered(self._constrain)
+        self.objective, self.constrain = Remembered(objective), Remembered(self._constrain)
         self.constraints, self.gamma = constraints, gamma
         self.best: _Iterate | None = None
+        self.falling = _Falling(self)
+
+    def state(self) -> State:
+        """What was found, and how far a round without penalties has come."""
+        best = {} if self.best is None else {"best": self.best.w}
+        falling = {"n_steps": self.falling.n_steps, "last": self.falling.last}
+        return {**best, **falling, "n_evaluations": self.objective.n}
+
+    def resume(self, state: Restored | None, n_weights: int) -> None:
+        """Go on from a state, where there is one."""
+        if state is None:
+            return
+        if "best" in state:
+            self.evaluate(state.array("best", n_weights))
+        self.falling.n_steps, self.falling.last = state.count("n_steps"), state.entry("last", float)
+        self.objective.n = max(self.objective.n, state.count("n_evaluations"))
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""
@@ -314,7 +312,7 @@ class _Falling:
     """Says after every tenth step whether the violation is gone, or no longer falls."""
 
     def __init__(self, search: _Search) -> None:
-        self.search, self.n_steps, self.last = search, 0, np.inf
+        self.search, self.n_steps, self.last = search, 0, float(np.finfo(float).max)
 
     def __call__(self, w: FloatArray) -> bool:
         self.n_steps += 1
@@ -347,7 +345,7 @@ class _Rounds:
         free = not multipliers.any()
         lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
         if free and not first:
-            return self._fit(lagrangian, w, 0.0, until=_Falling(self.search), **ends)
+            return self._fit(lagrangian, w, 0.0, until=self.search.falling, **ends)
         if not free:
             ends["max_iterations"] = min(self.max_iterations, _STEPS)
         if not (free or first):

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from structune.learning.risk import Risk
+from structune.running.checkpoints import Restored, State
 from structune.structure import FloatArray, IntArray, Structure
 
 _NEWS = 1e-9  # of a maximum: what an output must add to be kept
@@ -66,6 +67,27 @@ class SeenOutputs:
         self.rows = stacked[order]
         self.offsets, self.example = np.concatenate((self.offsets, *offsets))[order], example[order]
         self._starts = np.flatnonzero(np.diff(self.example, prepend=-1))
+
+    def state(self) -> State:
+        """The outputs seen so far."""
+        rows = self.rows
+        sizes, numbers = np.diff(rows.indptr), {"offsets": self.offsets, "values": rows.data}
+        whole = {"columns": rows.indices, "sizes": sizes, "example": self.example}
+        arrays = numbers | {name: found.astype(np.float64) for name, found in whole.items()}
+        return {f"seen {name}": found for name, found in arrays.items()}
+
+    def restore(self, state: Restored) -> None:
+        """Those of an earlier run, as `state` gave them."""
+        offsets, values = state.array("seen offsets", None), state.array("seen values", None)
+        columns = state.whole("seen columns", self.linear.size, len(values))
+        ends = np.append(0, np.cumsum(state.whole("seen sizes", self.linear.size + 1, len(offsets))))
+        example = state.whole("seen example", self.weights.size, len(offsets))
+        steps = np.diff(example, prepend=-1, append=self.weights.size)
+        if ends[-1] != len(values) or np.any((steps < 0) | (steps > 1)):
+            raise state.refuse("found outputs that are not of all examples in their order")
+        self.rows = scipy.sparse.csr_array((values, columns, ends), (len(offsets), self.linear.size))
+        self.offsets, self.example = offsets, example
+        self._starts = np.flatnonzero(np.diff(example, prepend=-1))
 
     # --- the estimate -------------------------------------------------------------------------------------
 

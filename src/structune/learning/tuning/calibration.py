@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.learning.side_by_side import SideBySide
 from structune.learning.tuning.grid import fit_and_judge
-from structune.learning.tuning.problem import PassCount, TuningProblem
+from structune.learning.tuning.problem import TuningProblem
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
@@ -44,7 +44,6 @@ def best_factor(
     w: FloatArray,
     tolerance: float,
     monitor: Monitor,
-    passes: PassCount,
 ) -> Factor:
     """The factor of all precisions that held-out examples choose.
 
@@ -58,10 +57,8 @@ def best_factor(
         Where the first fit of every split starts.
     tolerance : float
         Of the fits.
-    passes : PassCount
-        What the work has taken so far.
     """
-    search = _Factors(problem, log_precision, w, tolerance, monitor, passes)
+    search = _Factors(problem, log_precision, w, tolerance, monitor)
     at, step = 0, -1 if search.value(-1) < search.value(0) else 1
     while abs(at + step) < _FARTHEST and search.value(at + step) < search.value(at):
         at += step
@@ -81,10 +78,9 @@ class _Factors:
         w: FloatArray,
         tolerance: float,
         monitor: Monitor,
-        passes: PassCount,
     ) -> None:
         self.log_precision, self.shared = log_precision, (problem.groups, tolerance, monitor)
-        self.monitor, self.passes = monitor, passes
+        self.monitor = monitor
         pairs = [(split.train, split.heldout) for split in problem.splits]
         sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
         pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
@@ -117,7 +113,6 @@ class _Factors:
             "means": np.array([self.means[step] for step in steps]),
             "starts": np.array(self.starts),
             "log_precision": self.log_precision,
-            "passes": self.passes.spent,
         }
 
     def _restore(self, state: Restored, problem: TuningProblem) -> None:
@@ -128,4 +123,3 @@ class _Factors:
         self.losses = dict(zip(steps, losses.tolist(), strict=True))
         self.means = dict(zip(steps, state.array("means", len(losses), n), strict=True))
         self.starts = list(state.array("starts", len(self.starts), n))
-        problem.full.count_passes(max(0.0, state.entry("passes", float) - self.passes.spent))

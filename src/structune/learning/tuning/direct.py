@@ -47,9 +47,9 @@ class DirectTuner:
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Fit on all data; the precisions are those of the majorising quadratic at the end."""
         problem.require_smooth("the direct tuner")
-        risk = problem.full
+        monitor, risk = monitor or Monitor(), problem.full
+        passes = PassCount.of(monitor, *problem.risks)
         penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
-        passes = PassCount(problem)
         integrated = IntegratedNoise(risk, self.noise_floor)
         noise = integrated.variance(risk.at_zero.value)
 
@@ -58,7 +58,7 @@ class DirectTuner:
             extra, pull = penalty.value_and_gradient(w)
             return integrated.value(loss) + extra, gradient / integrated.variance(loss) + pull
 
-        with monitor or Monitor() as monitor:
+        with monitor:
             fit = minimize_smooth(
                 objective,
                 np.zeros(risk.n_weights),

@@ -93,7 +93,7 @@ class _Search:
         self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, points: list[_Point]
     ) -> None:
         self.tuner, self.problem, self.monitor, self.points = tuner, problem, monitor, points
-        self.passes = PassCount(problem)
+        self.passes = PassCount.of(monitor, *problem.risks)
         self.criterion = criterion_of(problem, tuner.criterion)
         self.loss: float | None = None
         self.w, (self.d, self.l1) = np.zeros(problem.full.n_weights), points[0]
@@ -155,9 +155,8 @@ class _Search:
         self.kept.keep(lambda: self._state(last))
 
     def _state(self, last: FloatArray) -> State:
-        passes = self.passes.spent
         best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
-        return {"n": self.n_done, **best, "last": last, "passes": passes}
+        return {"n": self.n_done, **best, "last": last}
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
@@ -166,7 +165,6 @@ class _Search:
         self.w = state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
-        self.problem.full.count_passes(state.entry("passes", float))
 
     def _refit(self) -> FloatArray:
         ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}

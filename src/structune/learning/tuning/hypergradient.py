@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.criterion import Criterion, HeldOutScore
 from structune.learning.tuning.problem import Split
 from structune.learning.tuning.response import GRID, Response, of_precisions, positive_part
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -24,6 +27,8 @@ ACCURACY = 3e-4
 _TIGHTER = 0.25  # tolerance of the fit that a value is checked by
 MOST_COUPLED = 64  # groups: each takes a product with the Hessian on the held-out part
 _TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
+_NUMBERS, _ARRAYS = ("value", "tolerance", "n_products"), ("gradient", "log_precision", "x")  # that are kept
+_OF_RESPONSES = ("linear", "length", "coupling")
 _TIGHTEST = 1e-10  # of all tolerances
 
 
@@ -114,6 +119,38 @@ def hypergradient(
     assert fits.x is not None
     fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
     return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
+
+
+def kept_points(name: str, points: Sequence[HyperGradient]) -> State:
+    """What a checkpoint has of points."""
+    told: dict[str, Any] = {name: len(points)}
+    for k, point in enumerate(points):
+        parts: dict[str, Any] = {n: getattr(point, n) for n in (*_NUMBERS, *_ARRAYS)}
+        parts |= {n: getattr(point.response, n) for n in _OF_RESPONSES}
+        parts |= {"w": point.fit.w, "n_evaluations": point.fit.n_evaluations}
+        if point.fit.pairs is not None:
+            parts["pairs"] = point.fit.pairs.rows()
+        told |= {f"{name} {k} {part}": value for part, value in parts.items()}
+    return told
+
+
+def restored_points(state: Restored, name: str, n_weights: int, n_groups: int, n: int) -> list[HyperGradient]:
+    """Points of which fits and systems nearby can start; of `n` hyperparameters."""
+
+    def point(at: str) -> HyperGradient:
+        w, x = (state.array(f"{at} {part}", n_weights) for part in ("w", "x"))
+        pairs = f"{at} pairs"
+        known = Pairs.of(state.array(pairs, None, 2, n_weights)) if pairs in state else None
+        count = state.count(f"{at} n_evaluations")
+        fit = Solution(w, np.nan, np.full_like(w, np.nan), count, "converged", pairs=known)
+        linear, length = (state.array(f"{at} {part}", n, GRID.size) for part in ("linear", "length"))
+        coupled = [n] * (1 + (n_groups <= MOST_COUPLED))
+        response = Response(linear, length, state.array(f"{at} coupling", *coupled))
+        value, tolerance = (state.entry(f"{at} {part}", float) for part in ("value", "tolerance"))
+        gradient, d = state.array(f"{at} gradient", n), state.array(f"{at} log_precision", n_groups)
+        return HyperGradient(value, gradient, response, d, fit, x, state.count(f"{at} n_products"), tolerance)
+
+    return [point(f"{name} {k}") for k in range(state.count(name) if name in state else 0)]
 
 
 class _Fits:

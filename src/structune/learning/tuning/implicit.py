@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,15 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.criterion import Criterion, criterion_of
-from structune.learning.tuning.hypergradient import MOST_COUPLED, HyperGradient, hypergradient
+from structune.learning.tuning.hypergradient import (
+    MOST_COUPLED,
+    HyperGradient,
+    hypergradient,
+    kept_points,
+    restored_points,
+)
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
 from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored, State
@@ -62,14 +66,6 @@ def _of_risks(
     return hypergradient(
         split, groups, log_precision, gamma, criterion=criterion, start=start, monitor=monitor, **tolerances
     )
-
-
-def _warm(
-    w: FloatArray, x: FloatArray, log_precision: FloatArray, tolerance: float, pairs: Pairs | None
-) -> HyperGradient:
-    """A point of which fits and systems nearby can start."""
-    fit, none = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=pairs), np.empty(0)
-    return HyperGradient(np.nan, none, Response(none, none, none), log_precision, fit, x, 0, tolerance)
 
 
 @dataclass
@@ -137,8 +133,8 @@ class _Outcome:
     accuracy: float  # of the loss, relative to it
 
 
-_OF_OUTCOMES = "d", "loss", "value", "gradient", "accuracy"  # that a checkpoint keeps
-_OF_RESPONSES = "linear", "length", "coupling"
+_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
+_KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
 
 
 class _End(Exception):  # noqa: N818
@@ -150,12 +146,14 @@ class _Search:
 
     def __init__(self, tuner: ImplicitTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
-        self.passes = PassCount(problem)
+        self.passes = PassCount.of(monitor, *problem.risks)
         self.criterion = criterion_of(problem, tuner.criterion)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
-        self.journal: list[_Outcome] = []
+        self.found: list[HyperGradient] = []  # since the last move, of one split after the other
+        self.n_known = self.n_asked = 0  # of them: those of earlier work, and those that were asked for
+        self.told: State = {}  # of the end of the last move
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -176,7 +174,9 @@ class _Search:
 
     def run(self) -> str:
         try:
-            self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+            if self.best is None:
+                self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+                self._keep_move()
             while True:
                 self.move()
         except STOPS as stop:
@@ -187,13 +187,12 @@ class _Search:
 
     def move(self) -> None:
         """To where the model is lowest, if that is lower; raises `_End` where little is to be gained."""
-        self.kept.keep(self._state)
         best = self.best
         assert best is not None
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
-        if self.n_evaluations >= len(self.journal):  # none of them is only replayed
-            self.monitor.history[-1].setdefault("possible_gain", gain)
+        if not self.found:
+            self.monitor.history[-1]["possible_gain"] = gain
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
@@ -223,6 +222,7 @@ class _Search:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
             self._take((found, points))
+        self._keep_move()
 
     def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
         """The curvature that would have told one point of the other, by Powell's symmetric secant."""
@@ -239,8 +239,7 @@ class _Search:
 
     def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
         """Go on from this point."""
-        self.best, points = evaluated
-        self.points = points or self.points
+        self.best, self.points = evaluated
 
     def _within(self, found: _Outcome, radius: float) -> tuple[FloatArray, float]:
         """The best move from there, and what the model has to gain by it."""
@@ -249,20 +248,21 @@ class _Search:
         return found.response.lowest(low, high, self.rest)
 
     def evaluate(self, d: FloatArray, accuracy: float) -> tuple[_Outcome, list[HyperGradient]]:
-        """The held-out losses there, and of which points they are the sums: none where they are known."""
+        """The held-out losses there, and of which points they are the sums."""
         if self.n_evaluations == self.tuner.max_evaluations:
             raise _End("iterations")
-        k, self.n_evaluations = self.n_evaluations, self.n_evaluations + 1
-        if k < len(self.journal) and np.array_equal(self.journal[k].d, d):
-            return self.journal[k], []
+        self.n_evaluations += 1
         points = self._hypergradients(d, accuracy)
+        found = self._outcome(d.copy(), points, accuracy)
+        if self.n_asked >= self.n_known:  # or the history has it
+            self._record(found, points)
+        return found, points
+
+    def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
         loss = sum(p.value for p in points)
         value = loss + 0.5 * float(np.sum(self.tightness * d * d))
         gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
-        found = _Outcome(d.copy(), loss, value, gradient, self._response(d, points), accuracy)
-        self.journal[k:] = [found]
-        self._record(found, points)
-        return found, points
+        return _Outcome(d, loss, value, gradient, self._response(d, points), accuracy)
 
     def _response(self, d: FloatArray, points: list[HyperGradient]) -> Response:
         """Of the value near `d`."""
@@ -286,44 +286,37 @@ class _Search:
             passes=self.passes.spent,
         )
 
-    def _state(self) -> State:
-        """What a search that goes on from here has to know: all outcomes, and the best point."""
-        points = self.points
-        return {
-            **{name: np.array([getattr(found, name) for found in self.journal]) for name in _OF_OUTCOMES},
-            **{
-                name: np.array([getattr(found.response, name) for found in self.journal])
-                for name in _OF_RESPONSES
-            },
-            "at": points[0].log_precision,
-            "w": np.array([point.fit.w for point in points]),
-            "x": np.array([point.x for point in points]),
-            "tolerances": np.array([point.tolerance for point in points]),
-            **{f"pairs {k}": point.fit.pairs.rows() for k, point in enumerate(points) if point.fit.pairs},
-            "passes": self.passes.spent,
-        }
+    def _keep_move(self) -> None:
+        """Let a checkpoint have what a search that goes on after a move has to know."""
+        best = self.best
+        assert best is not None
+        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
+        numbers = {name: getattr(self, name) for name in _KEPT}
+        points = kept_points("best", self.points)
+        self.told = {**points, **numbers, **rest, "d": best.d, "accuracy": best.accuracy}
+        self.found, self.n_known, self.n_asked = [], 0, 0
+        self.kept.keep(lambda: self.told)
 
     def _restore(self, state: Restored) -> None:
         n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
-        d = state.array("d", None, k)
-        gradients = state.array("gradient", *d.shape)
-        losses, values, accuracies = (
-            state.array(name, len(d)).tolist() for name in ("loss", "value", "accuracy")
-        )
-        coupled = [k] * (len(self.problem.groups) <= MOST_COUPLED)
-        curves = (state.array(name, *d.shape, GRID.size) for name in ("linear", "length"))
-        responses = map(Response, *curves, state.array("coupling", *d.shape, *coupled))
-        rows = zip(d, losses, values, gradients, responses, accuracies, strict=True)
-        self.journal = list(starmap(_Outcome, rows))
-        best = state.array("at", len(self.problem.groups))
-        w, x = (state.array(name, n_splits, n) for name in ("w", "x"))
-        tolerances = state.array("tolerances", n_splits).tolist()
-        pairs = [
-            Pairs.of(state.array(f"pairs {k}", None, 2, n)) if f"pairs {k}" in state else None
-            for k in range(n_splits)
-        ]
-        self.points = list(map(_warm, w, x, [best] * n_splits, tolerances, pairs))
-        self.problem.full.count_passes(state.entry("passes", float))
+        sizes = n, len(self.problem.groups), k
+        self.found = restored_points(state, "found", *sizes)
+        self.n_known = len(self.found)
+        if "d" not in state:
+            return
+        self.points = restored_points(state, "best", *sizes)
+        if len(self.points) != n_splits:
+            raise state.refuse(f"found {len(self.points)} points, expected {n_splits}")
+        d, self.radius = state.array("d", k), state.entry("radius", float)
+        inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
+        if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
+            raise state.refuse("found a point out of bounds, or a radius that no search has")
+        self.best = self._outcome(d, self.points, state.entry("accuracy", float))
+        self.rest = state.array("rest", k, k) if "rest" in state else 0.0
+        self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
+        self.peak_gain = state.entry("peak_gain", float)
+        new = {name for name in state if name.partition(" ")[0] == "found"}
+        self.told = {name: value for name, value in state.items() if name not in new}
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
@@ -337,7 +330,21 @@ class _Search:
         parents = [split.parent for split in self.problem.splits]
         starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
         shared = (self.problem.groups, *self._parts(d), tolerances, self.criterion, self.monitor)
-        return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
+        known = self._known(self._parts(d)[0])
+        columns = range(known, len(parents)), parents[known:], starts[known:]
+        for point in self.splits.map(_of_risks, *columns, shared=shared):
+            self.found.append(point)
+            self.kept.keep(lambda: {**self.told, **kept_points("found", self.found)})
+        before, self.n_asked = self.n_asked, self.n_asked + len(parents)
+        return self.found[before : self.n_asked]
+
+    def _known(self, log_precision: FloatArray) -> int:
+        """How many splits were done here before the search was killed."""
+        here = self.found[self.n_asked : self.n_asked + len(self.problem.splits)]
+        if not all(np.allclose(point.log_precision, log_precision, rtol=1e-9) for point in here):
+            del self.found[self.n_asked :]  # where roundings are others
+            here, self.n_known = [], self.n_asked
+        return len(here)
 
     def finish(self, status: str) -> TuningResult:
         fits = [point.fit for point in self.points]

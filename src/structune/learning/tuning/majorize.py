@@ -119,7 +119,7 @@ class _Steps:
         self.tuner, self.monitor = tuner, monitor
         self.problem, self.risk, self.groups = problem, problem.full, problem.groups
         self.heldout_loss: float | None = None
-        self.passes = PassCount(problem)
+        self.passes = PassCount.of(monitor, *problem.risks)
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
         n = int(self.groups.sizes.sum())
@@ -164,14 +164,15 @@ class _Steps:
         try:
             if self.first_loss is None:
                 self._fit(self.loose)
-            while self.n_updates < self.tuner.max_iterations:
                 self.kept.keep(self._state)
+            while self.n_updates < self.tuner.max_iterations:
                 if self._update() <= (_NEAR if self.is_rough else self.tuner.tolerance):
                     status = "converged"
                     break
                 self._fit(self.loose)
                 self._check_collapse()
                 self.n_updates += 1
+                self.kept.keep(self._state)
             if self.is_calibrated:
                 self._calibrate()
             self._fit(self.tuner.fit_tolerance)
@@ -183,9 +184,7 @@ class _Steps:
 
     def _calibrate(self) -> None:
         at = self.log_precision + np.log(self.noise)
-        found = best_factor(
-            self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor, self.passes
-        )
+        found = best_factor(self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor)
         self.log_precision, self.w = self.log_precision + found.log, found.w
         self.heldout_loss = found.heldout_loss
 
@@ -193,7 +192,7 @@ class _Steps:
         solved = {f"solved {p}": x for p, x in self.solved.items()}
         arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")} | solved
         numbers = {name: getattr(self, name) for name in _KEPT}
-        return {**arrays, **numbers, "passes": self.passes.spent}
+        return {**arrays, **numbers}
 
     def _restore(self, state: Restored) -> None:
         n = self.risk.n_weights
@@ -204,7 +203,6 @@ class _Steps:
             setattr(self, name, state.entry(name, kind))
         solved = [name for name in state if re.fullmatch("solved [0-9]{1,9}", name)]
         self.solved = {int(name.split()[1]): state.array(name, n) for name in solved}
-        self.risk.count_passes(state.entry("passes", float))
 
     @property
     def penalty(self) -> IntegratedL2:

@@ -71,6 +71,11 @@ class TuningProblem:
                 f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
             )
 
+    @property
+    def risks(self) -> list[Risk]:
+        """All of them, that on all training data first."""
+        return [self.full, *(risk for split in self.splits for risk in (split.train, split.heldout))]
+
     def require_smooth(self, who: str) -> None:
         """Raise `CapabilityError` if the loss has kinks."""
         if not self.full.smooth:
@@ -272,17 +277,27 @@ class Tuner(Protocol):
 
 
 class PassCount:
-    """Passes over all training data spent on a problem since this was made."""
+    """Passes over the data of `full` spent on that risk and on others since this was made."""
 
-    def __init__(self, problem: TuningProblem) -> None:
-        risks = [problem.full] + [risk for split in problem.splits for risk in (split.train, split.heldout)]
-        self._risks = [(risk, risk.passes) for risk in risks]
-        self._parts = problem.full.n_parts
+    def __init__(self, full: Risk, *others: Risk) -> None:
+        self._risks = [(risk, risk.passes) for risk in (full, *others)]
 
     @property
     def spent(self) -> float:
         parts = sum((risk.passes - before) * risk.n_parts for risk, before in self._risks)
-        return float(parts / self._parts)
+        return float(parts / self._risks[0][0].n_parts)
+
+    def add(self, passes: float) -> None:
+        """Count those that earlier work has spent."""
+        self._risks[0][0].count_passes(passes)
+
+    @classmethod
+    def of(cls, monitor: Monitor, *risks: Risk) -> PassCount:
+        """That of a monitor, if it counts the first of these risks too; else one from now on."""
+        found = monitor.passes
+        if not (isinstance(found, cls) and any(risk.counts_with(risks[0]) for risk, _ in found._risks)):
+            found = monitor.passes = cls(*risks)
+        return found
 
 
 def make_tuner(tuning: str | Tuner) -> Tuner:
