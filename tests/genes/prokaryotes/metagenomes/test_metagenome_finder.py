@@ -149,9 +149,9 @@ def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
     (genes,) = model.predict(FAR[:1])
     letters_ = [encode_letters(FAR[0].sequence, "")]
     shard = model.completed(model.graph_.of_letters(letters_, is_open=True), letters_)
-    assert shard.organism.tolist() == [1]
+    (k,) = shard.organism
     chosen, scores = OrfFinder._found(model, shard)
-    expected, scores = model.starts_[1].found(model.graph_, shard, chosen, scores, True)
+    expected, scores = model.starts_[k].found(model.graph_, shard, chosen, scores, True)
     assert sorted(t.score for t in genes) == sorted(scores[expected > 0].tolist())
     model.save(tmp_path / "m.structune")
     assert load(tmp_path / "m.structune").set_params(n_jobs=1).predict(FAR[:1]) == [genes]
