@@ -60,7 +60,8 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     Returns
     -------
     GeneFinder or ProkaryoticGeneFinder
-        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`.
+        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`,
+        but for the tolerance of one of metagenomes, which is 0.001.
 
     Raises
     ------

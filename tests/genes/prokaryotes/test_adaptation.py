@@ -1,5 +1,7 @@
 """Genomes without annotation: which model is nearest, and what self-training gains."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -194,10 +196,20 @@ def test_from_a_finder_for_metagenomes():
 
 def test_the_code_that_suits_by_a_finder_for_metagenomes():
     finder, text = MetagenomeFinder.pretrained(), "".join(each.sequence for each in NEW * 3)
-    assert len(text) > 20_000
+    recoded = "".join(each.sequence for each in simulated.genome(7, codons=[*HALF, "TGA"], n_contigs=40))
+    assert min(len(text), len(recoded)) > 50_000
     assert suited_code(finder, [text]) == 11
-    assert MetagenomeFinder.pretrained([text]).code == 11
-    assert suited_code(finder, [text[:15_000]]) == 11
+    assert MetagenomeFinder.pretrained([recoded]).code == suited_code(finder, [recoded]) == 4
+    assert suited_code(finder, [recoded[:40_000]]) == 11
+    with pytest.raises(NotFittedError):
+        suited_code(MetagenomeFinder(), [text])
+
+
+def test_starts_stay_where_there_are_too_few_genes_to_learn_them(finder):
+    known = copy(finder)
+    known.starts_ = adapt(MetagenomeFinder.pretrained().set_params(n_jobs=1), simulated.genome(8, 30)).starts_
+    assert known.starts_ is not None
+    assert adapt(known, NEW[:4]).starts_ is known.starts_
 
 
 def test_wrong_input(finder, tree):

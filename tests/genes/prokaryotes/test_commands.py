@@ -174,7 +174,7 @@ def test_proteins_by_the_code_of_the_model(tmp_path):
 
 
 def test_a_wrong_genetic_code_is_found(model, tmp_path):
-    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=20)]
+    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=40)]
     (tmp_path / "x.fa").write_text(fasta(genome))
     args = ["genes", tmp_path / "x.fa", "-m", model, "--adapt", 1, *QUIET]
     result, wrong = run(*args), run(*args, "--code", 11)
@@ -341,7 +341,7 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]
     assert run(*args[0], *args[1]).exit_code == 0
     message = fail("genes", files / "test.fa", "-m", path, *QUIET)
-    assert f"{path}: expected a ProkaryoticGeneFinder with loss='log'" in message
+    assert f"{path}: expected a finder with loss='log'" in message
     assert "or --task with one of: " in message
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 

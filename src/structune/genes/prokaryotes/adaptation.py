@@ -23,7 +23,7 @@ from structune.structure import FloatArray
 from structune.trees.multitask import MultitaskEstimator
 
 _ENOUGH = 1_000_000  # bases to tell models apart by
-_WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 20_000
+_WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 50_000
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
 _IN_DOUBT = 2.0  # log odds
@@ -73,9 +73,10 @@ def nearest(
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
     """The genetic code that suits a genome: that of the model, or 4, by which TGA is no stop codon.
 
-    4, if there are 20,000 bases, and the model, or the surest of a tree, is sure of more than 1.15 times as
-    many of them with it (see `nearest_node`): genomes of code 11 have fewer with it, and one and a half times
-    or twice as many if they have TGA in place of TGG. The stops of 4 are also those of code 25.
+    4, if there are 50,000 bases, and the model, or the surest of a tree, is sure of more than 1.15 times as
+    many of them with it (see `nearest_node`): genomes of code 11 have fewer with it, or as many, and those
+    with TGA in place of TGG have more, most one and a half times or twice as many. The stops of 4 are also
+    those of code 25.
 
     Parameters
     ----------
@@ -123,13 +124,13 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
     """A finder, or that of the root of a tree, which must have probabilities."""
     if isinstance(model, MultitaskEstimator):
         model._check_fitted("model_")
-    elif not isinstance(model, OrfFinder):
-        raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
+    elif isinstance(model, OrfFinder):
+        model._check_fitted()
+    else:
+        raise CapabilityError(f"found {type(model).__name__}, expected a finder of genes without introns")
     found = model.model_ if isinstance(model, MultitaskEstimator) else model
     if not isinstance(found, OrfFinder) or not found.has_probabilities:
-        raise CapabilityError(
-            "expected a ProkaryoticGeneFinder with loss='log', whose genes have probabilities"
-        )
+        raise CapabilityError("expected a finder with loss='log', whose genes have probabilities")
     return found
 
 
@@ -141,7 +142,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
     learner.set_params(tolerance=_LOOSE * tolerance)
     lesson = graph.of_letters(parts, is_open=False)
-    genes = _first_genes(finder, lesson, parts)
+    genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     for _ in range(rounds):
         before = genes
         _learn(learner, "ramp", lesson, before)
@@ -152,7 +153,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     _learn(learner, "log", lesson, genes)
     whole = graph.of_letters(letters, is_open=False)
     genes, _ = graph.best(learner.coef_, whole)
-    learner.starts_ = learn_starts(graph, whole, genes, letters) or learner.starts_
+    learner.starts_ = learn_starts(graph, whole, genes, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
 
@@ -162,7 +163,9 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
     if isinstance(finder, ProkaryoticGeneFinder):
         learner = copy(finder)
     else:
-        learner = ProkaryoticGeneFinder(code=finder.code, closed=finder.closed, tolerance=_TOLERANCE)
+        learner = ProkaryoticGeneFinder(
+            code=finder.graph_.rules.code, closed=finder.closed, tolerance=_TOLERANCE
+        )
         learner.set_params(**{name: getattr(finder, name) for name in _OF_MACHINES})
         learner.graph_ = learner._graph()
         learner._import(np.zeros(learner.graph_.n_weights))

@@ -47,6 +47,7 @@ class OrfFinder(StructuredEstimator):
 
     code: int = 11
     closed: bool = False
+    hessian: str = field(default="complex-step", init=False)
     graph_: OrfGraph = field(init=False)
 
     def _graph(self) -> OrfGraph:

@@ -89,7 +89,6 @@ class ProkaryoticGeneFinder(OrfFinder):
     penalty: float | Mapping[str, float] | None = None
     starts: str = "learned"
     starts_: StartModel | None = field(default=None, init=False)
-    hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 

@@ -4,22 +4,22 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds
+from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds, log_words
 
 WORDS = ["".join("ACGT"[k >> 2 * (5 - i) & 3] for i in range(6)) for k in range(4**6)]
 OF_GC = np.array([sum(base in "GC" for base in word) for word in WORDS])
 
 
 def random_words(share, rng):
-    """Counts of words of independent bases, with weights of their own."""
+    """Logs of words of independent bases, with weights of their own."""
     p = (share / 2) ** OF_GC * ((1 - share) / 2) ** (6 - OF_GC) * rng.uniform(0.9, 1.1, len(WORDS))
-    return 1e7 * p / p.sum()
+    return np.log(p / p.sum())
 
 
 def test_words_follow_the_share():
     rng, shares = np.random.default_rng(0), np.array([0.3, 0.4, 0.5, 0.6, 0.7])
     genes, everywhere = (np.array([random_words(share, rng) for share in shares]) for _ in range(2))
-    genes[:, 0] *= 30.0  # AAAAAA
+    genes[:, 0] += np.log(30.0)  # AAAAAA
     found = Composition.of(genes, everywhere, shares)
     logs, background = found.at(0.45)
     assert logs.shape == (6, 4096)
@@ -35,11 +35,21 @@ def test_words_follow_the_share():
 def test_organisms_have_words_of_their_own():
     rng, shares = np.random.default_rng(1), np.array([0.4, 0.5, 0.6])
     genes = np.array([random_words(share, rng) for share in shares])
-    genes[1, 5] *= 20.0
+    genes[1, 5] += np.log(20.0)
     found = Composition.of(genes, genes, shares)
     for share in (0.4, 0.5):
         logs = found.at(share)[0]
         assert logs[2, 5] > max(logs[1, 5], logs[3, 5]) + 1.0
+
+
+def test_words_that_nobody_has_seen():
+    """Counts are smoothed by those of codons."""
+    counts = np.zeros(4096, np.int64)
+    counts[[0, 5]] = 10**9, 10**9
+    logs = log_words(counts)
+    assert_allclose(np.exp(logs).sum(), 1.0, rtol=1e-6)
+    assert logs.min() > -30.0
+    assert np.isfinite(log_words(np.zeros(4096, np.int64))).all()
 
 
 def test_log_odds():

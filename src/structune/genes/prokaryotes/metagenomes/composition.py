@@ -16,7 +16,7 @@ _CODE = 11  # of the organisms that words are counted in
 _USUAL, _SPREAD = 0.5, 0.12  # share of G and C of bacteria and archaea, by and large
 _FEW_WORDS = 4000.0  # seen before, as their codons say
 _FEW_ORGANISMS = 0.5  # that do not follow the share
-_RARE = 1e-9
+_RARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +37,11 @@ class Composition:
 
     @classmethod
     def of(cls, genes: FloatArray, everywhere: FloatArray, shares: FloatArray) -> Composition:
-        """That of counts of words, both of shape (n_organisms, 4096), and of shares of G and C."""
+        """That of logs of words of organisms, shape (n_organisms, 4096), and of their shares of G and C."""
         design = _design(shares)
         ridge = np.diag([0.0, _FEW_ORGANISMS])
-        logs = [np.log(np.array([_smoothed(row) for row in counts])) for counts in (genes, everywhere)]
-        fits = [np.linalg.solve(design.T @ design + ridge, design.T @ given) for given in logs]
-        return cls(fits[0], fits[1], logs[0] - design @ fits[0])
+        solver = np.linalg.solve(design.T @ design + ridge, design.T)
+        return cls(solver @ genes, solver @ everywhere, genes - design @ (solver @ genes))
 
     def at(self, share: float) -> tuple[FloatArray, FloatArray]:
         """Logs of words where there is so much G and C.
@@ -67,7 +66,7 @@ def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, Flo
     """
     pairs = [np.bincount(_PAIR, np.exp(logs), minlength=_N_PAIRS) + _RARE for logs in (genes, everywhere)]
     words, amino_acids = (
-        np.append(np.where(_HAS_STOP, 0.0, odds), 0.0)
+        np.append(np.where(HAS_STOP, 0.0, odds), 0.0)
         for odds in (genes - everywhere, np.log(pairs[0] / pairs[1])[_PAIR])
     )
     return words, amino_acids
@@ -88,11 +87,12 @@ def _normalised(logs: FloatArray) -> FloatArray:
     return np.asarray(logs - highest - np.log(np.exp(logs - highest).sum(axis=1, keepdims=True)))
 
 
-def _smoothed(counts: FloatArray) -> FloatArray:
-    """How probable each word is."""
+def log_words(counts: IntArray) -> FloatArray:
+    """Logs of how probable words are, by counts; both of shape (4096,)."""
     table = counts.reshape(_N_CODONS, _N_CODONS)
     first, second = ((table.sum(axis=k) + 0.5) / (table.sum() + 0.5 * _N_CODONS) for k in (1, 0))
-    return np.asarray((counts + _FEW_WORDS * np.outer(first, second).ravel()) / (counts.sum() + _FEW_WORDS))
+    shares = (counts + _FEW_WORDS * np.outer(first, second).ravel()) / (counts.sum() + _FEW_WORDS)
+    return np.asarray(np.log(np.maximum(shares, _RARE)))
 
 
 def _amino_acids() -> IntArray:
@@ -107,4 +107,4 @@ _OF_CODON = _amino_acids()
 _N_LETTERS = int(_OF_CODON.max()) + 1
 _N_PAIRS = _N_LETTERS**2
 _PAIR = (_N_LETTERS * _OF_CODON[:, None] + _OF_CODON).ravel()
-_HAS_STOP = ((_OF_CODON[:, None] == _N_LETTERS - 1) | (_OF_CODON == _N_LETTERS - 1)).ravel()
+HAS_STOP = ((_OF_CODON[:, None] == _N_LETTERS - 1) | (_OF_CODON == _N_LETTERS - 1)).ravel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import Any, NoReturn, Self
 
@@ -13,7 +13,7 @@ from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence, Skipped
-from structune.genes.inputs import annotated_sequences
+from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
@@ -32,13 +32,14 @@ from structune.learning.estimator_file import (
     unpack_fit,
     unpack_names,
 )
+from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Groups, segment_indices
+from structune.running.monitor import STOPPED
+from structune.structure import FloatArray, Groups, IntArray, segment_indices
 
 _PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line
 _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
-_MOST_ORGANISMS = 100_000
 
 
 @parameters
@@ -64,6 +65,8 @@ class MetagenomeFinder(OrfFinder):
         The negative log-probability of the genes, or losses of the number of wrong starts and stops.
     holdout, folds
         Share of the pieces that tuning holds out, or number of folds; those of an organism are on one side.
+    max_seconds : float, optional
+        Time budget of each of the two fits, first without words of contigs' own.
     random_state : int
         Of pieces, and of held-out splits.
 
@@ -121,17 +124,30 @@ class MetagenomeFinder(OrfFinder):
         skipped = [one for each in organisms for one in each.skipped]
         report(len(shard), skipped)
         contigs, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
-        parts = [
-            (contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :]))
-            for k, mine in enumerate(np.flatnonzero(of == k) for k in range(len(organisms)))
-        ]
-        self._learn(graph, loss, _joined(contigs, [with_words(*part) for part in parts]), None, of)
-        if self.status_ != "interrupted":
-            own = [with_own_words(graph, self.coef_, *part) for part in parts]
-            self._learn(graph, loss, _joined(contigs, own), self.coef_, of)
+
+        def parts() -> Iterator[tuple[ContigShard, FloatArray, Composition]]:
+            for k in range(len(organisms)):
+                mine = np.flatnonzero(of == k)
+                yield contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :])
+
+        known = _joined(contigs, [with_words(*part) for part in parts()])
+        self._learn_first(graph, loss, known, of)
+        if self.status_ not in STOPPED:
+            history, passes = self.history_, self.passes_
+            own = _joined(contigs, [with_own_words(graph, self.coef_, *part) for part in parts()])
+            self._learn(graph, loss, own, self.coef_, of)
+            self.history_, self.passes_ = history + self.history_, passes + self.passes_
         self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
         self.starts_ = tuple(each.starts for each in organisms)
         return self
+
+    def _learn_first(self, graph: ContigGraph, loss: Loss, known: ContigShard, of: IntArray) -> None:
+        """Without words of contigs' own. It has no checkpoint: that is of the fit which goes on from it."""
+        checkpoint, self.checkpoint = self.checkpoint, None
+        try:
+            self._learn(graph, loss, known, self._start(graph), of)
+        finally:
+            self.checkpoint = checkpoint
 
     def fit_shards(self, folder: Any) -> NoReturn:
         """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
@@ -211,12 +227,11 @@ class MetagenomeFinder(OrfFinder):
 
 def _genomes(sequences: Sequence[AnnotatedSequence], groups: Any) -> list[list[AnnotatedSequence]]:
     """The sequences of each organism."""
-    if groups is None:
+    given = of_examples(groups, sequences, "groups", range(len(sequences)))
+    if given is None:
         return [[each] for each in sequences]
-    if len(groups) != len(sequences):
-        raise DataError(f"found the organisms of {len(groups)} sequences, expected those of {len(sequences)}")
     found: dict[Any, list[AnnotatedSequence]] = {}
-    for organism, sequence in zip(groups, sequences, strict=True):
+    for organism, sequence in zip(given.tolist(), sequences, strict=True):
         found.setdefault(organism, []).append(sequence)
     return list(found.values())
 

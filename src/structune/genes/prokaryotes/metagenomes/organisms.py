@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
 from structune.genes.prokaryotes.examples import OrfExamples, cut_genomes
-from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
+from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share, log_words
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.assembly import Gene, mark_genes
@@ -38,8 +38,8 @@ class Organism:
 
     Attributes
     ----------
-    in_genes, everywhere : ndarray of int64, shape (4096,)
-        Counts of words of two codons: in genes, but for their start codons, and at any place of both strands.
+    in_genes, everywhere : ndarray, shape (4096,)
+        Logs of words of two codons: in genes, but for their start codons, and at any place of both strands.
     share : float
         Of G and C.
     pieces : list of (letters, genes)
@@ -64,9 +64,9 @@ class Organism:
         if not examples.sequences:
             raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
         self.skipped = examples.skipped
-        self.in_genes = _words_in_genes(examples)
+        self.in_genes = log_words(_words_in_genes(examples))
         self.starts = _starts(examples, graph)
-        self.everywhere = np.sum([count_words(text) for text in texts], axis=0)
+        self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
         self.share = gc_share(np.concatenate(texts))
         self.pieces = list(_pieces(genome, texts, rules, rng))
 
@@ -74,8 +74,7 @@ class Organism:
 def composition_of(organisms: Sequence[Organism]) -> Composition:
     """How their words follow the share of G and C."""
     in_genes, everywhere = (
-        np.array([getattr(each, name) for each in organisms], np.float64)
-        for name in ("in_genes", "everywhere")
+        np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
     )
     return Composition.of(in_genes, everywhere, np.array([each.share for each in organisms]))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, log_odds
+from structune.genes.prokaryotes.metagenomes.composition import HAS_STOP, N_WORDS, Composition, log_odds
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, FRAMES, WORDS
 from structune.structure import FloatArray
@@ -55,7 +55,7 @@ def _scored(
     columns, organism = np.zeros_like(shard.columns), np.zeros(len(shard), np.int64)
     for share, contigs in _alike(shares):
         genes, everywhere = composition.at(share)
-        odds, chances = genes - everywhere, np.exp(genes)
+        odds, chances = np.where(HAS_STOP, 0.0, genes - everywhere), np.exp(genes)
         for s in contigs:
             part, words = shard.part(s, CANDIDATES), _words_of(shard, s)
             own = genes[0]
