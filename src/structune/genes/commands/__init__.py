@@ -135,10 +135,10 @@ def genes(request: own.Request) -> None:
     """Find the genes of DNA sequences.
 
     Soft-masked bases, in lower case, count as others do. The score of a gene is the mean probability of its
-    bases being coding; by a model of train or tune prokaryotic-genes it is the probability of the gene, with
-    both its ends. Models of losses other than log give none. Genes come in the order of FASTA, which is not
-    held in memory as a whole unless a model is chosen or adapted by it. What was found before Ctrl-C has been
-    written; the exit code is then 130.
+    bases being coding; by prokaryotic models it is the probability of the gene, with both its ends. Models of
+    losses other than log give none. Genes come in the order of FASTA, which is not held in memory as a whole
+    unless a model is chosen or adapted by it, or the genetic code is found. What was found before Ctrl-C has
+    been written; the exit code is then 130.
 
     By prokaryotic models, genes may go beyond the ends of a sequence, and of ten or more unknown bases in a
     row: they lack a start or a stop codon then, and are marked as partial. They begin with a whole codon; the
