@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.errors import ModelFileError
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
@@ -19,6 +20,7 @@ from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
@@ -43,10 +45,13 @@ class OrfFinder(StructuredEstimator):
     ----------
     graph_ : OrfGraph
         The structure.
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
     """
 
     code: int = 11
     closed: bool = False
+    skipped_: list[Skipped] = field(init=False)
     hessian: str = field(default="complex-step", init=False)
     graph_: OrfGraph = field(init=False)
 
@@ -141,3 +146,20 @@ class OrfFinder(StructuredEstimator):
         other.set_params(code=code)
         other.graph_ = other._graph()
         return other
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
+        finder = cls(**options)
+        graph = finder._graph()
+        if graph.weight_names() != names:
+            raise ModelFileError("the weights are those of another gene model")
+        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder.set_params(**options)
+        finder.graph_, finder.skipped_ = graph, []
+        return finder

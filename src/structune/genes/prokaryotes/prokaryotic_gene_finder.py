@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
 from structune.files.models import load_shipped
 from structune.genes.examples import Blocks, report
 from structune.genes.formats.record import Skipped
@@ -22,7 +22,7 @@ from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups
 
@@ -68,8 +68,6 @@ class ProkaryoticGeneFinder(OrfFinder):
 
     Attributes
     ----------
-    skipped_ : list of Skipped
-        Training genes that were left out, and why.
     starts_ : StartModel or None
         What chooses the start codons of genes, where it was learned; else the structure does.
 
@@ -220,21 +218,14 @@ class ProkaryoticGeneFinder(OrfFinder):
         return finder.with_code(code).set_params(n_jobs=-1)
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        arrays = pack_names("weight", self.graph_.weight_names())
+        header, arrays = super()._pack()
         if self.starts_ is not None:
             arrays |= {f"start_{name}": array for name, array in pack(self.starts_).items()}
-        return {"genes": {"code": self.graph_.rules.code}}, arrays
+        return header, arrays
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> ProkaryoticGeneFinder:
-        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
-        finder = cls(**options)
-        graph = finder._graph()
-        if graph.weight_names() != names:
-            raise ModelFileError("the weights are those of another gene model")
-        unpack_fit(finder, graph.n_weights, header, arrays)
-        finder.set_params(**options)
-        finder.graph_, finder.skipped_ = graph, []
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        finder = super()._from_file(header, arrays)
         packed = {name[6:]: array for name, array in arrays.items() if name.startswith("start_")}
         finder.starts_ = unpack(packed) if packed else None
         return finder

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.examples import report
-from structune.genes.formats.record import AnnotatedSequence, Skipped
+from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
@@ -27,10 +27,6 @@ from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator_file import (
     Arrays,
     check_array,
-    entries,
-    pack_names,
-    unpack_fit,
-    unpack_names,
 )
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
@@ -72,8 +68,6 @@ class MetagenomeFinder(OrfFinder):
 
     Attributes
     ----------
-    skipped_ : list of Skipped
-        Training genes that were left out, and why.
     graph_ : ContigGraph
         The structure.
     composition_ : Composition
@@ -84,7 +78,6 @@ class MetagenomeFinder(OrfFinder):
 
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
-    skipped_: list[Skipped] = field(init=False)
     composition_: Composition = field(init=False)
     starts_: tuple[StartModel | None, ...] = field(init=False)
 
@@ -203,23 +196,16 @@ class MetagenomeFinder(OrfFinder):
         return finder if X is None else finder.with_code(suited_code(finder, X))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        arrays = pack_names("weight", self.graph_.weight_names())
+        header, arrays = super()._pack()
         arrays |= {f"words_{name}": array for name, array in vars(self.composition_).items()}
         for k, model in enumerate(self.starts_):
             if model is not None:
                 arrays |= {f"start_{k}_{name}": array for name, array in pack(model).items()}
-        return {"genes": {"code": self.graph_.rules.code}}, arrays
+        return header, arrays
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MetagenomeFinder:
-        names, options = unpack_names("weight", arrays), entries(header["genes"], code=int)
-        finder = cls(**options)
-        graph = finder._graph()
-        if graph.weight_names() != names:
-            raise ModelFileError("the weights are those of another gene model")
-        unpack_fit(finder, graph.n_weights, header, arrays)
-        finder.set_params(**options)
-        finder.graph_, finder.skipped_ = graph, []
+    def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        finder = super()._from_file(header, arrays)
         finder.composition_ = _unpacked(arrays)
         finder.starts_ = tuple(_start_model(arrays, k) for k in range(len(finder.composition_.own)))
         return finder
