@@ -162,13 +162,15 @@ class MetagenomeFinder(OrfFinder):
 
     def _found(self, shard: Any) -> tuple[NDArray[np.int8], FloatArray | None]:
         chosen, scores = super()._found(shard)
+        words = shard.columns @ self.graph_.weights.part(self.coef_, "words")
         for k in np.unique(shard.organism).tolist():
             model = self.starts_[k]
             if model is not None:
                 contigs = np.flatnonzero(shard.organism == k)
                 part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
                 own = None if scores is None else scores[places]
-                chosen[places], own = model.found(self.graph_, part, chosen[places], own, not self.closed)
+                found = model.found(self.graph_, part, chosen[places], own, not self.closed, words[places])
+                chosen[places], own = found
                 if scores is not None:
                     scores[places] = own
         return chosen, scores

@@ -123,20 +123,26 @@ class StartModel:
         chosen: NDArray[np.int8],
         scores: FloatArray | None,
         is_open: bool,
+        beside: FloatArray | None = None,
     ) -> tuple[NDArray[np.int8], FloatArray | None]:
         """As `choose`; `scores` are probabilities of candidates, and then of genes with their starts."""
-        chosen, shares = self.choose(graph, shard, chosen, is_open)
+        chosen, shares = self.choose(graph, shard, chosen, is_open, beside)
         if scores is None:
             return chosen, None
         return chosen, (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
 
     def choose(
-        self, graph: OrfGraph, shard: OrfShard, chosen: NDArray[np.int8], is_open: bool
+        self,
+        graph: OrfGraph,
+        shard: OrfShard,
+        chosen: NDArray[np.int8],
+        is_open: bool,
+        beside: FloatArray | None = None,
     ) -> tuple[NDArray[np.int8], FloatArray]:
         """The same genes with the starts that the model gives them, and probabilities of starts.
 
         Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
-        (`is_open`), those that do stay as they are.
+        (`is_open`), those that do stay as they are. `beside` are log odds of candidates that count, too.
         """
         at_end = open_ends(shard) if is_open else np.zeros(chosen.size, bool)
         fixed = chosen.astype(bool) & at_end
@@ -146,7 +152,8 @@ class StartModel:
         scores[fixed], probability[fixed] = _FRAME, 1.0
         if free.any():
             of = Choices.of(shard, graph.weights, free, chosen)
-            odds = np.where(at_end[of.places], -np.inf, self.scores(of))
+            known = 0.0 if beside is None else beside[of.places]
+            odds = np.where(at_end[of.places], -np.inf, self.scores(of) + known)
             probability[of.places] = of.shares(odds)
             scores[of.places] = _FRAME + np.log(np.maximum(probability[of.places], 1e-300))
             scores[of.places[at_end[of.places]]] = -np.inf
