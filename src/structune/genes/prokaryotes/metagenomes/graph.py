@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.metagenomes.weights import WORD_COLUMNS, ContigWeights
 from structune.genes.prokaryotes.starts.choices import open_ends
-from structune.genes.prokaryotes.structure.candidates import CODON, OrfRules
+from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, LEVELS, OrfShard
 from structune.structure import Array, FloatArray, IntArray
+
+_KNOWN = np.append(np.ones(4**WORD), 0.0)  # words with an unknown base are none
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class ContigGraph(OrfGraph):
         self.rules, self.weights = rules, ContigWeights(rules)
 
     def of_contigs(self, shard: OrfShard) -> ContigShard:
-        """What is seen at the ends of contigs; nothing yet of words.
+        """What is seen at the ends of contigs; of words nothing yet but how many they are.
 
         Of a gene that goes on neither length nor bases around a start are known, but how much of it is seen.
         """
@@ -64,9 +66,12 @@ class ContigGraph(OrfGraph):
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
         before, behind = open_ends(shard), seen < CODON * (n_words + 2)
         self.weights.forget(signals, before, behind)
+        columns, number = np.zeros((seen.size, len(WORD_COLUMNS))), np.zeros(seen.size)
+        kernels.score_words(shard.frames, _KNOWN, number)
+        columns[:, WORD_COLUMNS.index("number")] = number
         return ContigShard(
             **{**vars(shard), "signals": signals},
-            columns=np.zeros((seen.size, len(WORD_COLUMNS))),
+            columns=columns,
             beyond=self.weights.ends(before, behind, seen),
             organism=np.zeros(len(shard), np.int64),
         )

@@ -14,7 +14,6 @@ from structune.genes.nucleotides import Letters, encode_letters, reverse_complem
 from structune.genes.prokaryotes.examples import OrfExamples, cut_genomes
 from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share, log_words
 from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.assembly import Gene, mark_genes
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.encoding import count_words, numbers
@@ -64,8 +63,10 @@ class Organism:
         if not examples.sequences:
             raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
         self.skipped = examples.skipped
-        self.in_genes = log_words(_words_in_genes(examples))
-        self.starts = _starts(examples, graph)
+        letters = [encode_letters(text, "example") for text in examples.sequences]
+        self.in_genes = log_words(_words_in_genes(examples, letters))
+        shard = graph.encode(examples.sequences, examples.genes)
+        self.starts = learn_starts(graph, shard, shard.chosen, letters)
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
         self.share = gc_share(np.concatenate(texts))
         self.pieces = list(_pieces(genome, texts, rules, rng))
@@ -92,19 +93,11 @@ def labelled(graph: OrfGraph, pieces: Sequence[Piece]) -> tuple[OrfShard, list[i
     return replace(shard, chosen=chosen).take(kept), kept
 
 
-def _starts(examples: OrfExamples, graph: OrfGraph) -> StartModel | None:
-    shard = graph.encode(examples.sequences, examples.genes)
-    return learn_starts(
-        graph, shard, shard.chosen, [encode_letters(t, "example") for t in examples.sequences]
-    )
-
-
-def _words_in_genes(examples: OrfExamples) -> IntArray:
+def _words_in_genes(examples: OrfExamples, letters: Sequence[Letters]) -> IntArray:
     found = np.zeros(N_WORDS + 1, np.int64)
-    for text, genes in zip(examples.sequences, examples.genes, strict=True):
-        letters = encode_letters(text, "example")
+    for text, genes in zip(letters, examples.genes, strict=True):
         for start, end, strand in genes:
-            own = letters[start:end]
+            own = text[start:end]
             words = numbers(own if strand == "+" else reverse_complement(own), WORD)
             found += np.bincount(words[CODON : -2 * CODON + 1 : CODON], minlength=N_WORDS + 1)
     return found[:-1]

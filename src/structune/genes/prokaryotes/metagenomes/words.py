@@ -17,7 +17,6 @@ from structune.structure import FloatArray
 _DIGITS = 2  # of shares of G and C that are told apart
 _OWN = 10_000.0  # words of a contig that count as much as what other organisms tell
 _ROUNDS = 2
-_KNOWN = np.append(np.ones(N_WORDS), 0.0)
 
 
 def with_words(shard: ContigShard, shares: FloatArray, composition: Composition) -> ContigShard:
@@ -52,7 +51,7 @@ def _scored(
     shard: ContigShard, shares: FloatArray, composition: Composition, used: FloatArray | None
 ) -> ContigShard:
     """With the sums over words; `used` says how probable candidates are, if that is known."""
-    columns, organism = np.zeros_like(shard.columns), np.zeros(len(shard), np.int64)
+    columns, organism = shard.columns.copy(), np.zeros(len(shard), np.int64)
     for share, contigs in _alike(shares):
         genes, everywhere = composition.at(share)
         odds, chances = np.where(HAS_STOP, 0.0, genes - everywhere), np.exp(genes)
@@ -61,7 +60,7 @@ def _scored(
             own = genes[0]
             if used is not None:
                 own, organism[s] = _own(words, used[part], odds, chances)
-            for k, table in enumerate((*log_odds(own, everywhere), _KNOWN)):
+            for k, table in enumerate(log_odds(own, everywhere)):
                 sums = np.zeros(part.stop - part.start)
                 kernels.score_words(words, table, sums)
                 columns[part, k] = sums
