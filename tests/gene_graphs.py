@@ -18,6 +18,7 @@ PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A",
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 STOPS = {"TAA", "TAG", "TGA"}
 WINDOWS = {"start": (-2, 4), "stop": (-3, 2), "donor": (-2, 3), "acceptor": (-3, 1)}
+FLANKS = {"start": (-6, -4, -1), "stop": (0, 3)}
 
 
 def flip(text):
@@ -111,12 +112,18 @@ class Definition:
                 self.row[self.index[f"{label.rstrip('012')} {k + 1}-mer: {label} {word}"]] += 1
 
     def signal(self, text, name, place, sign):
-        if name in self.weights.windows:
-            for offset in range(*self.weights.windows[name]):
-                t = place + offset if sign == "+" else place - 1 - offset
-                word = self.word(text, t, sign, self.weights.window_order + 1) if 0 <= t < len(text) else None
-                if word:
-                    self.row[self.index[f"{name}: {offset:+d} {word}"]] += 1
+        weights = self.weights
+        for offset in range(*weights.windows.get(name, (0, 0))):
+            self.word_at(text, place, offset, sign, weights.window_order, f"{name}: {offset:+d}")
+        for a, b in pairwise(weights.flanks.get(name, ())):
+            for offset in range(a, b):
+                self.word_at(text, place, offset, sign, weights.flank_order, f"{name} flank: {a:+d}..{b:+d}")
+
+    def word_at(self, text, place, offset, sign, order, name):
+        t = place + offset if sign == "+" else place - 1 - offset
+        word = self.word(text, t, sign, order + 1) if 0 <= t < len(text) else None
+        if word:
+            self.row[self.index[f"{name} {word}"]] += 1
 
     def gene(self, text, sign, parts, labels, strand):
         start, end = parts[0][0], parts[-1][1]
@@ -172,8 +179,15 @@ def exon_weights(
     rules = GeneRules(strands, donors, introns or (4, 4))
     intron_bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
     exon_bins = () if introns is None else (1, 4, 6, 9)
+    around = (WINDOWS, 1, FLANKS, 0) if windows else ({}, 1, {})
     return ExonWeights(
-        rules, orders, WINDOWS if windows else {}, 1, intron_bins, exon_bins, tie_introns, n_tracks
+        rules,
+        orders,
+        *around,
+        intron_bins=intron_bins,
+        exon_bins=exon_bins,
+        tie_introns=tie_introns,
+        n_tracks=n_tracks,
     )
 
 

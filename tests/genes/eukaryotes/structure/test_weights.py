@@ -24,7 +24,11 @@ def test_names(features, strands):
         for family in ("NC", "C", "I")
         for k in ((1, 6) if features == "paper" else (1, 3, 6))
     }
-    signals = set() if features == "paper" else {*WINDOWS, "intron lengths", "exon lengths"}
+    signals = (
+        set()
+        if features == "paper"
+        else {*WINDOWS, "start flank", "stop flank", "intron lengths", "exon lengths"}
+    )
     families = [name.partition(":")[0] for name in names]
     assert set(families) == words | signals | {"edges", "tracks"}
     n_introns = 3 if features == "paper" else 1  # by phase, or all alike

@@ -275,9 +275,7 @@ class ExonGraph(Structure):
         shape = weights.n_strands, weights.n_introns
         emissions.count_up(counts.cover, sequence.letters, *shape, factor, running, table, rows)
         weights.add_words(table, out)
-        emissions.count_sites(
-            sequence.sites, sequence.letters, n_words, counts.sites, factor, weights.window_table(out)
-        )
+        self._scores.count_sites(sequence, counts.sites, factor, out)
         weights.part(out, "edges")[:] += factor * counts.edges
         weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
         if weights.n_tracks:
@@ -285,18 +283,10 @@ class ExonGraph(Structure):
             weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
-        """What is at all sites, as if each were one: windows alone are not zero."""
+        """What is at all sites, as if each were one: windows and flanks alone are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
         for sequence, factor in zip(self._scores.of(shard, nothing), shard.weights.tolist(), strict=True):
-            used = np.ones(sequence.sites.signal.size + 1)
-            emissions.count_sites(
-                sequence.sites,
-                sequence.letters,
-                4**self.weights.word_length,
-                used,
-                factor,
-                self.weights.window_table(found),
-            )
+            self._scores.count_sites(sequence, np.ones(sequence.sites.signal.size + 1), factor, found)
         return found
 
     # --- sums ---------------------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ class Scaling:
 
     @cached_property
     def _free(self) -> IntArray:
-        """Weights that may deviate: all but words."""
-        return np.flatnonzero([not name.endswith("-mer") for name in self._families])
+        """Weights that may deviate: all but words, and those of flanks."""
+        return np.flatnonzero([not name.endswith(("-mer", "flank")) for name in self._families])
 
     def __len__(self) -> int:
         return len(self.scales) + self._free.size
@@ -95,19 +95,21 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
     counts : ndarray, shape (len(weights),)
         Sums of features.
     decoys : ndarray, shape (len(weights),)
-        Of windows, the same at all sites where a signal might be.
+        Of windows and flanks, the same at all sites where a signal might be.
 
     Returns
     -------
     ndarray, shape (len(weights),)
         Words: log probabilities of their last base given those before, against words between genes, each
-        order less the one before. Windows: the same against decoys. Lengths: log densities.
+        order less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
     """
     found = np.zeros(len(weights))
     _add_words(weights, counts, found)
     for name in weights.windows:
         true, other = weights.part(counts, name), weights.part(decoys, name)
         weights.part(found, name)[:] = _conditional(true, _OF_WINDOWS) - _conditional(other, _OF_WINDOWS)
+    for true, other, out in zip(*map(weights.flank_table, (counts, decoys, found)), strict=True):
+        out[:] = np.log(_backed_off(true)) - np.log(_backed_off(other))
     if weights.intron_bins:
         lengths = weights.part(counts, "intron lengths")
         widths = np.append(np.diff([*weights.intron_bins, weights.rules.introns[1] + 1]), _LONG_TAIL)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.genes.eukaryotes.kernels import emissions
+from structune.genes.eukaryotes.kernels.flanks import Flanks, count_flanks, score_flanks
 from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import Path
@@ -80,11 +81,11 @@ class SequenceScores:
         evidence: Sequence[Evidence] | None = None,
     ) -> Iterator[ScoredSequence]:
         """Each sequence with its scores; `w` are all weights by table."""
-        weights, layout = self.weights, self._window_layout
+        weights, layout, none = self.weights, self._window_layout, 4**self.weights.word_length
         tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
-            table, windows, edges, exons, introns = tables[k]
+            table, windows, flanks, edges, exons, introns = tables[k]
             sites = emissions.Sites(own["site_signal"], own["site_position"], own["site_reverse"], *layout)
             known = None if evidence is None else evidence[s]
             letters = emissions.Letters(
@@ -93,7 +94,8 @@ class SequenceScores:
             prefix = np.empty((n + 1, weights.n_columns), w.dtype)
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.zeros(sites.signal.size + 1, w.dtype)
-            emissions.score_sites(sites, letters, 4**weights.word_length, windows, of_sites)
+            emissions.score_sites(sites, letters, none, windows, of_sites)
+            score_flanks(self._flanks, sites, letters, none, flanks, np.empty(n + 1, w.dtype), of_sites)
             if known is not None:
                 of_sites[:-1] += known.sites
                 for strand in range(weights.n_strands):
@@ -103,12 +105,21 @@ class SequenceScores:
             scores = Scores(prefix, of_sites, edges, exons, introns, _KINDS, *columns)
             yield ScoredSequence(n, nodes_of(own), letters, sites, scores)
 
+    def count_sites(self, sequence: ScoredSequence, used: Array, factor: float, out: Array) -> None:
+        """Add what is in windows and flanks of sites, by how often each is used, to sums by weight."""
+        sites, letters, none = sequence.sites, sequence.letters, 4**self.weights.word_length
+        emissions.count_sites(sites, letters, none, used, factor, self.weights.window_table(out))
+        running = np.empty(sequence.n + 1, out.dtype)
+        table = self.weights.flank_table(out)
+        count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
+
     def _factors(self, w: Array) -> tuple[Array, ...]:
-        """What the sequences of a table share: words, windows, edges, lengths of exons and of introns."""
+        """What the sequences of a table share: words, windows, flanks, edges and lengths."""
         weights = self.weights
         return (
             weights.words(w),
             weights.window_table(w),
+            weights.flank_table(w),
             weights.part(w, "edges"),
             weights.exon_scores(w),
             weights.intron_scores(w),
@@ -123,6 +134,16 @@ class SequenceScores:
             found.append((a, b - a, n_words, first))
             first += (b - a) * n_words
         return tuple(np.array(column) for column in zip(*found, strict=True))
+
+    @cached_property
+    def _flanks(self) -> Flanks:
+        known = [
+            (SIGNALS.index(name), a, b)
+            for name, ends in self.weights.flanks.items()
+            for a, b in pairwise(ends)
+        ]
+        signal, first, last = np.array(known, np.int64).reshape(-1, 3).T.copy()
+        return Flanks(signal, first, last, self.weights.flank_words)
 
     def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
         """Of tracks and costs, by position and label."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
@@ -17,6 +17,7 @@ from structune.structure import Array, IntArray
 
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
+FLANKS = {"start": (-300, -200, -120, -60, -12), "stop": (6, 30, 60, 120, 200, 300)}
 EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 750, 1000, 1500, 2200, 3300)
 EXONS = ("single", "initial", "internal", "terminal")
 _MOST_SCORED, _N_BINS = 400, 24
@@ -25,8 +26,8 @@ _BASES = "ACGT"
 
 @dataclass(frozen=True)
 class ExonWeights:
-    """The weights, in this order: words of each order, windows of signals, edges, lengths of introns and of
-    exons by kind, tracks.
+    """The weights, in this order: words of each order, windows of signals, flanks of starts and stops, edges,
+    lengths of introns and of exons by kind, tracks.
 
     Parameters
     ----------
@@ -36,6 +37,10 @@ class ExonWeights:
     windows : mapping of str to (int, int)
         The places around a signal that it looks at: from the first up to before the second.
     window_order : int
+    flanks : mapping of str to tuple of int
+        What lies around genes, as untranslated exons, promoters and poly-A signals, in parts by the distance
+        from a start or a stop: where each part begins, and where the last one ends.
+    flank_order : int
     intron_bins, exon_bins : tuple of int
         The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
         None: lengths have no weights.
@@ -49,6 +54,8 @@ class ExonWeights:
     orders: tuple[int, ...] = (0, 2, 5)
     windows: Mapping[str, tuple[int, int]] = field(default_factory=lambda: WINDOWS)
     window_order: int = 1
+    flanks: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: FLANKS)
+    flank_order: int = 5
     intron_bins: tuple[int, ...] = ()
     exon_bins: tuple[int, ...] = ()
     tie_introns: bool = True
@@ -63,13 +70,13 @@ class ExonWeights:
         features : {"full", "paper"}
             "paper": bases and words of six by coding position, and by phase in introns, and the weights of
             introns and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the
-            same ones in all introns, words around starts, stops, donors and acceptors, and lengths of introns
-            and of each kind of exon.
+            same ones in all introns, words around starts, stops, donors and acceptors, words up to 300 bases
+            before starts and behind stops, and lengths of introns and of each kind of exon.
         """
         if features not in FEATURES:
             raise DataError(f"features={features!r}: expected one of {FEATURES}")
         if features == "paper":
-            return cls(rules, (0, 5), {}, tie_introns=False, n_tracks=n_tracks)
+            return cls(rules, (0, 5), {}, flanks={}, tie_introns=False, n_tracks=n_tracks)
         return cls(rules, intron_bins=length_bins(*rules.introns), exon_bins=EXON_LENGTHS, n_tracks=n_tracks)
 
     @cached_property
@@ -94,7 +101,12 @@ class ExonWeights:
     @property
     def word_length(self) -> int:
         """Of the longest words."""
-        return max(*self.orders, self.window_order if self.windows else 0) + 1
+        around = self.window_order if self.windows else 0, self.flank_order if self.flanks else 0
+        return max(*self.orders, *around) + 1
+
+    @property
+    def flank_words(self) -> int:
+        return int(4 ** (self.flank_order + 1))
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -103,6 +115,7 @@ class ExonWeights:
         return {
             **{f"order {k}": (len(self.labels), 4 ** (k + 1)) for k in self.orders},
             **{name: (b - a, n_words) for name, (a, b) in self.windows.items()},
+            **{f"{name} flank": (len(ends) - 1, self.flank_words) for name, ends in self.flanks.items()},
             "edges": (len(EDGES),),
             "intron lengths": (len(self.intron_bins) + 1 if self.intron_bins else 0,),
             "exon lengths": (len(EXONS), len(self.exon_bins)),
@@ -123,8 +136,16 @@ class ExonWeights:
 
     def window_table(self, w: Array) -> Array:
         """A view of the weights of all windows, one signal after the other."""
-        named = [self._slices[name] for name in self.windows]
-        return w[named[0].start : named[-1].stop] if named else w[:0]
+        return self._parts(w, self.windows)
+
+    def flank_table(self, w: Array) -> Array:
+        """A view of the weights of all flanks, a row for each part."""
+        return self._parts(w, [f"{name} flank" for name in self.flanks]).reshape(-1, self.flank_words)
+
+    def _parts(self, w: Array, names: Iterable[str]) -> Array:
+        """A view of weights that follow each other."""
+        slices = [self._slices[name] for name in names]
+        return w[slices[0].start : slices[-1].stop] if slices else w[:0]
 
     # --- tables -------------------------------------------------------------------------------------------
 
@@ -189,6 +210,9 @@ class ExonWeights:
         for name, (a, b) in self.windows.items():
             words = _words(self.window_order + 1)
             found += [f"{name}: {place:+d} {word}" for place in range(a, b) for word in words]
+        for name, ends in self.flanks.items():
+            words = _words(self.flank_order + 1)
+            found += [f"{name} flank: {a:+d}..{b:+d} {word}" for a, b in pairwise(ends) for word in words]
         found += [f"edges: {name}" for name in EDGES]
         if self.intron_bins:
             found += [f"intron lengths: {start}" for start in self.intron_bins] + ["intron lengths: longer"]
