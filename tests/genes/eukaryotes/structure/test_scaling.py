@@ -68,17 +68,21 @@ def test_origin_is_half_of_the_tables(weights):
     assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables / 2)
 
 
-def test_log_odds_of_words_and_windows():
+def test_log_odds_of_words_windows_and_flanks():
     """Many of one kind: log odds come near to those of the shares."""
     weights = genes.exon_weights("forward", (4, 6), True, (0,), True)
     counts, decoys = np.zeros((2, len(weights)))
     weights.part(counts, "order 0")[:] = 1e6 * np.array([[1, 1, 1, 1]] + [[4, 2, 1, 1]] * 4)
     weights.part(counts, "donor")[:] = 1e6 * np.tile([4, 2, 1, 1], 4)
     weights.part(decoys, "donor")[:] = 1e6
+    weights.part(counts, "stop flank")[:] = 1e6 * np.array([4, 2, 1, 1])
+    weights.part(decoys, "stop flank")[:] = 1e6
     found = log_odds(weights, counts, decoys)
     odds = np.log(np.array([4, 2, 1, 1]) / 2)
     assert_allclose(weights.part(found, "order 0"), [np.zeros(4), *[odds] * 4], atol=1e-3)
     assert_allclose(weights.part(found, "donor"), np.tile(np.tile(odds, 4), (5, 1)), atol=1e-3)
+    assert_allclose(weights.part(found, "stop flank"), [odds], atol=1e-2)
+    assert_array_equal(weights.part(found, "start flank"), 0.0)  # nothing was counted
 
 
 def test_log_odds_of_lengths_and_edges():
