@@ -38,7 +38,7 @@ def parse_sequence(s: int, sequence: str) -> Array:
         check_strands(sequence)
     except DataError as error:
         raise DataError(f"sequence {s}: {error}") from None
-    return np.repeat(codes, np.where(codes == ABSENT, GAP, 1))
+    return np.repeat(codes, np.where(codes == ABSENT, GAP, 1)) if STRANDS in sequence else codes
 
 
 def parse_structure(s: int, structure: str, letters: Array) -> IntArray:
@@ -175,7 +175,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    return [Offence(shown_base(o.i, letters), shown_base(o.j, letters), *o[2:]) for o in found]
+    return [Offence(shown_base(o.i, nick), shown_base(o.j, nick), *o[2:]) for o in found]
 
 
 @dataclass
