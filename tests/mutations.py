@@ -172,7 +172,7 @@ def _repeat(data, random):
 def _endless(data, random):
     """A line, columns, brackets or records without end."""
     at, word = random.randint(0, len(data)), random.choice(_ENDLESS)
-    return data[:at] + word * random.choice((1000, 100_000)) + data[at:]
+    return data[:at] + word * random.choice((1000, 30_000)) + data[at:]
 
 
 def _number(data, random):
