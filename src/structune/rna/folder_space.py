@@ -142,9 +142,15 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
 
 
 def _first_to_drop(rna: RNA, structure: str, offences: list[Offence]) -> list[tuple[int, int]]:
-    """All pairs that offend whatever others there are, or else one of a loop that is too long."""
-    alone = [(o.i, o.j) for o in offences if rna.circular or not o.in_long_loop]
-    return alone or [_smaller_helix(partners(structure), offences[0].i, offences[0].j)]
+    """All pairs that offend whatever others there are, or else one of a loop that is too long.
+
+    On a circle one at a time: two pairs may close one loop.
+    """
+    first = offences[0]
+    if rna.circular:
+        return [(first.i, first.j)]
+    alone = [(o.i, o.j) for o in offences if not o.in_long_loop]
+    return alone or [_smaller_helix(partners(structure), first.i, first.j)]
 
 
 def _smaller_helix(partner: IntArray, i: int, j: int) -> tuple[int, int]:
