@@ -80,6 +80,21 @@ _VALUES = (
     ),
     *("%s%n", "a" * 5000, [], {}, [0], [[]], [None], {"": None}, {"a": 1}, [1, "a"], _DEEP),
 )
+_ENDLESS = (
+    b"A",
+    b"(",
+    b"()",
+    b"(A",
+    b"x ",
+    b"\t",
+    b"\n",
+    b"1:2 ",
+    b">\n",
+    b">a\nA\n",
+    b",",
+    b"a=b;",
+    b"join(",
+)
 _KEYS = (
     "",
     "x",
@@ -154,6 +169,12 @@ def _repeat(data, random):
     return data[:b] + data[a:b] * random.choice((1, 2, 100, 3000)) + data[b:]
 
 
+def _endless(data, random):
+    """A line, columns, brackets or records without end."""
+    at, word = random.randint(0, len(data)), random.choice(_ENDLESS)
+    return data[:at] + word * random.choice((1000, 30_000)) + data[at:]
+
+
 def _number(data, random):
     """Another number in place of one that is there."""
     places = [k for k, byte in enumerate(data[:20_000]) if 48 <= byte < 58]
@@ -205,6 +226,7 @@ _OF_BYTES = (
     _splice,
     _truncate,
     _repeat,
+    _endless,
     _number,
     _number,
     _lines,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import structune
-from commands import fail, succeed
+from commands import fail, run, succeed
+from structune.alignment.commands import aligning
 from structune.alignment.formats.any import read_protein_alignments
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import write_protein_alignments
@@ -229,3 +230,13 @@ def test_models_that_are_none(files, tmp_path):
 @pytest.mark.parametrize("command", ["align", "train alignment", "tune alignment", "evaluate alignment"])
 def test_help(command):
     assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]
+
+
+def test_long_pairs_are_announced(monkeypatch):
+    monkeypatch.setattr(aligning, "_LONG", 20)
+    stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
+    told = "structune: a and b: 5 x 4 residues may take 2 minutes"
+    assert run("align", stdin=stdin).stderr == f"{told} (less with --band)\n"
+    assert run("align", "--band", 2, stdin=stdin).stderr == f"{told}\n"
+    assert not run("align", "--band", 1, stdin=stdin).stderr
+    assert not run("align", "--quiet", stdin=stdin).stderr

@@ -86,3 +86,15 @@ def test_typos(typed, meant):
     result = run(typed)
     assert result.exit_code == 2
     assert f"No such command {typed!r}. Did you mean {meant!r}" in result.stderr
+
+
+@pytest.mark.parametrize("error", [MemoryError("Unable to allocate 9 TiB"), MemoryError()])
+def test_too_little_memory_is_told_in_one_line(monkeypatch, tmp_path, error):
+    def read(*_args, **_kwargs):
+        raise error
+
+    monkeypatch.setattr("structune.rna.formats.any.Lines", read)
+    sequences = tmp_path / "a.fa"
+    sequences.write_text(">a\nGGGAAACCC\n")
+    told = fail("fold", sequences)
+    assert told.startswith(f"structune: found too little memory ({error or 'it ran out'}), expected ")

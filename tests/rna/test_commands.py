@@ -475,9 +475,9 @@ def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, m
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 500)
     for how in (["--nbest", 2], ["--samples", 2], ["--method", "viterbi"], ["--method", "mea"]):
-        result = run("fold", "-m", files / "m.structune", *how, *QUIET, stdin=">a\nGGGAAACCC\n")
+        result = run("fold", "-m", files / "m.structune", *how, *QUIET, stdin=f">a\n{'A' * 101}\n")
         assert result.exit_code == 2
-        assert re.search(r"record 'a': 9 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
+        assert re.search(r"record 'a': 101 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
 
 
 def test_reactivities(files, tmp_path, refused):

@@ -232,3 +232,11 @@ def test_blocks_name_lines_of_the_file():
         list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
     with pytest.raises(DataError, match="damaged gzip"):
         list(read_conll_blocks(io.BytesIO(gzip.compress(b"a B\n" * 1000)[:-20]), ("w", "y")))
+
+
+def test_endless_columns_are_refused_unless_those_to_read_are_named():
+    text = " ".join(["x"] * 10_001) + "\n"
+    assert len(read_conll(io.StringIO(text[2:]), None).columns) == 10_000
+    with pytest.raises(DataError, match=r"<input>:1: found 10,001 columns, expected at most 10,000"):
+        read_conll(io.StringIO(text), None)
+    assert list(read_conll(io.StringIO(text), ("a", "b")).columns) == ["a", "b"]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Generic, Self, TypeVar
 
+from structune.cli.checks import say
 from structune.errors import StructuneError
 from structune.running.progress import Bars
 
@@ -34,6 +35,11 @@ class UntilError(Generic[T]):
         """Raise the error."""
         if self._error is not None:
             raise self._error
+
+
+def in_words(minutes: float) -> str:
+    """About how long it takes."""
+    return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 
 class Progress:
@@ -79,3 +85,10 @@ class Progress:
             done = None if self._total is None else self.count / self._total
             line = f"{self.count:,.{self._digits}f} {self._unit}, {rate:,.{max(1, self._digits)}f} a second"
             self._bars.show_whole(self._stage, done, line)
+
+    def say(self, message: str) -> None:
+        """Tell what goes on, above the bar if there is one."""
+        if self._bars is None:
+            say(message)
+        else:
+            self._bars.print(f"structune: {message}")

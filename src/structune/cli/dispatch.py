@@ -46,6 +46,10 @@ class Commands(TyperGroup):
             self._fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except StructuneError as error:
             self._fail(str(error))
+        except MemoryError as error:
+            self._fail(
+                f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs"
+            )
 
     def _fail(self, message: str) -> None:
         say(message)

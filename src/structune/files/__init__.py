@@ -1,8 +1,8 @@
 """What is read and written whatever the kind; everything from outside is checked here.
 
 - ``models``: model files; ``shards``: folders of encoded examples
-- ``text``: lines of files, compressed or not; ``data_sets``: files of data sets, with checksums
-- ``inputs``: examples in memory
+- ``text``: lines of files; ``unpacking``: their bytes, compressed or not, within limits
+- ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """
 
 import lazy_loader

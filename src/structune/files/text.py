@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -14,11 +13,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from structune.errors import DataError
+from structune.files.unpacking import unpacked, whole_gzip
 
 Source = str | os.PathLike[str] | IO[Any]
 
 _BOM = b"\xef\xbb\xbf"
-_GZIP_MAGIC = b"\x1f\x8b"
+_PIECE = 1 << 20  # bytes
 
 
 def source_name(source: Source) -> str:
@@ -33,15 +33,14 @@ def load(source: Source) -> tuple[str, bytes]:
     """Name for error messages, and uncompressed content."""
     name = source_name(source)
     if isinstance(source, str | os.PathLike):
-        data = Path(source).read_bytes()
+        with Path(source).open("rb") as file:
+            return load(file)
+    if _is_text(source):
+        data = _encoded(source.read())
     else:
-        content = source.read()
-        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    if data.startswith(_GZIP_MAGIC):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+        whole = unpacked(source, name)
+        with whole_gzip(name):
+            data = b"".join(iter(lambda: whole.read(_PIECE), b""))
     return name, data.removeprefix(_BOM)
 
 
@@ -52,14 +51,10 @@ def byte_lines(source: Source) -> Iterator[bytes]:
         with Path(source).open("rb") as file:
             yield from byte_lines(file)
         return
-    texts: Any = source
-    is_text = _is_text(source)
-    lines = (text.encode("utf-8", "surrogateescape") for text in texts) if is_text else _unpacked(source)
-    try:
+    lines = map(_encoded, source) if _is_text(source) else unpacked(source, name)
+    with whole_gzip(name):
         for number, line in enumerate(lines):
             yield line if number else line.removeprefix(_BOM)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
 
 
 def save(target: Source, text: str) -> None:
@@ -168,41 +163,19 @@ def _texts(source: Source, name: str) -> Iterator[str]:
         with Path(source).open("rb") as file:
             yield from _texts(file, name)
         return
-    texts = source if _is_text(source) else _decoded(source)
-    try:
+    texts = source if _is_text(source) else _decoded(source, name)
+    with whole_gzip(name):
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
 
 
 def _is_text(source: IO[Any]) -> bool:
     return isinstance(source.read(0), str)
 
 
-def _decoded(source: IO[Any]) -> Iterable[str]:
-    return io.TextIOWrapper(_unpacked(source), encoding="utf-8", errors="surrogateescape")
+def _decoded(source: IO[bytes], name: str) -> Iterable[str]:
+    return io.TextIOWrapper(unpacked(source, name), encoding="utf-8", errors="surrogateescape")
 
 
-def _unpacked(source: IO[Any]) -> Any:
-    rest = _Rest(source)
-    binary = io.BufferedReader(rest, 1 << 16)
-    return gzip.GzipFile(fileobj=binary) if rest.head == _GZIP_MAGIC else binary
-
-
-class _Rest(io.RawIOBase):
-    """A binary file object from where it stands, under a cover that can be closed without closing it."""
-
-    def __init__(self, source: IO[Any]) -> None:
-        self.head = source.read(len(_GZIP_MAGIC))
-        self._next = self.head
-        self._read = getattr(source, "read1", source.read)  # of a pipe what there is
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._next or self._read(len(buffer))
-        self._next = b""
-        buffer[: len(data)] = data
-        return len(data)
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

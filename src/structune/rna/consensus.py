@@ -12,7 +12,7 @@ from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.formats.record import GAPS
 from structune.rna.formats.strands import STRANDS
 from structune.rna.inputs import checked_threshold
-from structune.rna.structure.decoding import centroid_structure
+from structune.rna.structure.decoding import centroid
 from structune.rna.structure.features import CANONICAL, LETTERS
 from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
@@ -74,7 +74,7 @@ def consensus(
         mean[np.ix_(kept, kept)] += pairs / len(rows)
     _add_covariation(mean, rows)
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
-    found = dot_bracket(centroid_structure(flat, n, max(0, n - 1), threshold))
+    found = dot_bracket(centroid(threshold).best(flat, n, max(0, n - 1)))
     return Consensus(found, mean)
 
 

@@ -134,13 +134,23 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     """The structure without its offending pairs, and their number."""
     n_dropped = 0
     while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
-        first = offences[0]
-        pair, is_long = (first.i, first.j), first.in_long_loop and not rna.circular
-        dropped = _smaller_helix(partners(structure), *pair) if is_long else pair
+        dropped = {k for pair in _first_to_drop(rna, structure, offences) for k in pair}
         kept = "".join("." if k in dropped else mark for k, mark in enumerate(bases_of(structure)))
         structure = cut_as(structure, kept)
-        n_dropped += 1
+        n_dropped += len(dropped) // 2
     return structure, n_dropped
+
+
+def _first_to_drop(rna: RNA, structure: str, offences: list[Offence]) -> list[tuple[int, int]]:
+    """All pairs that offend whatever others there are, or else one of a loop that is too long.
+
+    On a circle one at a time: two pairs may close one loop.
+    """
+    first = offences[0]
+    if rna.circular:
+        return [(first.i, first.j)]
+    alone = [(o.i, o.j) for o in offences if not o.in_long_loop]
+    return alone or [_smaller_helix(partners(structure), first.i, first.j)]
 
 
 def _smaller_helix(partner: IntArray, i: int, j: int) -> tuple[int, int]:

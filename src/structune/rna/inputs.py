@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,7 +13,6 @@ from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.encoding import Output
-from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 
@@ -77,11 +75,6 @@ def checked_threshold(threshold: Any) -> float:
     if not (isinstance(threshold, Real) and 0.0 <= float(threshold) <= 1.0):
         raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
     return float(threshold)
-
-
-def dot_brackets(partners: IntArray, shard: RNAShard) -> list[str]:
-    """Structures in dot-bracket notation, from the partners of all bases."""
-    return [dot_bracket(partners[a:b], shard.letters[a:b]) for a, b in pairwise(shard.offsets.tolist())]
 
 
 def dot_bracket_rows(partners: IntArray, letters: Array) -> list[str]:

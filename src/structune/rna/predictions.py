@@ -21,7 +21,6 @@ from structune.rna.inputs import (
     checked_strings,
     checked_threshold,
     dot_bracket_rows,
-    dot_brackets,
     symmetric,
 )
 from structune.rna.judgement import Judgement, judge
@@ -30,6 +29,7 @@ from structune.rna.pseudoknots import knotted
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.space import dot_brackets
 from structune.running.executors import make_executor
 from structune.structure import FloatArray
 
@@ -95,7 +95,9 @@ class RNAPredictions(StructuredEstimator):
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
             found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs, decoding)
-            return list(zip(*(dot_brackets(partners, part) for partners in found), strict=True))
+            return list(
+                zip(*(dot_brackets(partners, part.letters, part.offsets) for partners in found), strict=True)
+            )
 
         rows = self._each(shard, fold)
         return [[row[k] for row in rows] for k in range(len(gammas))]
@@ -148,7 +150,8 @@ class RNAPredictions(StructuredEstimator):
         """The most probable structure of each sequence."""
 
         def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self._structure.best(self.coef_, part)[0], part)
+            partners, _ = self._structure.best(self.coef_, part)
+            return dot_brackets(partners, part.letters, part.offsets)
 
         return self._each(self._encode(X, constraints), fold)
 
@@ -161,7 +164,8 @@ class RNAPredictions(StructuredEstimator):
         checked_threshold(threshold)
 
         def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(self._structure.best_centroid(self.coef_, part, threshold), part)
+            partners = self._structure.best_centroid(self.coef_, part, threshold)
+            return dot_brackets(partners, part.letters, part.offsets)
 
         return self._each(self._encode(X, constraints), fold)
 

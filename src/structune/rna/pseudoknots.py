@@ -8,7 +8,7 @@ import numpy as np
 
 from structune.rna.formats.brackets import partners
 from structune.rna.formats.strands import bases_of, cut_as
-from structune.rna.structure.decoding import mea_structure
+from structune.rna.structure.decoding import accuracy
 from structune.rna.structure.space import n_cells, row_of
 from structune.structure import IntArray
 
@@ -50,7 +50,7 @@ def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
     reach = int(np.max(right - left, initial=0))
     flat = np.zeros(n_cells(n, reach))
     flat[row_of(left, n, reach) + right] = table.data[kept]
-    return mea_structure(flat, n, reach, gamma, lonely=False)
+    return accuracy(gamma).best(flat, n, reach, lonely=False)
 
 
 def _crosses(partner: IntArray, i: int, j: int) -> bool:

@@ -16,6 +16,7 @@ from structune.errors import DataError
 from structune.files.text import byte_lines, load, save, source_name
 
 _DOCSTART = "-DOCSTART-"
+_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _read(
     tokens = np.flatnonzero(sizes)
     if not tokens.size:
         return None
-    names = [f"c{k}" for k in range(sizes[tokens[0]])] if columns is None else _column_names(columns)
+    names = _column_names(columns, f"{name}:{numbers[tokens[0]]}", int(sizes[tokens[0]]))
     wrong = tokens[sizes[tokens] != len(names) if columns is None else sizes[tokens] < len(names)]
     if wrong.size:
         raise DataError(
@@ -233,7 +234,15 @@ def _rows(lines: list[bytes], separator: str | None) -> list[list[bytes]]:
     return [line.split(mark) if line.strip() and not line.startswith(docstart) else [] for line in lines]
 
 
-def _column_names(columns: Sequence[str]) -> list[str]:
+def _column_names(columns: Sequence[str] | None, place: str, n_columns: int) -> list[str]:
+    """Those given, or else of all the columns that a file's first line of them has."""
+    if columns is None:
+        if n_columns > _MOST_COLUMNS:
+            raise DataError(
+                f"{place}: found {n_columns:,} columns, expected at most {_MOST_COLUMNS:,}, "
+                "or the names of the first ones, which are to be read"
+            )
+        return [f"c{k}" for k in range(n_columns)]
     names = list(columns)
     if not names or len(set(names)) != len(names) or isinstance(columns, str):
         raise DataError(f"found the column names {columns!r}, expected a list of distinct names")

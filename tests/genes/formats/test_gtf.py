@@ -89,6 +89,13 @@ def test_malformed_lines(line, message):
         read(line + "\n")
 
 
+def test_attributes_may_be_anything():
+    line = 'c\tx\tCDS\t1\t6\t.\t+\t0\t{}gene_id "g"transcript_id t;\n'
+    for before in ("", "a" * 50_000 + ";", 'a "b c";', "a b c;"):
+        (found,), _ = read(line.format(before))
+        assert (found.name, found.gene) == ("t", "g")
+
+
 def test_gff3_with_quotes_is_gff3():
     text = 'c\tx\tCDS\t1\t6\t.\t+\t0\tID=g;Note=the "best" gene\n'
     (found,), _ = read(text, read_annotation)

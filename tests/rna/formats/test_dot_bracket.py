@@ -259,3 +259,14 @@ def test_records_on_many_lines():
     n = 5000
     (record,) = read_dot_bracket(io.StringIO(">a\n" + "A\n" * n + ".\n" * n))
     assert (record.sequence, record.structure) == ("A" * n, "." * n)
+
+
+def test_structures_may_be_as_deep_as_they_are_long():
+    deep = "(" * 200_000 + ")" * 200_000
+    assert drop_pseudoknots(deep) == (deep, 0)
+    assert to_dot_bracket(partners(deep)) == deep
+
+
+def test_too_many_pairs_that_cross_are_refused():
+    with pytest.raises(DataError, match="1,000,000 pairs that cross others need"):
+        largest_nested(np.arange(2_000_000) ^ 2)

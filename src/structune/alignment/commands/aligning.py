@@ -17,7 +17,7 @@ from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import Alphabet, find_alphabet
-from structune.cli.batches import Progress
+from structune.cli.batches import Progress, in_words
 from structune.cli.checks import INTERRUPTED, check_targets
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import binary_source, open_text
@@ -25,7 +25,8 @@ from structune.errors import CapabilityError, DataError
 from structune.running.batches import batches
 from structune.structure import FloatArray
 
-_MOST_PAIRS, _MOST_CELLS = 64, 10_000_000
+_MOST_PAIRS, _MOST_CELLS = 1000, 10_000_000
+_LONG, _MINUTES = 500_000_000, 0.7  # pairs of residues from which on it is told what they cost; their time
 Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
 
@@ -52,6 +53,8 @@ def run(request: Request) -> int:
             open_text("-" if request.output is None else str(request.output)) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
         ):
+            if not request.quiet:
+                pairs = _announced(pairs, request.band, progress)
             for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
                 found = _aligned(aligner, request, [pair for _, pair in batch])
                 for named, aligned in zip(batch, found, strict=True):
@@ -90,6 +93,20 @@ def _pairs(request: Request, file: str, alphabet: Alphabet) -> tuple[Iterator[Na
     else:
         both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
     return (((a, b), (x, y)) for (a, x), (b, y) in both), total
+
+
+def _announced(pairs: Iterable[Named], band: int | None, progress: Progress) -> Iterator[Named]:
+    """The same; tells what long ones cost."""
+    advice = " (less with --band)" if band is None else ""
+    for names, sequences in pairs:
+        shorter, longer = sorted(map(len, sequences))
+        n_cells = longer * (shorter if band is None else min(shorter, 2 * band + 1))
+        if n_cells >= _LONG:
+            progress.say(
+                f"{names[0]} and {names[1]}: {len(sequences[0]):,} x {len(sequences[1]):,} residues may take "
+                f"{in_words(_MINUTES * n_cells / _LONG)}{advice}"
+            )
+        yield names, sequences
 
 
 def _n_cells(pair: Named) -> int:

@@ -26,7 +26,7 @@ from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator
 
-_MOST_BASES, _MOST_SEQUENCES = 200_000, 64  # short sequences share what a call costs
+_MOST_BASES, _MOST_SEQUENCES = 200_000, 1000  # short sequences share what a call costs
 _SHOWN = 3
 Finder = GeneFinder | OrfFinder
 Learner = GeneFinder | ProkaryoticGeneFinder

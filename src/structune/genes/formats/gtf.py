@@ -18,7 +18,8 @@ from structune.genes.formats.parts import (
     part_of,
 )
 
-_ATTRIBUTE = re.compile(r'([^\s;]+) +(?:"([^"]*)"|([^\s;"]+))')
+# begins where words do, and does not go back: the time is in proportion to the text, whatever that is
+_ATTRIBUTE = re.compile(r'(?<![^\s;"])([^\s;]++) ++(?:"([^"]*)"|([^\s;"]+))')
 _CUT = re.compile("cds_(start|end)_NF")  # Ensembl's tags of what goes on beyond what is known
 _Name = tuple[str, str]  # of a transcript, and of its gene
 

@@ -13,7 +13,7 @@ from structune.running.live import live_map
 
 R = TypeVar("R")
 _MOST_BASES = 2000  # short sequences share what a call costs
-_MOST_EXAMPLES = 50
+_MOST_EXAMPLES = 1000
 
 
 def in_order(

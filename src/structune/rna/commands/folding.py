@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from structune.cli.batches import Progress, UntilError
+from structune.cli.batches import Progress, UntilError, in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.options import PRETRAINED
@@ -113,16 +113,10 @@ def _announced(examples: Iterable[Example], circular: bool) -> Iterator[Example]
     tables, advice = (13, "") if circular else (5, " (seconds with --max-span 300)")
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
-            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {_time(n)}"
+            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {in_words(_MINUTES * (n / _LONG) ** 3)}"
             told = "" if STRANDS in example.record.sequence else advice
             say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
         yield example
-
-
-def _time(n: int) -> str:
-    """About how long it takes to fold n bases."""
-    minutes = _MINUTES * (n / _LONG) ** 3
-    return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 
 def _check_files(reading: Reading, writing: Writing) -> None:

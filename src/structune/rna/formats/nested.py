@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.running.memory import require_memory
+
 IntArray = NDArray[np.int64]
 
 
@@ -41,15 +43,34 @@ def largest_nested(partners: IntArray) -> IntArray:
     -------
     ndarray of int64, shape (n,)
     """
-    ends, nested = ends_of(partners), partners.copy()
-    crossed = [pair for pair in pairs_of(partners) if is_crossed(ends, *pair)]
-    bases = np.sort(np.array(crossed, np.int64).ravel())
+    nested, first = partners.copy(), np.flatnonzero(partners > np.arange(partners.size))
+    crossed = first[_are_crossed(partners, first)]
+    bases = np.sort(np.concatenate([crossed, partners[crossed]]))
     nested[bases] = -1
     # The dynamic programme sees only the bases of crossed pairs, numbered anew.
     for pair in _largest(np.searchsorted(bases, partners[bases]).tolist()):
         i, j = bases[list(pair)]
         nested[i], nested[j] = j, i
     return nested
+
+
+def _are_crossed(partners: IntArray, first: IntArray) -> NDArray[np.bool_]:
+    """`is_crossed` of many pairs, by their first bases.
+
+    Two runs of 2^k bases cover what a pair encloses; the least and greatest ends in all such runs follow from
+    those in runs half as long.
+    """
+    last, found = partners[first], np.zeros(first.size, bool)
+    sizes = last - first - 1
+    least = most = ends_of(partners)
+    step = 1
+    while np.any(sizes >= step):
+        at = np.flatnonzero((sizes >= step) & (sizes < 2 * step))
+        a, b, i, j = first[at] + 1, last[at] - step, first[at], last[at]
+        found[at] = (np.minimum(least[a], least[b]) < i) | (np.maximum(most[a], most[b]) > j)
+        least, most = np.minimum(least[:-step], least[step:]), np.maximum(most[:-step], most[step:])
+        step *= 2
+    return found
 
 
 def _largest(partners: list[int]) -> list[tuple[int, int]]:
@@ -72,6 +93,7 @@ def _rows(partners: list[int]) -> list[NDArray[Any]]:
     """Entry j of row i is the largest number of nested pairs between the bases i and j."""
     n = len(partners)
     dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
+    require_memory(np.dtype(dtype).itemsize * n * (n / 2), f"{n // 2:,} pairs that cross others")
     rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
     for i in range(n - 1, -1, -1):
         p, below = partners[i], rows[i + 1]

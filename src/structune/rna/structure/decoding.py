@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,22 +146,55 @@ def samples(
     return np.array(drawn, np.int64).reshape(n_samples, n)
 
 
-def mea_structure(pairs: FloatArray, n: int, reach: int, gamma: float, lonely: bool = True) -> IntArray:
-    """Partners that maximise the sum of 2 gamma p over pairs, and of the probability to have none elsewhere.
+class Gain(NamedTuple):
+    """What a structure gains by each pair, ``scale * p - cost``, and by the probability to have none.
 
-    Parameters
+    Attributes
     ----------
-    pairs : ndarray
-        Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
-    lonely : bool
-        Whether there may be pairs that are stacked on no other.
+    unpaired : float
+        What times that probability each unpaired base gains.
+    """
+
+    scale: float
+    cost: float
+    unpaired: float
+
+    def best(self, pairs: FloatArray, n: int, reach: int, lonely: bool = True) -> IntArray:
+        """Partners of the structure that gains most.
+
+        Parameters
+        ----------
+        pairs : ndarray
+            Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
+        lonely : bool
+            Whether there may be pairs that are stacked on no other.
+        """
+        unpaired = self.unpaired * np.maximum(1.0 - paired(pairs, n, reach), 0.0)
+        return _best_sum(self.scale * pairs - self.cost, unpaired, reach, lonely)
+
+
+def accuracy(gamma: float) -> Gain:
+    """The sum of 2 gamma p over pairs, and of the probability to have none elsewhere.
 
     Notes
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
-    unpaired = np.maximum(1.0 - paired(pairs, n, reach), 0.0)
-    return _best_sum(2.0 * gamma * pairs, unpaired, reach, lonely)
+    return Gain(2.0 * gamma, 0.0, 1.0)
+
+
+def gamma_centroid(gamma: float) -> Gain:
+    """The sum of (gamma + 1) p - 1 over pairs (Hamada et al. 2009)."""
+    return centroid(1.0 / (gamma + 1.0))
+
+
+def centroid(threshold: float) -> Gain:
+    """The sum of p - threshold over pairs.
+
+    From a threshold of 1/2 on it is greatest of all pairs that are more probable: the centroid (Ding, Chan &
+    Lawrence 2005).
+    """
+    return Gain(1.0, threshold, 0.0)
 
 
 def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
@@ -171,22 +204,6 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
         sums[i] += row.sum()
         sums[i : i + row.size] += row
     return sums
-
-
-def gamma_centroid(pairs: FloatArray, n: int, reach: int, gamma: float, lonely: bool = True) -> IntArray:
-    """Partners that maximise the sum of (gamma + 1) p - 1 over pairs (Hamada et al. 2009)."""
-    return centroid_structure(pairs, n, reach, 1.0 / (gamma + 1.0), lonely)
-
-
-def centroid_structure(
-    pairs: FloatArray, n: int, reach: int, threshold: float, lonely: bool = True
-) -> IntArray:
-    """Partners that maximise the sum of p - threshold over pairs.
-
-    From a threshold of 1/2 on these are all pairs that are more probable: the centroid (Ding, Chan & Lawrence
-    2005).
-    """
-    return _best_sum(pairs - threshold, np.zeros(n), reach, lonely)
 
 
 def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool = True) -> IntArray:

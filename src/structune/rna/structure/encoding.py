@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.formats.strands import STRANDS
 from structune.rna.kernels.loops import ABSENT, LOOP
 from structune.rna.structure.constraints import Constraints, PairScores, as_constraints
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import Space, check_nested, offences, parse_sequence, parse_structure
+from structune.rna.structure.space import Space, check_nested, offences, parse_sequences, parse_structure
 from structune.rna.structure.strands import check_strands, nick_of
 from structune.structure import (
     Array,
@@ -39,9 +40,10 @@ def encode(
     for what, given in (("structures", outputs), ("constraints", constraints)):
         if given is not None and len(given) != len(inputs):
             raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
-    letters = [parse_sequence(s, sequence) for s, sequence in enumerate(inputs)]
+    letters = parse_sequences(inputs)
     for s, codes in enumerate(letters):
-        _check_strands(s, codes, space)
+        if STRANDS in inputs[s]:
+            _check_strands(s, codes, space)
     partners, whole = [np.empty(0, np.int64)], np.ones(len(letters), bool)
     known = list[Output | None](constraints or [None] * len(letters))
     for s, output in enumerate(outputs or ()):

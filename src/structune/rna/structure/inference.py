@@ -27,9 +27,9 @@ from structune.structure import Array
 
 _RESCALINGS = 8
 _LONG = 800  # bases: beyond, the beginning tells how to scale the whole
-_SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
-_LEAST = 1e-300  # of a pair's scaled partition function: less has lost digits
-_MOST_SCORE = 150.0  # of a cell: beyond, products of a few potentials leave the range
+SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
+LEAST = 1e-300  # of a pair's scaled partition function: less has lost digits
+MOST_SCORE = 150.0  # of a cell: beyond, products of a few potentials leave the range
 NO_FACTORS = np.empty(0)
 
 
@@ -122,7 +122,7 @@ class ScaledInference:
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
         failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
-        if np.max(potentials.cells.real) > _MOST_SCORE:
+        if np.max(potentials.cells.real) > MOST_SCORE:
             raise failed
         self.log_scale = 0.0
         if self.n > _LONG:
@@ -132,13 +132,13 @@ class ScaledInference:
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
             is_local = self.reach < self.n - 1  # then suffixes may be of any size: they are raised
-            settled = bool(np.all(np.isfinite(logs) if is_local else np.abs(logs) < _SPAN))
+            settled = bool(np.all(np.isfinite(logs) if is_local else np.abs(logs) < SPAN))
             if settled and in_range:
                 return
             if is_local:
                 self.log_scale += self._beyond / (self.reach + 1)
                 continue
-            usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * _SPAN)
+            usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * SPAN)
             if settled or not usable.size:
                 break
             self.log_scale += float(logs[usable[0]] / (self.n - usable[0]))
@@ -155,9 +155,9 @@ class ScaledInference:
             self._partners, extent,
         )  # fmt: skip
         with np.errstate(divide="ignore"):
-            least, most = np.clip(np.log(extent), -2 * _SPAN, 2 * _SPAN)
-        self._beyond = float(most if most >= _SPAN else least)
-        return self._logs().real, bool(extent[0] > _LEAST and extent[1] < np.exp(_SPAN))
+            least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
+        self._beyond = float(most if most >= SPAN else least)
+        return self._logs().real, bool(extent[0] > LEAST and extent[1] < np.exp(SPAN))
 
     def _logs(self) -> Array:
         """Logs of the suffixes' partition functions, scaled."""
@@ -265,7 +265,7 @@ def infer(
     potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
     """In the linear domain if the numbers allow it."""
-    if np.all((np.abs(scores) < _MOST_SCORE) | (scores == -np.inf)):
+    if np.all((np.abs(scores) < MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, space, scores)
         except RangeError:

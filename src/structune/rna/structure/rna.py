@@ -13,10 +13,11 @@ from structune.errors import DataError
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.counts import count_pairs
 from structune.rna.structure.decoding import (
+    Gain,
     Viterbi,
-    centroid_structure,
+    accuracy,
+    centroid,
     gamma_centroid,
-    mea_structure,
     samples,
 )
 from structune.rna.structure.features import TABLES
@@ -25,8 +26,9 @@ from structune.rna.structure.inference import (
     grammar_model,
     rows,
 )
-from structune.rna.structure.potentials import Scores
+from structune.rna.structure.potentials import Potentials, Scores
 from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.short import fold_short, is_short
 from structune.rna.structure.strands import nick_of, places
 from structune.rna.structure.sums import RNASums, check_forced
 from structune.structure import (
@@ -34,6 +36,7 @@ from structune.structure import (
     FloatArray,
     IntArray,
     offsets_of,
+    take_segments,
 )
 
 
@@ -127,21 +130,28 @@ class RNA(RNASums):
             Whether there may be pairs that are stacked on no other.
         decoding : {"mea", "centroid"}
         """
-        found = [np.empty(shard.n_parts, np.int64) for _ in gammas]
-        for (a, b), pairs in zip(pairwise(shard.offsets.tolist()), self._pairs(w, shard), strict=True):
-            for partners, gamma in zip(found, gammas, strict=True):
-                best = mea_structure if decoding == "mea" else gamma_centroid
-                partners[a:b] = best(pairs, b - a, self._space.reach(b - a), gamma, lonely)
-        return found
+        gain = accuracy if decoding == "mea" else gamma_centroid
+        return list(self._best_sums(w, shard, [gain(gamma) for gamma in gammas], lonely))
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
         """Structures that maximise the sum of p - threshold over their pairs: the partners of all bases."""
-        bounds = pairwise(shard.offsets.tolist())
-        found = [
-            centroid_structure(pairs, b - a, self._space.reach(b - a), threshold)
-            for (a, b), pairs in zip(bounds, self._pairs(w, shard), strict=True)
-        ]
-        return np.concatenate([np.empty(0, np.int64), *found])
+        return np.asarray(self._best_sums(w, shard, [centroid(threshold)])[0])
+
+    def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
+        """The partners of all bases of the structures that gain most, a row for each way to gain."""
+        found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
+        rest = np.arange(len(shard))
+        if (short := np.flatnonzero(is_short(shard, self._space))).size:
+            potentials, some = Potentials(self._cells(w), self._allowed), shard.take(short)
+            partners, is_known = fold_short(potentials, some, self._space, gains, lonely)
+            found[:, take_segments(shard.offsets, short)[1]] = partners
+            rest = np.delete(rest, short[is_known])
+        if rest.size:
+            for s, pairs in zip(rest, self._pairs(w, shard.take(rest)), strict=True):
+                a, b = shard.offsets[s : s + 2].tolist()
+                for partners, gain in zip(found, gains, strict=True):
+                    partners[a:b] = gain.best(pairs, b - a, self._space.reach(b - a), lonely)
+        return found
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""

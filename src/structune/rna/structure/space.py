@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -25,9 +27,17 @@ _CODES[ord(STRANDS)] = ABSENT
 _CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
 
 
+def parse_sequences(sequences: Sequence[str]) -> list[Array]:
+    """Letters of sequences, as `parse_sequence` gives them: of all at once, where they are bases alone."""
+    codes = _codes("".join(sequences))
+    if np.all(codes >= 0) and not np.any(codes == ABSENT):
+        return [codes[a:b] for a, b in pairwise(accumulate(map(len, sequences), initial=0))]
+    return [parse_sequence(s, sequence) for s, sequence in enumerate(sequences)]
+
+
 def parse_sequence(s: int, sequence: str) -> Array:
     """Letters of sequence number s: 0-3 for ACGU, 4 for any other base, and 5 between two strands."""
-    codes = _CODES[np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)]
+    codes = _codes(sequence)
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
@@ -38,7 +48,11 @@ def parse_sequence(s: int, sequence: str) -> Array:
         check_strands(sequence)
     except DataError as error:
         raise DataError(f"sequence {s}: {error}") from None
-    return np.repeat(codes, np.where(codes == ABSENT, GAP, 1))
+    return np.repeat(codes, np.where(codes == ABSENT, GAP, 1)) if STRANDS in sequence else codes
+
+
+def _codes(text: str) -> Array:
+    return _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
 
 
 def parse_structure(s: int, structure: str, letters: Array) -> IntArray:
@@ -91,11 +105,28 @@ def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
 
 def dot_bracket(partner: IntArray, letters: Array | None = None) -> str:
     """The notation of the partners of bases, -1 for none; of two strands if the letters have them."""
-    marks = np.where(partner < 0, b".", np.where(partner > np.arange(partner.size), b"(", b")"))
-    text = marks.tobytes().decode()
-    if letters is None or (nick := nick_of(letters)) == len(text):
-        return text
-    return text[:nick] + STRANDS + text[nick + GAP :]
+    text = _marks(partner, np.arange(partner.size))
+    return text if letters is None else _cut(text, letters)
+
+
+def dot_brackets(partners: IntArray, letters: Array, offsets: IntArray) -> list[str]:
+    """The same of sequences, from the partners of all bases, each counted within its sequence."""
+    text = _marks(partners, np.arange(partners.size) - np.repeat(offsets[:-1], np.diff(offsets)))
+    spans = list(pairwise(offsets.tolist()))
+    if np.any(letters == ABSENT):
+        return [_cut(text[a:b], letters[a:b]) for a, b in spans]
+    return [text[a:b] for a, b in spans]
+
+
+def _marks(partners: IntArray, places: IntArray) -> str:
+    marks = np.where(partners < 0, b".", np.where(partners > places, b"(", b")"))
+    return marks.tobytes().decode()
+
+
+def _cut(text: str, letters: Array) -> str:
+    """A notation with two strands, if the letters have them."""
+    nick = nick_of(letters)
+    return text if nick == len(text) else text[:nick] + STRANDS + text[nick + GAP :]
 
 
 def check_nested(s: int, partner: IntArray) -> None:
@@ -175,7 +206,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    return [Offence(shown_base(o.i, letters), shown_base(o.j, letters), *o[2:]) for o in found]
+    return [Offence(shown_base(o.i, nick), shown_base(o.j, nick), *o[2:]) for o in found]
 
 
 @dataclass

@@ -41,9 +41,9 @@ def places(letters: Array) -> IntArray:
     return np.flatnonzero(is_base(letters))
 
 
-def shown_base(k: int, letters: Array) -> int:
-    """The number of the base at a place, counted through both strands."""
-    return k if k < nick_of(letters) else k - GAP
+def shown_base(k: int, nick: int) -> int:
+    """The number of the base at a place, counted through both strands, of which the first ends at `nick`."""
+    return k if k < nick else k - GAP
 
 
 def strands_of(letters: Array) -> tuple[int, int]:

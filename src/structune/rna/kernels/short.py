@@ -1,0 +1,134 @@
+"""Structures of many short sequences in one call, which costs as much as that of one.
+
+For each sequence `structune.rna.kernels.sums` and `structune.rna.kernels.mea`, in rooms that all share.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
+from structune.kernels.vectors import cells
+from structune.rna.kernels.mea import accuracies, trace
+from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside, row
+
+
+class Room(NamedTuple):
+    """What the kernels of one sequence work on, for the longest; n_cells is that of a table of its pairs."""
+
+    tables: Any  # (6, n_cells): P, M, M2, adjoints of M, values of pairs, best values of stretches
+    suffixes: Any  # (4, n + 1): E, shares, best values, values of unpaired bases
+    raised: Any  # (n + 1,) of int64
+    ring: Any  # (32, LEFT + n + RIGHT)
+    rows: Any  # (8, n + RIGHT)
+    partners: Any  # (n,) of int64
+    todo: Any  # (n + 1, 2) of int64
+    nothing: Any  # (0,)
+    no_strands: Any  # (2, 0)
+    extent: Any  # (2,)
+    loops: Any  # (31 * 31, width(lanes))
+    scalars: Any  # (6,)
+
+
+@bare_kernel
+def fold(
+    letters, offsets, tables, scalars, min_hairpin, max_span, circular, lonely, lanes, gains, least, span,
+    room, counts, partners, is_known,
+):  # fmt: skip
+    """The structures that gain most, for each of several ways to gain, where sums stay in range.
+
+    Parameters
+    ----------
+    letters : (n_bases + 2 * n_sequences,)
+        Each sequence between absent letters.
+    offsets : (n_sequences + 1,)
+        Of the bases of each sequence, among those of all.
+    tables, scalars : as of `inside`, for the longest
+    circular : bool
+        False: not known when this is compiled, so that the kernels of one sequence are those for all.
+    gains : (n_ways, 3)
+        What times the probability of a pair, less what, it gains; and what times its probability to be
+        unpaired a base gains.
+    least, span : float
+        The least sum over structures within a pair that has all its digits, and the greatest log of any sum.
+    counts : as of `outside`
+    partners : (n_ways, n_bases)
+    is_known : (n_sequences,) of bool
+        Gets where sums stayed in range.
+    """
+    for s in range(offsets.size - 1):
+        a, b = offsets[s], offsets[s + 1]
+        n, ends = b - a, letters[a + 2 * s : b + 2 * s + 2]
+        reach = max(0, min(n - 1, max_span))
+        n_cells = n * (reach + 1) - reach * (reach + 1) // 2
+        is_known[s] = _pairs(
+            n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lanes, least, span, room, counts
+        )
+        if is_known[s]:
+            for way in range(len(gains)):
+                _values(n, reach, n_cells, gains[way], room)
+                accuracies(
+                    room.tables[4], room.suffixes[3, :n], reach, lonely, lanes, room.rows, room.tables[5],
+                    room.suffixes[2],
+                )  # fmt: skip
+                trace(
+                    room.tables[4], room.suffixes[3, :n], reach, lonely, room.tables[5], room.suffixes[2],
+                    room.todo, partners[way, a:b],
+                )  # fmt: skip
+
+
+@part_of_one_kernel
+def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lanes, least, span, room, counts):
+    """Probabilities of pairs in the first table; whether they are known."""
+    nothing, p, e, shares = room.nothing, room.tables[0], room.suffixes[0], room.suffixes[1]
+    _clear(n, n_cells, room)
+    inside(
+        ends, tables, scalars, nothing, min_hairpin, reach, n, circular, lanes, p, room.tables[1],
+        room.tables[2], e, room.raised, nothing, nothing, room.ring, room.rows, room.partners, room.extent,
+    )  # fmt: skip
+    known = room.extent[0] > least and room.extent[1] < np.exp(span)
+    for i in range(n + 1):
+        known &= abs(np.log(e[i]) + RAISE * room.raised[i]) < span
+    _clear_rows(n, room)
+    outside(
+        ends, tables, scalars, nothing, 1.0, reach, n, circular, lanes, p, room.tables[1], room.tables[2], e,
+        room.raised, nothing, nothing, shares, room.tables[3], room.no_strands, nothing, nothing, room.ring,
+        room.rows, room.partners, counts, room.loops, room.scalars,
+    )  # fmt: skip
+    for k in range(n_cells):
+        known &= np.isfinite(p[k])
+    return known
+
+
+@part_of_one_kernel
+def _clear(n, n_cells, room):
+    """As the kernels expect their arguments."""
+    room.tables[:, : n_cells + 16] = 0.0
+    room.suffixes[:, : n + 1] = 0.0
+    room.raised[: n + 1] = 0
+    _clear_rows(n, room)
+
+
+@part_of_bare_kernel
+def _clear_rows(n, room):
+    room.rows[:, : n + RIGHT] = 0.0
+    ring = cells(room.ring)  # of which the kernels take as much as they need, whatever its shape
+    for k in range(RING * (LEFT + n + RIGHT)):
+        ring[k] = 0.0
+
+
+@part_of_one_kernel
+def _values(n, reach, n_cells, gain, room):
+    """What each pair and unpaired base gains."""
+    p, values, unpaired = room.tables[0], room.tables[4], room.suffixes[3]
+    for i in range(n):
+        unpaired[i] = 0.0
+    for i in range(n):
+        here = row(i, n, reach)
+        for j in range(i, min(n, i + reach + 1)):
+            values[here + j] = gain[0] * p[here + j] - gain[1]
+            unpaired[i] += p[here + j]
+            unpaired[j] += p[here + j]
+    for i in range(n):
+        unpaired[i] = gain[2] * max(1.0 - unpaired[i], 0.0)
+    room.tables[5, : n_cells + 16] = 0.0

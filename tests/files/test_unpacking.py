@@ -1,0 +1,65 @@
+"""Files of endless lines, and of gzip that unpacks to far more than it is."""
+
+import gzip
+import io
+
+import pytest
+
+from structune.errors import DataError
+from structune.files import text, unpacking
+from structune.files.text import Lines, byte_lines, load
+
+READERS = {
+    "lines": lambda source: [line for _, line in Lines(source)],
+    "bytes": lambda source: list(byte_lines(source)),
+    "whole": load,
+}
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    monkeypatch.setattr(unpacking, "_MOST_LINE", 100_000)
+    monkeypatch.setattr(unpacking, "_MOST_UNPACKED", 200_000)
+    monkeypatch.setattr(text, "_PIECE", 10_000)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=list(READERS))
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_line_that_is_too_long_is_named(tmp_path, read, pack, end):
+    path, begun = tmp_path / "long.txt", b"a" + end + b"b" + end
+    path.write_bytes(pack(begun + b"x" * 100_000 + end))
+    read(path)
+    path.write_bytes(pack(begun + b"x" * 300_000 + end))
+    place = "1" if end == b"\r" else "3"
+    with pytest.raises(DataError, match=rf"long\.txt:{place}: found a line of more than 100,000 bytes"):
+        read(path)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=list(READERS))
+def test_gzip_that_unpacks_to_far_more_is_refused(tmp_path, read):
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"a\n" * 100_000))
+    read(path)  # small, whatever it is packed to
+    path.write_bytes(gzip.compress(b"a\n" * 10_000_000))
+    with pytest.raises(DataError, match=r"bomb\.gz: found [0-9,]+ bytes of gzip that unpack to"):
+        read(path)
+
+
+def test_gzip_that_unpacks_to_much_is_read_where_it_is_large_itself():
+    numbers = b"".join(b"%d\n" % (k * k) for k in range(100_000))
+    assert load(io.BytesIO(gzip.compress(numbers)))[1] == numbers
+
+
+def test_no_more_is_unpacked_than_shows_what_a_file_is(monkeypatch):
+    seen = []
+
+    class Counted(gzip.GzipFile):
+        def read1(self, size=-1):
+            seen.append(super().read1(size))
+            return seen[-1]
+
+    monkeypatch.setattr(gzip, "GzipFile", Counted)
+    with pytest.raises(DataError, match="bytes of gzip"):
+        load(io.BytesIO(gzip.compress(b"a\n" * 10_000_000)))
+    assert 200_000 < sum(map(len, seen)) < 10_000_000

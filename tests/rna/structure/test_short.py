@@ -1,0 +1,69 @@
+"""Short sequences, many in one call of the kernels, are folded as long ones are."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from rnas import random_sequence
+from structune.rna.structure import short
+from structune.rna.structure.decoding import accuracy
+from structune.rna.structure.potentials import Potentials
+from structune.rna.structure.rna import RNA
+
+SPACES = {"whole": {}, "local": {"max_span": 7}, "any pairs": {"noncanonical": True, "min_hairpin": 0}}
+STRANDS, KNOWN = "GGGAAACC&GGUUUCCC", "xx.........."
+
+
+def problem(options, scale=1.0):
+    rng = np.random.default_rng(0)
+    rna = RNA(**options)
+    lengths = [0, 1, 2, 12, 30, 31, 99, 100, 101, 12, 5]
+    return rna, scale * rng.normal(size=rna.n_weights), [random_sequence(rng, n) for n in lengths]
+
+
+def found(rna, w, shard):
+    mea = rna.best_mea(w, shard, [0.5, 4.0]) + rna.best_mea(w, shard, [4.0], lonely=False)
+    return [*mea, *rna.best_mea(w, shard, [4.0], decoding="centroid"), rna.best_centroid(w, shard, 0.3)]
+
+
+@pytest.mark.parametrize("options", SPACES.values(), ids=list(SPACES))
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])  # with the largest, sums leave the range
+def test_short_sequences_are_folded_as_long_ones(monkeypatch, options, scale):
+    rna, w, sequences = problem(options, scale)
+    shard = rna.encode(sequences)
+    here = found(rna, w, shard)
+    assert any((partners >= 0).any() for partners in here)
+    monkeypatch.setattr(short, "_SHORT", -1)
+    assert_array_equal(here, found(rna, w, shard))
+
+
+def test_neighbours_do_not_matter():
+    rna, w, sequences = problem({})
+    sequences = [*sequences, STRANDS, *sequences[::-1]]
+    known = [KNOWN if k == 3 else None for k in range(len(sequences))]
+    together = found(rna, w, rna.encode(sequences, constraints=known))
+    pieces = [
+        found(rna, w, rna.encode([sequence], constraints=[each]))
+        for sequence, each in zip(sequences, known, strict=True)
+    ]
+    for mine, *each in zip(together, *pieces, strict=True):
+        assert_array_equal(mine, np.concatenate(each))
+
+
+def test_short_are_those_of_which_nothing_else_is_known():
+    rna, _, sequences = problem({})
+    shard = rna.encode([*sequences, STRANDS], constraints=[*[None] * 3, KNOWN, *[None] * 8])
+    expected = [len(sequence) <= 100 and s != 3 for s, sequence in enumerate(sequences)]
+    assert short.is_short(shard, rna._space).tolist() == [*expected, False]
+    assert not short.is_short(shard, rna._space._replace(circular=True)).any()
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(1.0, True), (400.0, False)])
+def test_sums_beyond_the_range_are_left_to_others(scale, expected):
+    rna, w, sequences = problem({}, scale)
+    potentials = Potentials(rna._cells(w), rna._allowed)
+    partners, is_known = short.fold_short(
+        potentials, rna.encode(sequences), rna._space, [accuracy(1.0)], True
+    )
+    assert is_known.all() == expected
+    assert (partners[0] >= 0).any() == expected
