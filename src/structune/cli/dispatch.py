@@ -46,6 +46,8 @@ class Commands(TyperGroup):
             self._fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except StructuneError as error:
             self._fail(str(error))
+        except MemoryError as error:
+            self._fail(f"found too little memory: {error}" if str(error) else "found too little memory")
 
     def _fail(self, message: str) -> None:
         say(message)

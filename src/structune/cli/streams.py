@@ -21,6 +21,18 @@ def open_text(output: str) -> Iterator[IO[str]]:
             yield file
 
 
+@contextmanager
+def open_bytes(output: str) -> Iterator[IO[bytes]]:
+    """The same for bytes."""
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        opened: Any = gzip.open if output.endswith(".gz") else open
+        with opened(output, "wb") as file:
+            yield file
+
+
 def binary_source(file: str) -> Any:
     """Standard input for ``-``, or a path."""
     return sys.stdin.buffer if file == "-" else Path(file)

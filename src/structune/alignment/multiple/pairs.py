@@ -21,11 +21,13 @@ from structune.alignment.structure.features import SequenceFeatures
 from structune.alignment.structure.pair import Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
+from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray, offsets_of
 
 if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
 
+_RESIDUE = 450  # bytes, about, for the matches of one with another sequence, and for copies of these
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows, columns, values
@@ -54,8 +56,10 @@ def match_probabilities(
     tell : function of int
         Called with the number of sequences that are done since the last call.
     """
-    offsets = offsets_of(np.array([len(x) for x in sequences], np.int64))
-    room = _Room(max(map(len, sequences), default=0))
+    lengths = np.array([len(x) for x in sequences], np.int64)
+    n_pairs, needed = sum(map(len, compared)), _memory_of(lengths, compared, executor.n_workers)
+    require_memory(needed, f"{len(sequences):,} sequences, {n_pairs:,} times two", "fewer or shorter ones")
+    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)))
     models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
@@ -81,6 +85,14 @@ def match_probabilities(
             tell(1)
     table = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
     return Matches(offsets, table, are_compared(compared))
+
+
+def _memory_of(lengths: IntArray, compared: Sequence[IntArray], n_threads: int) -> float:
+    """Bytes for an alignment of sequences of which each is compared with some."""
+    of_pairs = sum(
+        float(np.sum(n + lengths[others])) / 2 for n, others in zip(lengths, compared, strict=True)
+    )
+    return _RESIDUE * of_pairs + 12.0 * n_threads * float(lengths.max(initial=0)) ** 2
 
 
 def _ordered(model: _Model, x: int, y: int) -> Found:

@@ -17,13 +17,14 @@ from structune.alignment.structure.counts import bonus, count_matches, known_mat
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import LESS, Pair, cells_near
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
 from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
+from structune.running.memory import held_memory, require_memory
 from structune.structure import (
     Array,
     FloatArray,
@@ -262,8 +263,9 @@ class Alignment(Structure):
         within: bool = False,
         forced: bool = False,
         tilt: Tilt | None = None,
+        keep: bool = False,
     ) -> Iterator[tuple[int, Pair]]:
-        """Pairs, by number, with their scores.
+        """Pairs, by number, with their scores; each has its memory as long as it is looked at.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
         be. What a tilt adds to all alignments of a pair is in its `base`.
@@ -272,7 +274,11 @@ class Alignment(Structure):
             self._alignments(shard, None)
         described, matrix = self._described(shard), self.feature_set.bilinear(w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
-            if not (within and shard.whole[p]):
+            if within and shard.whole[p]:
+                continue
+            n, m = len(described[x]), len(described[y])
+            what = f"pair {p}: {n:,} and {m:,} residues"
+            with held_memory(self.memory_of(n, m, keep), what, LESS):
                 known = known_matches(shard, p) if within or forced else None
                 added, base = (None, 0.0) if tilt is None else bonus(shard, p, tilt[0], tilt[1][p])
                 most = 0.0 if added is None or tilt is None else abs(tilt[1][p])
@@ -280,6 +286,14 @@ class Alignment(Structure):
                 pair = Pair(*parts, added, most)
                 pair.base += base
                 yield p, pair
+
+    def memory_of(self, n: int, m: int, keep: bool = False) -> float:
+        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+        return inference.memory_of(cells_near(n, m, self.band), self.feature_set.n_steps, keep)
+
+    def check_memory(self, n: int, m: int, name: str, keep: bool = False) -> None:
+        """Refuse sequences of n and m residues for which there is not enough memory."""
+        require_memory(self.memory_of(n, m, keep), f"{name}: {n:,} and {m:,} residues", LESS)
 
     def log_partition(
         self,
@@ -315,8 +329,8 @@ class Alignment(Structure):
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
         """Probabilities of the matches of a pair, shape (n, m)."""
-        ((_, pair),) = self._pairs(w, shard.take([p]))
-        return inference.posterior(pair)
+        (found,) = [inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True)]
+        return found
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -360,7 +374,7 @@ class Alignment(Structure):
         keep : bool
             Whether the probabilities of all matches are wanted.
         """
-        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard)]
+        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
         """1 - recall of the scored matches; 0 of a pair without any."""

@@ -9,13 +9,18 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
+from structune.alignment.kernels.sums import Cells
 from structune.alignment.structure.best import best
 from structune.alignment.structure.features import Uses
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import Pair, n_tables, rows_at_once, widest
 from structune.alignment.structure.sums import Inference, LogInference, RangeError
 from structune.structure import Array, FloatArray, IntArray
 
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
+_BLOCKS, _MATCHES = (
+    2,
+    4,
+)  # whose tables are in memory at once; numbers of a match, those of decoding among them
 
 T = TypeVar("T")
 
@@ -74,6 +79,21 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
         return inference.log_partition, Uses(products, used, matched, inference.no_match)
 
     return _soundly(pair, collect)
+
+
+def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
+    """Bytes that the alignments of two sequences take that go through some cells, with their probabilities.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether the probabilities of all matches are wanted.
+    """
+    n, m, width = int(cells.low.size) - 1, int(cells.high[-1]), widest(cells)
+    size = rows_at_once(cells, n_steps)
+    rows = n_tables(n_steps) * (_BLOCKS * size + n / size) + _MATCHES * size
+    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
+    return 8.0 * (width * rows + posteriors) + n * width  # and what is chosen in each cell
 
 
 class Posteriors:
