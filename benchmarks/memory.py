@@ -185,11 +185,10 @@ def of_alignments(quick: bool) -> Iterator[Run]:
 
     n = 10 if quick else 300
     pairs = fasta(lambda: drawn(RESIDUES, between(800, 1200, 2 * n)))
-    for how in ([], ["--format", "json"]):
-        yield Run("align", f"{n} pairs of 800 to 1,200 residues", ["align", *how], pairs)
-    yield from map(of_two, (1000, 2000) if quick else (1000, 2000, 5000, 10_000, 30_000))
+    yield Run("align", f"{n} pairs of 800 to 1,200 residues", ["align"], pairs)
+    yield from map(of_two, (1000, 2000) if quick else (1000, 2000, 5000, 10_000, 20_000))
     if not quick:
-        yield of_two(30_000, 300)
+        yield of_two(20_000, 300)
     for n, length in ((20, 100),) if quick else ((25, 300), (100, 300), (300, 300)):
         family = fasta(lambda n=n, length=length: relatives(n, length))
         yield Run("align --multiple", f"{n} of {length} residues", ["align", "--multiple"], family)
@@ -229,7 +228,7 @@ def of_tokens(quick: bool, folder: Path) -> Iterator[Run]:
     columns = {name: values[: int(lengths.sum())] for name, values in data.columns.items()}
     write_conll(train, ConllData(columns, lengths))
     ran(["train", str(train), "--model", model])
-    for times in (1,) if quick else (1, 10, 50):
+    for times in (1,) if quick else (1, 10, 30):
         size = f"{47_377 * times:,} tokens"
         for how in ([], ["--marginals"]):
             yield Run("predict", size, ["predict", model, *how], chunks(times))
@@ -241,7 +240,7 @@ def of_queries(quick: bool, folder: Path) -> Iterator[Run]:
     documents(1)(train)
     ran(["train", "ranking", str(train), "--model", model])
     n = len(training_of_ohsumed()[1])
-    for times in (1,) if quick else (1, 10, 50):
+    for times in (1,) if quick else (1, 10, 30):
         for how in ("rank", "evaluate ranking"):
             yield Run(how, f"{n * times:,} documents", [*how.split(), model], documents(times))
 

@@ -86,3 +86,15 @@ def test_typos(typed, meant):
     result = run(typed)
     assert result.exit_code == 2
     assert f"No such command {typed!r}. Did you mean {meant!r}" in result.stderr
+
+
+def test_too_little_memory_is_told_in_one_line(monkeypatch, tmp_path):
+    def run_out(error):
+        def open_ranker(_):
+            raise error
+
+        monkeypatch.setattr("structune.ranking.commands.ranking.open_ranker", open_ranker)
+        return fail("rank", tmp_path / "m", "-")
+
+    assert run_out(MemoryError()) == "structune: found too little memory\n"
+    assert run_out(MemoryError("no 9 GiB")) == "structune: found too little memory: no 9 GiB\n"

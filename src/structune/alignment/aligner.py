@@ -15,6 +15,7 @@ from structune.alignment.confidence import ConfidentAlignment, confident
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.matrices import (
     GAP_EXTEND,
     GAP_OPEN,
@@ -294,7 +295,7 @@ class SequenceAligner(AlignsFamilies):
         pairs = as_list(X, "pairs")
         shard = self.alignment_.encode(pairs)
         for p, (n, m) in enumerate(shard.lengths.tolist()):
-            self._structure.check_memory(n, m, f"pair {p}", keep)
+            check_room(self._structure.memory_of(n, m, keep), n, m, f"pair {p}")
         found = self._each(shard, function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, found, strict=True)

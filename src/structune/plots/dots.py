@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.plots.figure import CONTRAST, FloatArray, Path, new_figure, printable
-from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -27,7 +26,6 @@ _MOST_VECTORS = 500  # residues of a sequence
 
 def within_unit(probabilities: FloatArray) -> FloatArray:
     """Probabilities, checked, without what rounding added to them."""
-    require_memory(11.0 * probabilities.size, f"the drawing of {probabilities.size:,} probabilities", "fewer")
     if not np.all((probabilities >= -1e-6) & (probabilities <= 1 + 1e-6)):
         raise DataError("found a probability that is not within [0, 1]")
     return np.clip(probabilities, 0, 1)

@@ -19,6 +19,7 @@ from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.alphabets import find_alphabet
+from structune.alignment.structure.inference import check_room
 from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED, check_targets, say
 from structune.cli.file_names import drawing_paths
@@ -106,9 +107,8 @@ def _pairs(request: Request, file: str, aligner: SequenceAligner) -> tuple[Itera
 
 def _announce(request: Request, structure: Alignment, name: str, lengths: tuple[int, int]) -> None:
     """Refuse a pair for which there is not enough memory; tell what a large one takes."""
-    keep = request.plot is not None
-    structure.check_memory(*lengths, name, keep)
-    needed = structure.memory_of(*lengths, keep)
+    needed = structure.memory_of(*lengths, keep=request.plot is not None)
+    check_room(needed, *lengths, name)
     if needed > batch_memory() and not request.quiet:
         n, m = lengths
         say(f"{name}: {n:,} and {m:,} residues take about {needed / 1e9:.1f} GB of memory")

@@ -17,14 +17,13 @@ from structune.alignment.structure.counts import bonus, count_matches, known_mat
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import LESS, Pair, cells_near
+from structune.alignment.structure.pair import Pair, cells_near
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
 from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
-from structune.running.memory import held_memory, require_memory
 from structune.structure import (
     Array,
     FloatArray,
@@ -277,8 +276,7 @@ class Alignment(Structure):
             if within and shard.whole[p]:
                 continue
             n, m = len(described[x]), len(described[y])
-            what = f"pair {p}: {n:,} and {m:,} residues"
-            with held_memory(self.memory_of(n, m, keep), what, LESS):
+            with inference.room_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
                 known = known_matches(shard, p) if within or forced else None
                 added, base = (None, 0.0) if tilt is None else bonus(shard, p, tilt[0], tilt[1][p])
                 most = 0.0 if added is None or tilt is None else abs(tilt[1][p])
@@ -290,10 +288,6 @@ class Alignment(Structure):
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
         """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
         return inference.memory_of(cells_near(n, m, self.band), self.feature_set.n_steps, keep)
-
-    def check_memory(self, n: int, m: int, name: str, keep: bool = False) -> None:
-        """Refuse sequences of n and m residues for which there is not enough memory."""
-        require_memory(self.memory_of(n, m, keep), f"{name}: {n:,} and {m:,} residues", LESS)
 
     def log_partition(
         self,
@@ -329,8 +323,7 @@ class Alignment(Structure):
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
         """Probabilities of the matches of a pair, shape (n, m)."""
-        (found,) = [inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True)]
-        return found
+        return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
 

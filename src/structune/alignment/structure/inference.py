@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,9 +15,11 @@ from structune.alignment.structure.best import best
 from structune.alignment.structure.features import Uses
 from structune.alignment.structure.pair import Pair, n_tables, rows_at_once, widest
 from structune.alignment.structure.sums import Inference, LogInference, RangeError
+from structune.running.memory import held_memory, require_memory
 from structune.structure import Array, FloatArray, IntArray
 
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
+_LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS, _MATCHES = (
     2,
     4,
@@ -81,6 +84,16 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
     return _soundly(pair, collect)
 
 
+def check_room(needed: float, n: int, m: int, name: str) -> None:
+    """Refuse two sequences of n and m residues if there is not so much memory."""
+    require_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
+def room_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
+    """Hold so much memory for them."""
+    return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
 def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
     """Bytes that the alignments of two sequences take that go through some cells, with their probabilities.
 
@@ -91,7 +104,7 @@ def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
     """
     n, m, width = int(cells.low.size) - 1, int(cells.high[-1]), widest(cells)
     size = rows_at_once(cells, n_steps)
-    rows = n_tables(n_steps) * (_BLOCKS * size + n / size) + _MATCHES * size
+    rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
     return 8.0 * (width * rows + posteriors) + n * width  # and what is chosen in each cell
 

@@ -15,7 +15,6 @@ from structune.alignment.structure.counts import Bonus
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.structure import Array, IntArray
 
-LESS = "shorter sequences, or a band (--band, band=)"  # takes less memory
 _CELLS = 1 << 20  # of the tables of a block of rows
 
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other

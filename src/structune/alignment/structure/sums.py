@@ -10,7 +10,7 @@ import numpy as np
 from structune.alignment.kernels import log_domain as log_kernels
 from structune.alignment.kernels import sums as kernels
 from structune.alignment.kernels.sums import Below, Factors, Rows
-from structune.alignment.structure.pair import LESS, Pair, begin_with, map_factors, n_tables, row_of
+from structune.alignment.structure.pair import Pair, begin_with, map_factors, n_tables, row_of
 from structune.errors import DataError
 from structune.running.memory import require_memory
 from structune.structure import Array
@@ -125,7 +125,9 @@ class LogInference:
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
         cells = 16.0 * (1 + n_tables(pair.features.n_steps)) * pair.n * pair.m
-        require_memory(cells, f"sums of {pair.n:,} by {pair.m:,} residues in the log domain", LESS)
+        require_memory(
+            cells, f"sums of {pair.n:,} by {pair.m:,} residues in the log domain", "shorter sequences"
+        )
         self._rows = pair.tables(slice(0, pair.n), -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
