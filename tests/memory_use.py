@@ -15,9 +15,14 @@ def asked_and_taken(monkeypatch, module, function):
 
     monkeypatch.setattr(module, "held_memory", recorded)
     function()  # kernels are compiled, and tables of constants made
+    return max(asked), peak_of(function)
+
+
+def peak_of(function):
+    """The most bytes that there were at a time."""
     tracemalloc.start()
     try:
         function()
-        return max(asked), tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -1052,5 +1052,5 @@ def test_a_sequence_for_which_there_is_too_little_memory(files, monkeypatch):
 
 def test_structures_for_which_there_is_too_little_memory(files, refused, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
-    wanted = "record '1': 1,000,000,000 structures of 9 bases need 18.0 GB of memory, found 1.0 GB"
+    wanted = "record '1': 1,000,000,000 structures of 9 bases need 36.0 GB of memory, found 1.0 GB"
     assert wanted in refused("--samples", 10**9, stdin="GGGAAACCC\n")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from memory_use import asked_and_taken
+from memory_use import asked_and_taken, peak_of
 from structune import SequenceAligner
+from structune.alignment.multiple import pairs
 from structune.alignment.structure import inference
 
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
@@ -34,3 +35,16 @@ def test_tables(monkeypatch, ask, n, keeps):
 def test_a_band_takes_less():
     structure = SequenceAligner.pretrained()._structure
     assert structure.with_band(50).memory_of(20_000, 20_000) < structure.memory_of(20_000, 20_000) / 20
+
+
+def test_a_family_is_known_the_better_the_more_of_it_is_found(monkeypatch):
+    rng, asked = np.random.default_rng(0), []
+    first = rng.choice(RESIDUES, 200)
+    family = ["".join(np.where(rng.random(200) < 0.7, first, rng.choice(RESIDUES, 200))) for _ in range(40)]
+    monkeypatch.setattr(pairs, "require_memory", lambda needed, *_: asked.append(needed))
+    aligner = SequenceAligner.pretrained()
+    aligner.align(family[:3])
+    asked.clear()
+    taken = peak_of(lambda: aligner.align(family))
+    assert len(asked) == 41
+    assert 0.7 * taken < asked[-1] < 1.3 * taken, (asked[0] / 1e6, asked[-1] / 1e6, taken / 1e6)

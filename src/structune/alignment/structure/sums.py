@@ -125,9 +125,7 @@ class LogInference:
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
         cells = 16.0 * (1 + n_tables(pair.features.n_steps)) * pair.n * pair.m
-        require_memory(
-            cells, f"sums of {pair.n:,} by {pair.m:,} residues in the log domain", "shorter sequences"
-        )
+        require_memory(cells, f"logs of sums of {pair.n:,} by {pair.m:,} residues", "shorter sequences")
         self._rows = pair.tables(slice(0, pair.n), -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
