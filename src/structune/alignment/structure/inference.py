@@ -19,6 +19,7 @@ from structune.running.memory import held_memory, require_memory
 from structune.structure import Array, FloatArray, IntArray
 
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
+_RESIDUE = 1000  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS, _MATCHES = (
     2,
@@ -106,7 +107,7 @@ def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
     size = rows_at_once(cells, n_steps)
     rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
-    return 8.0 * (width * rows + posteriors) + n * width  # and what is chosen in each cell
+    return 8.0 * (width * rows + posteriors) + n * width + _RESIDUE * (n + m)  # choices are bytes
 
 
 class Posteriors:
@@ -147,14 +148,17 @@ class Posteriors:
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
             free_y[self.pair.columns(rows)] -= part.sum(axis=0)
-        below, choices, low = np.zeros(m + 1), np.zeros((n, m), np.uint8), np.zeros(n, np.int64)
+        below, chosen = np.zeros(m + 1), []
         for rows, part in self:
             columns = self.pair.columns(rows)
             worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
-            left, cells = columns.start, slice(columns.start, columns.stop + 1)
-            best_kernels.accuracy_rows(worth, below[cells], choices[rows, columns])
-            below[:left], low[rows] = below[left], left
-        best_kernels.accuracy_trace(choices, low, partner)
+            left, choices = columns.start, np.empty(worth.shape, np.uint8)
+            best_kernels.accuracy_rows(worth, below[left : columns.stop + 1], choices)
+            below[:left] = below[left]
+            chosen.append((choices, rows.start, left))
+        j = 0
+        for choices, first, left in reversed(chosen):
+            j = best_kernels.accuracy_trace(choices, first, left, j, partner)
         return partner
 
     def of(self, partner: IntArray) -> FloatArray:
