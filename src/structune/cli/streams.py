@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -31,6 +31,12 @@ def open_bytes(output: str) -> Iterator[IO[bytes]]:
         opened: Any = gzip.open if output.endswith(".gz") else open
         with opened(output, "wb") as file:
             yield file
+
+
+def write_texts(file: IO[bytes], texts: Iterable[str]) -> None:
+    """Write one after the other, as they come."""
+    for text in texts:
+        file.write(text.encode())
 
 
 def binary_source(file: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 
-from structune.cli.streams import binary_source, open_bytes
+from structune.cli.streams import binary_source, open_bytes, write_texts
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
 from structune.ranking.ranker import Ranker
@@ -21,7 +21,7 @@ def run(model_path: Path, file: str, output: str) -> None:
     ranked = _lines(model, reader.read(binary_source(file)))
     first = next(ranked)  # what is wrong there is told before the output is opened
     with open_bytes(output) as out:
-        out.writelines(line.encode() for line in chain([_HEADING, first], ranked))
+        write_texts(out, chain([_HEADING, first], ranked))
 
 
 def _lines(model: Ranker, blocks: Iterable[LetorData]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from structune.cli.file_names import FileNames
-from structune.cli.streams import open_bytes
+from structune.cli.streams import open_bytes, write_texts
 from structune.rna.commands.decoding import Choice, Choices, Folded
 from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.ct import write_ct
@@ -168,7 +168,7 @@ class _Stream:
         self._file, self._heading = file, heading
 
     def write(self, name: str, text: Iterable[str]) -> None:
-        self._file.writelines(piece.encode() for piece in chain([self._heading], text))
+        write_texts(self._file, chain([self._heading], text))
         self._heading = ""
 
     def flush(self) -> None:
@@ -183,7 +183,7 @@ class _Folder:
     def write(self, name: str, text: Iterable[str]) -> None:
         path = self._folder / f"{self._names(name)}{self._ending}"
         with path.open("xb") as file:  # the folder may hold what was read, or other results
-            file.writelines(piece.encode() for piece in chain([self._heading], text))
+            write_texts(file, chain([self._heading], text))
 
     def flush(self) -> None:
         pass

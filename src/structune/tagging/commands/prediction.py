@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structune.cli.streams import binary_source, open_bytes
+from structune.cli.streams import binary_source, open_bytes, write_texts
 from structune.tagging.commands.columns import TOKEN, Reader, open_model
 from structune.tagging.conll import ConllData, conll_text
 from structune.tagging.tagger import SequenceTagger
@@ -22,7 +22,7 @@ def run(model_path: Path, file: str, output: str, with_marginals: bool, n_best: 
     labelled = _texts(model, reader, file, with_marginals, n_best)
     first = next(labelled)  # what is wrong there is told before the output is opened
     with open_bytes(output) as out:
-        out.writelines(text.encode() for text in chain([first], labelled))
+        write_texts(out, chain([first], labelled))
 
 
 def _texts(
