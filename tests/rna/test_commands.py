@@ -24,6 +24,7 @@ from structune.errors import DataError
 from structune.rna.commands import batches as rna_batches
 from structune.rna.commands import folding
 from structune.rna.commands.data import Example
+from structune.rna.commands.decoding import Recipe
 from structune.rna.formats.bpseq import read_bpseq
 from structune.rna.formats.ct import read_ct
 from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket
@@ -1054,3 +1055,20 @@ def test_structures_for_which_there_is_too_little_memory(files, refused, monkeyp
     monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
     wanted = "record '1': 1,000,000,000 structures of 9 bases need 36.0 GB of memory, found 1.0 GB"
     assert wanted in refused("--samples", 10**9, stdin="GGGAAACCC\n")
+
+
+@pytest.mark.parametrize("how", [("--nbest", 2), ("--samples", 2), ("--within", 1.0)])
+def test_sequences_of_very_many_structures_are_folded_one_at_a_time(files, monkeypatch, how):
+    text = "".join(f">{k}\nGGGAAACCC\n" for k in range(4))
+    sizes, fold_some = [], Recipe.fold
+
+    def fold(self, folder, batch):
+        sizes.append(len(batch))
+        return fold_some(self, folder, batch)
+
+    monkeypatch.setattr(Recipe, "fold", fold)
+    whole = run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout
+    sizes.clear()
+    monkeypatch.setattr(rna_batches, "batch_memory", lambda: 1)
+    assert run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout == whole
+    assert sizes == [1] * 4

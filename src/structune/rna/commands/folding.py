@@ -92,7 +92,7 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     examples = chain(first, source)
     if not quiet and folder.max_span is None:
         examples = chain(_announced(examples, folder))
-    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs)
+    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs, wanted.most_structures)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.format if writing.window is None else "windows") as output,
