@@ -989,6 +989,29 @@ def large_tagging() -> str:
     return table([f"{shard['tokens']:,} tokens, {held}", ""], rows)
 
 
+def memory() -> str:
+    data = result("memory")
+    least: dict[str, float] = {}  # of a kind: what Python, the libraries and the model take
+    for run in data["runs"]:
+        own = run["megabytes"] - (run["needs"] or 0.0)
+        least[run["kind"]] = min(own, least.get(run["kind"], own))
+    rows = []
+    for run in data["runs"]:
+        needs = "" if run["needs"] is None else f"{least[run['kind']] + run['needs']:,.0f}"
+        rows.append([f"`{run['command']}`", run["input"], needs, f"{run['megabytes']:,.0f}"])
+    refused = [
+        [f"`{run['command']}`", run["input"], run["refused"].partition(" need ")[2]]
+        for run in data["refused"]
+    ]
+    above = [run for run in data["runs"] if run["megabytes"] > 1000]
+    told = "; ".join(f"{run['input']} (`{run['command']}`)" for run in above) or "none"
+    return "\n\n".join([
+        table(["command", "input", "foretold, MB", "peak memory, MB"], rows),
+        f"Above 1,000 MB: {told}.",
+        table(["refused", "input", "it needs"], refused),
+    ])  # fmt: skip
+
+
 def startup() -> str:
     data = result("startup")
     installation, first = data["installation"], data["first prediction"]

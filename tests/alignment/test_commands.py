@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,8 @@ from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import write_protein_alignments
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.structure.rows import parse_alignment, residues_of
+from structune.errors import DataError
+from structune.running import memory
 
 QUIET = ["--quiet", "--jobs", "1"]
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
@@ -232,11 +235,44 @@ def test_help(command):
     assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]
 
 
-def test_long_pairs_are_announced(monkeypatch):
+def test_long_pairs_are_announced(files, monkeypatch):
     monkeypatch.setattr(aligning, "_LONG", 20)
     stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
-    told = "structune: a and b: 5 x 4 residues may take 2 minutes"
+    told = "structune: -, a and b: 5 and 4 residues may take 0.0 GB of memory and 2 minutes"
     assert run("align", stdin=stdin).stderr == f"{told} (less with --band)\n"
     assert run("align", "--band", 2, stdin=stdin).stderr == f"{told}\n"
     assert not run("align", "--band", 1, stdin=stdin).stderr
     assert not run("align", "--quiet", stdin=stdin).stderr
+
+
+def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):
+    """Whichever two are the largest: the one that needs most is told of before any is aligned."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
+    long = "A" * 50_000
+    text = f">a\nWY\n>b\nWYW\n>c\n{long}\n>d\n{long}\n"
+    for which in ("pairs", "all"):
+        message = fail("align", "-", "--model", files / "m.structune", "--which", which, *QUIET, stdin=text)
+        assert re.search(
+            r"-, c and d: 50,000 and 50,000 residues need [\d.]+ GB of memory, found 1\.0 GB available: "
+            r"expected shorter sequences, or a band \(--band, band=\)\n$",
+            message,
+        )
+    with pytest.raises(DataError, match="pair 1: 50,000 and 50,000 residues need"):
+        structune.load(files / "m.structune").predict([("WY", "WYW"), (long, long)])
+
+
+def test_large_pairs_are_announced(files, monkeypatch):
+    monkeypatch.setenv("STRUCTUNE_MEMORY", "1")
+    said = run(
+        "align", "-", "--model", files / "m.structune", stdin=f">a\n{'W' * 400}\n>b\n{'W' * 400}\n"
+    ).stderr
+    assert said.startswith("structune: -, a and b: 400 and 400 residues may take 0.0 GB of memory")
+    said = run("align", files / "test.fa", "--model", files / "m.structune").stderr
+    assert "memory" not in said
+
+
+def test_batches_change_nothing(files, monkeypatch):
+    args = ["align", files / "test.fa", "--model", files / "m.structune", "--which", "all", *QUIET]
+    whole = succeed(*args)
+    monkeypatch.setattr(aligning, "batch_memory", lambda: 1)
+    assert succeed(*args) == whole

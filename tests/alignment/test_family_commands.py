@@ -7,6 +7,7 @@ import pytest
 
 from commands import fail, succeed
 from structune import SequenceAligner
+from structune.running import memory
 
 QUIET = ["--quiet", "--jobs", "1"]
 
@@ -147,3 +148,10 @@ def test_evaluations_that_cannot_be(folders):
     assert "lower: found no column of two residues to score" in fail(
         "evaluate", "align", found / "two.afa", folders / "lower.fa"
     )
+
+
+def test_families_for_which_there_is_too_little_memory(families, monkeypatch):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 100)
+    message = fail("align", "--multiple", families / "one.fa", *QUIET)
+    assert "one.fa: 3 sequences, 3 times two need 0.0 GB of memory, found 0.0 GB available" in message

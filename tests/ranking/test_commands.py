@@ -11,6 +11,7 @@ import pytest
 import structune
 from commands import fail, run, succeed
 from structune import Ranker
+from structune.ranking.commands import data
 from structune.ranking.letor import LetorData, write_letor
 from structune.ranking.metrics import ndcg
 from structune.running.monitor import Monitor
@@ -322,3 +323,22 @@ def test_inputs_of_evaluate_that_are_refused(files, tmp_path):
 def test_help(command):
     out = succeed(*command.split(), "--help")
     assert f"structune {command} " in out.split("Example:")[1]
+
+
+@pytest.mark.parametrize("words", [("rank",), ("evaluate", "ranking")])
+def test_block_by_block(files, monkeypatch, words):
+    args = [*words, files / "m.structune", files / "test.txt.gz"]
+    whole = succeed(*args)
+    monkeypatch.setattr(data, "batch_memory", lambda: 1)
+    assert succeed(*args) == whole
+
+
+def test_rank_writes_what_comes_before_an_error(files, monkeypatch, tmp_path):
+    monkeypatch.setattr(data, "batch_memory", lambda: 1)
+    text = "1 qid:1 1:0.5\n0 qid:1 1:0.1\n1 qid:2 1:0.5\n"
+    result = run("rank", files / "m.structune", "-", stdin=text + "0 qid:1 1:0.1\n")
+    assert result.exit_code == 2
+    assert result.stdout == succeed("rank", files / "m.structune", "-", stdin=text.rpartition("1 qid:2")[0])
+    assert "found the query '1' again" in result.stderr
+    assert "no documents" in fail("rank", files / "m.structune", "-", "-o", tmp_path / "out.tsv", stdin="\n")
+    assert not (tmp_path / "out.tsv").exists()

@@ -24,6 +24,7 @@ from structune.errors import DataError
 from structune.rna.commands import batches as rna_batches
 from structune.rna.commands import folding
 from structune.rna.commands.data import Example
+from structune.rna.commands.decoding import Recipe
 from structune.rna.formats.bpseq import read_bpseq
 from structune.rna.formats.ct import read_ct
 from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket
@@ -1016,3 +1017,58 @@ def test_help_of_the_root():
     assert "Example:" in out
     order = [out.index(f"\n  {name} ") for name in ("train", "tune", "predict", "fold", "rank", "evaluate")]
     assert order == sorted(order)
+
+
+def test_streams_are_what_the_folder_gives(files, fold):
+    """However many structures there are, they are written one at a time, as JSON, too."""
+    folder = structune.load(files / "m.structune")
+    ranked = folder.predict_nbest(["GGGAAACCC"], 5)[0]
+    found = json.loads(fold("--nbest", 5, "--format", "json", stdin="GGGAAACCC\n"))
+    assert [(each["structure"], each["probability"]) for each in found["structures"]] == ranked
+    assert [each["rank"] for each in found["structures"]] == [1, 2, 3, 4, 5]
+    table = folder.pair_probabilities("GGGAAACCC")
+    wanted = [[i + 1, j + 1, round(p, 6)] for (i, j), p in np.ndenumerate(table) if i < j and p >= 0.01]
+    assert found["pairs"] == wanted
+    limited = json.loads(
+        fold("--max-span", 8, "--format", "json", "--min-probability", 0.01, stdin="GGGAAACCC\n")
+    )
+    assert [pair[:2] for pair in limited["pairs"]] == [pair[:2] for pair in wanted]
+
+
+def test_a_sequence_for_which_there_is_too_little_memory(files, monkeypatch):
+    """Others come before it; and circles have no span that could be less."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
+    text = f">short\nGGGAAACCC\n>long\n{'ACGU' * 25_000}\n"
+    result = run("fold", "-m", files / "m.structune", *QUIET, stdin=text)
+    assert result.exit_code == 2
+    assert result.stdout.startswith(">short\n")
+    message = (
+        "<input>: record 'long': 100,000 bases need 160.0 GB of memory, found 1.0 GB available: expected a "
+        "shorter one, or a limit to the span of pairs (--max-span, max_span=)\n"
+    )
+    assert result.stderr == f"structune: {message}"
+    circle = run("fold", "-m", files / "m.structune", *QUIET, "--circular", stdin=f">a\n{'ACGU' * 25_000}\n")
+    assert circle.stderr.endswith("expected a shorter one\n")
+
+
+def test_structures_for_which_there_is_too_little_memory(files, refused, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
+    wanted = "record '1': 1,000,000,000 structures of 9 bases need 36.0 GB of memory, found 1.0 GB"
+    assert wanted in refused("--samples", 10**9, stdin="GGGAAACCC\n")
+
+
+@pytest.mark.parametrize("how", [("--nbest", 2), ("--samples", 2), ("--within", 1.0)])
+def test_sequences_of_very_many_structures_are_folded_one_at_a_time(files, monkeypatch, how):
+    text = "".join(f">{k}\nGGGAAACCC\n" for k in range(4))
+    sizes, fold_some = [], Recipe.fold
+
+    def fold(self, folder, batch):
+        sizes.append(len(batch))
+        return fold_some(self, folder, batch)
+
+    monkeypatch.setattr(Recipe, "fold", fold)
+    whole = run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout
+    sizes.clear()
+    monkeypatch.setattr(rna_batches, "batch_memory", lambda: 1)
+    assert run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout == whole
+    assert sizes == [1] * 4

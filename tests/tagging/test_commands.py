@@ -18,7 +18,7 @@ from commands import fail, run, succeed
 from structune import SequenceTagger
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.tagging import symbol_templates, text_templates
-from structune.tagging.commands import sharding
+from structune.tagging.commands import columns, sharding
 from structune.tagging.commands.columns import default_templates, open_training
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import read_conll
@@ -346,6 +346,24 @@ def test_predict_nbest(model):
     assert data.columns["c2"][:2] == read_conll(BytesIO(best.encode()), None).columns["c2"][:2]
 
 
+@pytest.mark.parametrize("how", [(), ("--marginals",), ("--nbest", 2)])
+def test_predict_block_by_block(files, model, monkeypatch, how):
+    whole = succeed("predict", model, files / "test.txt", *how)
+    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    assert succeed("predict", model, files / "test.txt", *how) == whole
+
+
+def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tmp_path):
+    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    text = (files / "test.txt").read_text()
+    result = run("predict", model, "-", stdin=f"{text}\nonly-one-column\n")
+    assert result.exit_code == 2
+    assert result.stdout == succeed("predict", model, files / "test.txt")
+    assert "found 1 columns" in result.stderr
+    assert "found 1 columns" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
+    assert not (tmp_path / "out.txt").exists()
+
+
 def test_predict_compressed(files, model, tmp_path):
     (tmp_path / "in.gz").write_bytes(gzip.compress((files / "test.txt").read_bytes()))
     succeed("predict", model, tmp_path / "in.gz", "-o", tmp_path / "out.gz")
@@ -365,6 +383,12 @@ def test_evaluate(files, model):
     assert set(scores["segments"]["by_name"]) == {"NP", "VP"}
     assert f"{scores['segments']['overall']['f1']:.4f}" in out
     assert set(scores["tokens"]["by_name"]["O"]) == {"precision", "recall", "f1", "support"}
+
+
+def test_evaluate_block_by_block(files, model, monkeypatch):
+    whole = succeed("evaluate", model, files / "test.txt", "--json")
+    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    assert succeed("evaluate", model, files / "test.txt", "--json") == whole
 
 
 def test_evaluate_labels_without_segments(files, tmp_path):

@@ -15,6 +15,7 @@ from structune.alignment.confidence import ConfidentAlignment, confident
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.matrices import (
     GAP_EXTEND,
     GAP_OPEN,
@@ -226,7 +227,7 @@ class SequenceAligner(AlignsFamilies):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
         chosen = self._checked_gamma(gamma) if method == "mea" else None
         found = self._of_pairs(
-            X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors)
+            X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )
         return [confident(pair, decoded) for pair, decoded in found]
 
@@ -287,12 +288,15 @@ class SequenceAligner(AlignsFamilies):
         return [rows_of(pair, found) for pair, found in self._of_pairs(X, split)]
 
     def _of_pairs(
-        self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]]
+        self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]], keep: bool = False
     ) -> Iterator[tuple[tuple[str, str], T]]:
         """The residues of each pair, and what a function finds of it, on threads."""
         self._check_fitted()
         pairs = as_list(X, "pairs")
-        found = self._each(self.alignment_.encode(pairs), function)
+        shard = self.alignment_.encode(pairs)
+        for p, (n, m) in enumerate(shard.lengths.tolist()):
+            check_room(self._structure.memory_of(n, m, keep), n, m, f"pair {p}")
+        found = self._each(shard, function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, found, strict=True)
 

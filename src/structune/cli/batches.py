@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Generic, Self, TypeVar
 
-from structune.cli.checks import say
 from structune.errors import StructuneError
 from structune.running.progress import Bars
 
@@ -85,10 +84,3 @@ class Progress:
             done = None if self._total is None else self.count / self._total
             line = f"{self.count:,.{self._digits}f} {self._unit}, {rate:,.{max(1, self._digits)}f} a second"
             self._bars.show_whole(self._stage, done, line)
-
-    def say(self, message: str) -> None:
-        """Tell what goes on, above the bar if there is one."""
-        if self._bars is None:
-            say(message)
-        else:
-            self._bars.print(f"structune: {message}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,24 @@ def open_text(output: str) -> Iterator[IO[str]]:
         opened: Any = gzip.open if output.endswith(".gz") else open
         with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
             yield file
+
+
+@contextmanager
+def open_bytes(output: str) -> Iterator[IO[bytes]]:
+    """The same for bytes."""
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        opened: Any = gzip.open if output.endswith(".gz") else open
+        with opened(output, "wb") as file:
+            yield file
+
+
+def write_texts(file: IO[bytes], texts: Iterable[str]) -> None:
+    """Write one after the other, as they come."""
+    for text in texts:
+        file.write(text.encode())
 
 
 def binary_source(file: str) -> Any:

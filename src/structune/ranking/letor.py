@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, save, shown
+from structune.running.batches import batches
 
 _MISSING = "NULL"
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
@@ -84,7 +85,23 @@ def read_letor(
         value that is missing where `missing` is None; the file holds no documents.
     """
     lines = Lines(source)
-    documents = list(_documents(lines))
+    return _data(lines, list(_documents(lines)), features, missing)
+
+
+def read_letor_blocks(
+    source: Source, features: Sequence[int], missing: float | None, n_documents: int
+) -> Iterator[LetorData]:
+    """The same, some queries at a time: a block ends with the query that brings it to so many documents."""
+    lines = Lines(source)
+    queries = (list(documents) for _, documents in groupby(_documents(lines), lambda each: each.query))
+    some = batches(queries, len, n_documents, n_documents)
+    for block in chain([next(some, [])], some):
+        yield _data(lines, list(chain.from_iterable(block)), features, missing)
+
+
+def _data(
+    lines: Lines, documents: list[_Document], features: Sequence[int] | None, missing: float | None
+) -> LetorData:
     if not documents:
         raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
     columns = _columns(documents, features)

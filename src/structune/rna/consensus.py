@@ -67,7 +67,7 @@ def consensus(
         )
     checked_threshold(threshold)
     n = len(rows[0])
-    require_memory(32.0 * n * n, f"an alignment of {n:,} columns")
+    require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
     parts = make_executor(folder.n_jobs).map(lambda k: _of_row(folder, rows[k], k), range(len(rows)))
     mean = np.zeros((n, n))
     for kept, pairs in parts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -77,9 +78,28 @@ def checked_threshold(threshold: Any) -> float:
     return float(threshold)
 
 
-def dot_bracket_rows(partners: IntArray, letters: Array) -> list[str]:
-    """Structures of one sequence in dot-bracket notation, from one row of partners each."""
-    return [dot_bracket(row, letters) for row in partners]
+@dataclass(frozen=True)
+class Structures:
+    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions.
+
+    Attributes
+    ----------
+    partners : ndarray of int, shape (n_structures, n_bases)
+        -1 for none.
+    letters : ndarray, shape (n_bases,)
+    """
+
+    partners: IntArray
+    letters: Array
+
+    def __len__(self) -> int:
+        return len(self.partners)
+
+    def __getitem__(self, k: int) -> str:
+        return dot_bracket(self.partners[k], self.letters)
+
+    def __iter__(self) -> Iterator[str]:
+        return (dot_bracket(row, self.letters) for row in self.partners)
 
 
 def symmetric(table: Any) -> Any:

@@ -14,13 +14,13 @@ from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.folder_space import fit_into_space
 from structune.rna.inputs import (
+    Structures,
     checked_decoding,
     checked_gammas,
     checked_number,
     checked_outputs,
     checked_strings,
     checked_threshold,
-    dot_bracket_rows,
     symmetric,
 )
 from structune.rna.judgement import Judgement, judge
@@ -180,17 +180,22 @@ class RNAPredictions(StructuredEstimator):
             How far the log probability may be below that of the most probable one. There may be millions: a
             sequence of 76 bases has some 100,000 within 12.
         """
+        found = self._ranked(X, n, constraints, within)
+        return [list(zip(structures, p.tolist(), strict=True)) for structures, p in found]
+
+    def _ranked(self, X: Any, n: int, constraints: Any, within: float) -> list[tuple[Structures, FloatArray]]:
+        """The most probable structures of each sequence, and their probabilities."""
         self._require_probabilities()
         n = checked_number(n)
         if not within >= 0.0:
             raise DataError(f"within={within!r}: expected a number >= 0")
 
-        def fold(part: RNAShard) -> list[list[tuple[str, float]]]:
+        def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
             log_z = self._structure.log_partition(self.coef_, part)
             found = self._structure.n_best(self.coef_, part, n, within)
             letters = np.split(part.letters, part.offsets[1:-1])
             return [
-                list(zip(dot_bracket_rows(partners, own), np.exp(scores - z).tolist(), strict=True))
+                (Structures(partners, own), np.exp(scores - z))
                 for (partners, scores), z, own in zip(found, log_z, letters, strict=True)
             ]
 
@@ -207,14 +212,18 @@ class RNAPredictions(StructuredEstimator):
             Not that of the constructor. Draws for a sequence depend on its place among the others, and on
             nothing else of them.
         """
+        return [list(structures) for structures in self._drawn(X, n, random_state, constraints)]
+
+    def _drawn(self, X: Any, n: int, random_state: Any, constraints: Any) -> list[Structures]:
+        """Structures of each sequence, drawn with their probabilities."""
         self._require_probabilities()
         n = checked_number(n)
         shard = self._encode(X, constraints)
         generators = np.random.default_rng(random_state).spawn(len(shard))
 
-        def draw(s: int) -> list[str]:
+        def draw(s: int) -> Structures:
             part = shard.take([s])
-            return dot_bracket_rows(self._structure.sample(self.coef_, part, n, generators[s]), part.letters)
+            return Structures(self._structure.sample(self.coef_, part, n, generators[s]), part.letters)
 
         return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
 

@@ -211,11 +211,16 @@ def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separ
     DataError
         A value is blank or holds a separator or line break, so that it could not be read back.
     """
+    save(target, conll_text(data, separator))
+
+
+def conll_text(data: ConllData, separator: str = " ") -> str:
+    """What `write_conll` writes."""
     _check_writable(data, separator)
     lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
     ends = np.cumsum(data.lengths).tolist()
     sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-    save(target, "".join(f"{sentence}\n\n" for sentence in sentences))
+    return "".join(f"{sentence}\n\n" for sentence in sentences)
 
 
 def _numbered_lines(first: int, data: bytes, comment: str | None) -> tuple[NDArray[np.int64], list[bytes]]:

@@ -21,6 +21,7 @@ from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores, stop_codons
 from structune.genes.prokaryotes import prokaryotic_gene_finder
 from structune.genes.prokaryotes.structure.candidates import STARTS
+from structune.running import memory
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 
@@ -324,3 +325,10 @@ def test_genes_keep_away_from_what_is_to_be_avoided(model):
     for wrong in (3, [], [[(2, 1)]] * 3):
         with pytest.raises(DataError, match="found avoid="):
             model.predict(TEST, avoid=wrong)
+
+
+def test_a_sequence_for_which_there_is_too_little_memory(model, monkeypatch):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(DataError, match=r"chromosome: 3,000 bases need 0\.0 GB of memory, found 0\.0 GB"):
+        model.predict([AnnotatedSequence("chromosome", "ACG" * 1000, ())])

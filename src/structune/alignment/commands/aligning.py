@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from heapq import nlargest
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,19 @@ from structune.alignment.commands.options import Request
 from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
-from structune.alignment.structure.alphabets import Alphabet, find_alphabet
+from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.alphabets import find_alphabet
+from structune.alignment.structure.inference import check_room
 from structune.cli.batches import Progress, in_words
-from structune.cli.checks import INTERRUPTED, check_targets
+from structune.cli.checks import INTERRUPTED, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.running.batches import batches
+from structune.running.memory import batch_memory
 from structune.structure import FloatArray
 
-_MOST_PAIRS, _MOST_CELLS = 1000, 10_000_000
+_MOST_PAIRS = 1000
 _LONG, _MINUTES = 500_000_000, 0.7  # pairs of residues from which on it is told what they cost; their time
 Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
@@ -46,16 +50,19 @@ def run(request: Request) -> int:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request, _only_file(request.files), find_alphabet(aligner.alphabet))
+    pairs, total = _pairs(request, _only_file(request.files), aligner)
     path_of = drawing_paths(request.plot, several=total > 1)
+
+    def memory_of(named: Named) -> float:
+        x, y = named[1]
+        return aligner._structure.memory_of(len(x), len(y), keep=request.plot is not None)
+
     try:
         with (
             open_text("-" if request.output is None else str(request.output)) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
         ):
-            if not request.quiet:
-                pairs = _announced(pairs, request.band, progress)
-            for batch in batches(pairs, _n_cells, _MOST_CELLS, _MOST_PAIRS):
+            for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
                 found = _aligned(aligner, request, [pair for _, pair in batch])
                 for named, aligned in zip(batch, found, strict=True):
                     out.write(_text(named[0], aligned, request.format))
@@ -76,10 +83,10 @@ def _only_file(files: list[str] | None) -> str:
     return files[0] if files else "-"
 
 
-def _pairs(request: Request, file: str, alphabet: Alphabet) -> tuple[Iterator[Named], int]:
+def _pairs(request: Request, file: str, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
     proteins = [(protein.name, protein.residues) for protein in read_proteins(binary_source(file))]
-    n = len(proteins)
+    n, alphabet = len(proteins), find_alphabet(aligner.alphabet)
     for name, sequence in proteins:
         alphabet.parse(sequence, f"{file}, {name}")
         if request.plot is not None and not sequence:
@@ -90,28 +97,25 @@ def _pairs(request: Request, file: str, alphabet: Alphabet) -> tuple[Iterator[Na
     both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
     if request.which == "all":
         both, total = combinations(proteins, 2), n * (n - 1) // 2
+        largest = [tuple(nlargest(2, proteins, key=lambda named: len(named[1])))]
     else:
         both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
+        largest = list(zip(proteins[::2], proteins[1::2], strict=True))
+    for (a, x), (b, y) in largest:
+        _announce(request, aligner._structure, f"{file}, {a} and {b}", (len(x), len(y)))
     return (((a, b), (x, y)) for (a, x), (b, y) in both), total
 
 
-def _announced(pairs: Iterable[Named], band: int | None, progress: Progress) -> Iterator[Named]:
-    """The same; tells what long ones cost."""
-    advice = " (less with --band)" if band is None else ""
-    for names, sequences in pairs:
-        shorter, longer = sorted(map(len, sequences))
-        n_cells = longer * (shorter if band is None else min(shorter, 2 * band + 1))
-        if n_cells >= _LONG:
-            progress.say(
-                f"{names[0]} and {names[1]}: {len(sequences[0]):,} x {len(sequences[1]):,} residues may take "
-                f"{in_words(_MINUTES * n_cells / _LONG)}{advice}"
-            )
-        yield names, sequences
-
-
-def _n_cells(pair: Named) -> int:
-    x, y = pair[1]
-    return len(x) * len(y)
+def _announce(request: Request, structure: Alignment, name: str, lengths: tuple[int, int]) -> None:
+    """Refuse a pair for which there is not enough memory; tell what a large one costs."""
+    needed = structure.memory_of(*lengths, keep=request.plot is not None)
+    check_room(needed, *lengths, name)
+    (n, m), band = lengths, request.band
+    n_cells = max(lengths) * (min(lengths) if band is None else min(*lengths, 2 * band + 1))
+    if not request.quiet and (needed > batch_memory() or n_cells >= _LONG):
+        advice = " (less with --band)" if band is None else ""
+        time = in_words(_MINUTES * n_cells / _LONG)
+        say(f"{name}: {n:,} and {m:,} residues may take {needed / 1e9:.1f} GB of memory and {time}{advice}")
 
 
 def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]) -> Iterable[Aligned]:

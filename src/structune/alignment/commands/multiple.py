@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.aligning import draw
 from structune.alignment.commands.data import files_of, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import Format, Request
@@ -59,7 +60,7 @@ def run(request: Request) -> int:
             not request.quiet, sum(map(len, families)), stage="align", unit="sequences"
         ) as progress:
             for path, proteins, target in zip(paths, families, targets, strict=True):
-                found = aligner.align([p.residues for p in proteins], progress=progress.advance)
+                found = _aligned(aligner, path, proteins, progress)
                 with open_text(target) as out:
                     out.write(_text(proteins, found, request.format))
                 if path_of is not None:
@@ -72,6 +73,15 @@ def run(request: Request) -> int:
     if request.report is not None:
         write_sections_page(request.report, sections)
     return code
+
+
+def _aligned(
+    aligner: SequenceAligner, path: str, proteins: list[NamedProtein], progress: Progress
+) -> MultipleAlignment:
+    try:
+        return aligner.align([p.residues for p in proteins], progress=progress.advance)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _section(path: str, proteins: list[NamedProtein], found: MultipleAlignment) -> Section:

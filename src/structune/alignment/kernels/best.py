@@ -211,16 +211,16 @@ def accuracy_rows(worth, below, choices):
 
 
 @kernel
-def accuracy_trace(choices, low, partner):
-    """Follow the choices from the first cell on; ``low`` (n,) is the first column that each row has."""
-    n, m = choices.shape
-    partner[:] = -1
-    i = j = 0
-    while i < n and j < m:
-        j = max(j, low[i])
-        if j == m:
-            break
-        choice = choices[i, j]
+def accuracy_trace(choices, first, left, j, partner):
+    """Follow the choices of a block, whose first cell is (first, left), from column j of its first row on.
+
+    Returns the column below its last row: beyond those that it has, residues of x are left out.
+    """
+    B, width = choices.shape
+    i, j = first, max(j, left)
+    while i < first + B and j < left + width:
+        choice = choices[i - first, j - left]
         if choice == 2:
             partner[i] = j
         i, j = i + (choice != 1), j + (choice != 0)
+    return j

@@ -21,11 +21,14 @@ from structune.alignment.structure.features import SequenceFeatures
 from structune.alignment.structure.pair import Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
+from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray, offsets_of
 
 if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
 
+_MATCH = 145  # bytes for one, and for copies of it
+_FEWEST = 2.75  # of a residue with another sequence: what there is beside them counts for so many
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows, columns, values
@@ -54,8 +57,10 @@ def match_probabilities(
     tell : function of int
         Called with the number of sequences that are done since the last call.
     """
-    offsets = offsets_of(np.array([len(x) for x in sequences], np.int64))
-    room = _Room(max(map(len, sequences), default=0))
+    lengths = np.array([len(x) for x in sequences], np.int64)
+    memory = _Memory(lengths, compared, executor.n_workers)
+    memory.check()
+    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)))
     models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
@@ -78,9 +83,29 @@ def match_probabilities(
     with one_thread():
         for table in executor.map(rows_of, range(len(sequences))):
             parts.append(table)
+            memory.check(table.nnz)
             tell(1)
     table = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
     return Matches(offsets, table, are_compared(compared))
+
+
+class _Memory:
+    """What a family needs: known the better, the more of its matches are found."""
+
+    def __init__(self, lengths: IntArray, compared: Sequence[IntArray], n_threads: int) -> None:
+        self._places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
+        self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} times two"
+        self._tables = 12.0 * n_threads * float(lengths.max(initial=0)) ** 2
+        self._n_done = self._n_found = 0
+
+    def check(self, n_found: int | None = None) -> None:
+        """Refuse a family that needs more than there is, with so many matches of one more sequence."""
+        if n_found is not None:
+            self._n_done, self._n_found = self._n_done + 1, self._n_found + n_found
+        looked_at = sum(self._places[: self._n_done])
+        share = max(_FEWEST, self._n_found / max(1.0, looked_at))
+        needed = _MATCH * share * sum(self._places) + self._tables
+        require_memory(needed, self._name, "fewer or shorter ones")
 
 
 def _ordered(model: _Model, x: int, y: int) -> Found:

@@ -17,7 +17,7 @@ from structune.alignment.structure.counts import bonus, count_matches, known_mat
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import Pair, cells_near
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
@@ -262,8 +262,9 @@ class Alignment(Structure):
         within: bool = False,
         forced: bool = False,
         tilt: Tilt | None = None,
+        keep: bool = False,
     ) -> Iterator[tuple[int, Pair]]:
-        """Pairs, by number, with their scores.
+        """Pairs, by number, with their scores; each has its memory as long as it is looked at.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
         be. What a tilt adds to all alignments of a pair is in its `base`.
@@ -272,7 +273,10 @@ class Alignment(Structure):
             self._alignments(shard, None)
         described, matrix = self._described(shard), self.feature_set.bilinear(w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
-            if not (within and shard.whole[p]):
+            if within and shard.whole[p]:
+                continue
+            n, m = len(described[x]), len(described[y])
+            with inference.room_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
                 known = known_matches(shard, p) if within or forced else None
                 added, base = (None, 0.0) if tilt is None else bonus(shard, p, tilt[0], tilt[1][p])
                 most = 0.0 if added is None or tilt is None else abs(tilt[1][p])
@@ -280,6 +284,10 @@ class Alignment(Structure):
                 pair = Pair(*parts, added, most)
                 pair.base += base
                 yield p, pair
+
+    def memory_of(self, n: int, m: int, keep: bool = False) -> float:
+        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+        return inference.memory_of(cells_near(n, m, self.band), self.feature_set.n_steps, keep)
 
     def log_partition(
         self,
@@ -315,8 +323,7 @@ class Alignment(Structure):
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
         """Probabilities of the matches of a pair, shape (n, m)."""
-        ((_, pair),) = self._pairs(w, shard.take([p]))
-        return inference.posterior(pair)
+        return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -360,7 +367,7 @@ class Alignment(Structure):
         keep : bool
             Whether the probabilities of all matches are wanted.
         """
-        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard)]
+        return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
         """1 - recall of the scored matches; 0 of a pair without any."""

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
+from structune.alignment.kernels.sums import Cells
 from structune.alignment.structure.best import best
 from structune.alignment.structure.features import Uses
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import Pair, n_tables, rows_at_once, widest
 from structune.alignment.structure.sums import Inference, LogInference, RangeError
+from structune.running.memory import held_memory, require_memory
 from structune.structure import Array, FloatArray, IntArray
 
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
+_RESIDUE = 1000  # bytes for its features
+_LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
+_BLOCKS, _MATCHES = (
+    2,
+    4,
+)  # whose tables are in memory at once; numbers of a match, those of decoding among them
 
 T = TypeVar("T")
 
@@ -76,6 +85,31 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
     return _soundly(pair, collect)
 
 
+def check_room(needed: float, n: int, m: int, name: str) -> None:
+    """Refuse two sequences of n and m residues if there is not so much memory."""
+    require_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
+def room_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
+    """Hold so much memory for them."""
+    return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
+def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
+    """Bytes that the alignments of two sequences take that go through some cells, with their probabilities.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether the probabilities of all matches are wanted.
+    """
+    n, m, width = int(cells.low.size) - 1, int(cells.high[-1]), widest(cells)
+    size = rows_at_once(cells, n_steps)
+    rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
+    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
+    return 8.0 * (width * rows + posteriors) + n * width + _RESIDUE * (n + m)  # choices are bytes
+
+
 class Posteriors:
     """Probabilities of matches in blocks of rows, the last one first: kept, or found again each time.
 
@@ -114,14 +148,17 @@ class Posteriors:
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
             free_y[self.pair.columns(rows)] -= part.sum(axis=0)
-        below, choices, low = np.zeros(m + 1), np.zeros((n, m), np.uint8), np.zeros(n, np.int64)
+        below, chosen = np.zeros(m + 1), []
         for rows, part in self:
             columns = self.pair.columns(rows)
             worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
-            left, cells = columns.start, slice(columns.start, columns.stop + 1)
-            best_kernels.accuracy_rows(worth, below[cells], choices[rows, columns])
-            below[:left], low[rows] = below[left], left
-        best_kernels.accuracy_trace(choices, low, partner)
+            left, choices = columns.start, np.empty(worth.shape, np.uint8)
+            best_kernels.accuracy_rows(worth, below[left : columns.stop + 1], choices)
+            below[:left] = below[left]
+            chosen.append((choices, rows.start, left))
+        j = 0
+        for choices, first, left in reversed(chosen):
+            j = best_kernels.accuracy_trace(choices, first, left, j, partner)
         return partner
 
     def of(self, partner: IntArray) -> FloatArray:

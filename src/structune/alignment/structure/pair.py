@@ -102,9 +102,7 @@ class Pair:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
             return []
-        widest = int((self.cells.high - self.cells.low).max()) + 1
-        fitting = _CELLS // ((2 + 2 * self.features.n_steps) * widest)
-        size = max(fitting, isqrt(self.n) + 1)  # the first row of each is kept, too
+        size = rows_at_once(self.cells, self.features.n_steps)
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, rows: slice, fill: float | None = None) -> Rows:
@@ -116,6 +114,23 @@ class Pair:
         for table in (start, match, gap_x, gap_y) if fill is not None else ():
             table[:] = fill
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
+
+
+def rows_at_once(cells: Cells, n_steps: int) -> int:
+    """How many residues of x there are tables of at a time."""
+    fitting = _CELLS // (n_tables(n_steps) * widest(cells))
+    n = int(cells.low.size) - 1
+    return min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
+
+
+def n_tables(n_steps: int) -> int:
+    """Numbers of one cell: where a match may begin, the match, and both kinds of gaps by length."""
+    return 2 + 2 * n_steps
+
+
+def widest(cells: Cells) -> int:
+    """Cells of the longest row."""
+    return int((cells.high - cells.low).max()) + 1
 
 
 def cells_near(n: int, m: int, band: int | None) -> Cells:

@@ -10,8 +10,9 @@ import numpy as np
 from structune.alignment.kernels import log_domain as log_kernels
 from structune.alignment.kernels import sums as kernels
 from structune.alignment.kernels.sums import Below, Factors, Rows
-from structune.alignment.structure.pair import Pair, begin_with, map_factors, row_of
+from structune.alignment.structure.pair import Pair, begin_with, map_factors, n_tables, row_of
 from structune.errors import DataError
+from structune.running.memory import require_memory
 from structune.structure import Array
 
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
@@ -83,22 +84,29 @@ class Inference:
         below = Below(
             np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
         )
-        for k, block in reversed(list(enumerate(self._blocks))):
-            if k == len(self._blocks) - 1:
-                match, rows = self._last
-            else:
-                rows = self._begin(block, self._first_rows[k])
-                match, _ = self._forward(block, rows)
-            posterior = np.zeros_like(match)
-            kernels.backward(match, block.start, f, pair.cells, rows, self._log_z, below, posterior, used)
-            if not np.isfinite(posterior.sum()):
-                raise RangeError("backward sums leave the range of a double")
-            yield block, posterior
+        for k in reversed(range(len(self._blocks))):
+            yield self._blocks[k], self._backward(k, below, used)
         first = slice(0, int(pair.cells.high[0]) + 1)
         used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
         if not abs(lost) < _LOST:
             raise RangeError("forward and backward sums leave the range of a double")
+
+    def _backward(self, k: int, below: Below, used: Factors) -> Array:
+        """Those of a block, whose tables are made anew, but for the last."""
+        pair, block = self.pair, self._blocks[k]
+        if k == len(self._blocks) - 1:
+            match, rows = self._last
+        else:
+            rows = self._begin(block, self._first_rows[k])
+            match, _ = self._forward(block, rows)
+        posterior = np.zeros_like(match)
+        kernels.backward(
+            match, block.start, self._factors, pair.cells, rows, self._log_z, below, posterior, used
+        )
+        if not np.isfinite(posterior.sum()):
+            raise RangeError("backward sums leave the range of a double")
+        return posterior
 
     @property
     def no_match(self) -> Any:
@@ -116,6 +124,8 @@ class LogInference:
                 f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
+        cells = 16.0 * (1 + n_tables(pair.features.n_steps)) * pair.n * pair.m
+        require_memory(cells, f"logs of sums of {pair.n:,} by {pair.m:,} residues", "shorter sequences")
         self._rows = pair.tables(slice(0, pair.n), -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none

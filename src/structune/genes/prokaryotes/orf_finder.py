@@ -24,9 +24,11 @@ from structune.learning.estimator_file import Arrays, entries, pack_names, unpac
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import held_memory
 from structune.structure import FloatArray, IntArray
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
+_BASE = 40  # bytes for one
 _MOST_AVOIDED = 20  # bases
 
 
@@ -98,7 +100,16 @@ class OrfFinder(StructuredEstimator):
             _MOST_BASES,
             _MOST_SEQUENCES,
         )
-        return [genes for some in make_executor(self.n_jobs).map(self._genes, blocks) for genes in some]
+
+        def genes_of(block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
+            longest = max((each for each, _ in block), key=lambda each: len(each.sequence))
+            needed = _BASE * float(sum(len(each.sequence) for each, _ in block))
+            with held_memory(
+                needed, f"{longest.name}: {len(longest.sequence):,} bases", "a shorter sequence"
+            ):
+                return self._genes(block)
+
+        return [genes for some in make_executor(self.n_jobs).map(genes_of, blocks) for genes in some]
 
     def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
         """Those of sequences that are worked off at once."""

@@ -100,7 +100,8 @@ def rank(
     """Rank the documents of queries.
 
     Writes a table, separated by tabs, of query, rank, document, score, and the comment on the document. The
-    queries come in the order of FILE, the documents of each by rank; documents count from 1 in FILE.
+    queries come in the order of FILE, the documents of each by rank; documents count from 1 in FILE. It may
+    be of any length; what was ranked before a wrong line has been written then.
 
     \b
     Example:

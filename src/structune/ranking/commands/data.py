@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
-from structune.ranking.letor import LetorData, read_letor
+from structune.ranking.letor import LetorData, read_letor, read_letor_blocks
 from structune.ranking.ranker import Ranker
+from structune.running.memory import batch_memory
+
+_DOCUMENT, _VALUE = 1000, 40  # bytes for a document, and for each of its features
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,11 @@ class Reader:
     features: tuple[int, ...]
     missing: float | None
 
-    def read(self, source: Any) -> LetorData:
-        """A file, with the model's features."""
-        return read_letor(source, self.features, self.missing)
+    def read(self, source: Any) -> Iterator[LetorData]:
+        """A file, with the model's features, blocks of whole queries."""
+        document = _DOCUMENT + _VALUE * len(self.features)
+        n_documents = max(1, batch_memory() // document)
+        return read_letor_blocks(source, self.features, self.missing, n_documents)
 
     def header(self) -> dict[str, Any]:
         """What to keep in the model's file."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 
 from structune.cli.checks import check_apart, check_targets
@@ -20,6 +19,7 @@ from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import Ranker
+from structune.structure import FloatArray
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -37,7 +37,7 @@ class Evaluation:
     """Mean NDCG@1 .. NDCG@10 over queries, in a convention."""
 
     convention: str
-    queries: dict[int, NDArray[np.float64]]  # NDCG@k of each, by k
+    queries: dict[int, FloatArray]  # NDCG@k of each, by k
     n_documents: int
     n_without: int  # queries without relevant documents
     ranked: list[tuple[str, list[float]]]  # each query, and the relevances of its documents by rank
@@ -89,34 +89,26 @@ def run(model_path: Path, files: list[Path], telling: Telling) -> None:
     check_targets([], [], telling.report)
     check_apart([model_path, *files], [telling.report])
     model, reader = open_ranker(model_path)
-    tell(evaluate(model, [reader.read(file) for file in files]), telling)
+    tell(evaluate(model, chain.from_iterable(map(reader.read, files))), telling)
 
 
-def evaluate(model: Ranker, found: Sequence[LetorData]) -> Evaluation:
-    """Compare rankings with relevances; queries of different files are different ones."""
-    scores = [model.predict(data.X) for data in found]
-    values = {
-        k: np.concatenate(
-            [
-                ndcg(data.relevance, score, data.queries, k, model.convention)
-                for data, score in zip(found, scores, strict=True)
-            ]
-        )
-        for k in _POSITIONS
-    }
-    best = np.concatenate(
-        [ndcg(data.relevance, data.relevance, data.queries, 1, model.convention) for data in found]
-    )
-    return Evaluation(
-        model.convention,
-        values,
-        sum(map(len, found)),
-        int(np.count_nonzero(best == 0.0)),
-        [each for data, score in zip(found, scores, strict=True) for each in _ranked(data, score)],
-    )
+def evaluate(model: Ranker, blocks: Iterable[LetorData]) -> Evaluation:
+    """Compare rankings with relevances; queries of different blocks are different ones."""
+    values: dict[int, list[FloatArray]] = {k: [] for k in _POSITIONS}
+    ranked, n_documents, n_without = list[tuple[str, list[float]]](), 0, 0
+    for data in blocks:
+        scores = model.predict(data.X)
+        for k, found in values.items():
+            found.append(ndcg(data.relevance, scores, data.queries, k, model.convention))
+        best = ndcg(data.relevance, data.relevance, data.queries, 1, model.convention)
+        n_without += int(np.count_nonzero(best == 0.0))
+        n_documents += len(data)
+        ranked += _ranked(data, scores)
+    by_k = {k: np.concatenate(found) for k, found in values.items()}
+    return Evaluation(model.convention, by_k, n_documents, n_without, ranked)
 
 
-def _ranked(data: LetorData, scores: NDArray[np.float64]) -> Iterator[tuple[str, list[float]]]:
+def _ranked(data: LetorData, scores: FloatArray) -> Iterator[tuple[str, list[float]]]:
     """Queries, and the relevances of their documents by rank."""
     rows = range(len(data))
     for query, documents in groupby(rows, data.queries.__getitem__):

@@ -30,13 +30,13 @@ def run(
 
     def read() -> Lesson:
         reader, found = open_training(train, missing)
-        known = None if test is None else reader.read(test)
+        known = None if test is None else list(reader.read(test))
         X, relevance = (
             np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance")
         )
         queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
         told = [("data", _described(found, len(set(queries))))]
-        evaluated = None if known is None else partial(evaluate, ranker, [known])
+        evaluated = None if known is None else partial(evaluate, ranker, known)
         return Lesson(lambda: ranker.fit(X, relevance, queries), told, evaluated, reader.header())
 
     return learn(ranker, results, read, plot)

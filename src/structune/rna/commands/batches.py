@@ -10,14 +10,19 @@ from structune.errors import DataError
 from structune.rna.commands.data import Example
 from structune.running.executors import count_jobs
 from structune.running.live import live_map
+from structune.running.memory import batch_memory
 
 R = TypeVar("R")
 _MOST_BASES = 2000  # short sequences share what a call costs
 _MOST_EXAMPLES = 1000
+_BASE = 4  # bytes for one of a structure, and for a copy
 
 
 def in_order(
-    examples: Iterable[Example], work: Callable[[list[Example]], list[R]], n_jobs: int | None
+    examples: Iterable[Example],
+    work: Callable[[list[Example]], list[R]],
+    n_jobs: int | None,
+    n_structures: int = 1,
 ) -> Generator[list[R], None, None]:
     """Results of some examples after the other, each as soon as it is known.
 
@@ -25,14 +30,17 @@ def in_order(
     ----------
     work : callable
         From examples to one result each. None is begun once the iterator is closed.
+    n_structures : int
+        How many each result may hold.
 
     Raises
     ------
     DataError
         Work failed; names the place of the example, after the results of all before it.
     """
+    most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
     results = live_map(
-        examples, lambda batch: _attempt(batch, work), count_jobs(n_jobs), _size, _MOST_BASES, _MOST_EXAMPLES
+        examples, lambda batch: _attempt(batch, work), count_jobs(n_jobs), _size, most_bases, _MOST_EXAMPLES
     )
     with closing(results):
         for done, error in results:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from structune.rna.commands.data import Example
     from structune.rna.folder import RNAFolder
     from structune.rna.formats.record import RNARecord
+    from structune.rna.inputs import Structures
     from structune.structure import FloatArray
 
 
@@ -43,6 +44,33 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Choices:
+    """Those of a sequence, each made when it is asked for: there may be millions.
+
+    Attributes
+    ----------
+    structures : sequence of str, or Structures
+    kind : str
+        Of all of them.
+    probabilities : ndarray, shape (n_structures,), optional
+    """
+
+    structures: Structures | list[str]
+    kind: str = ""
+    probabilities: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.structures)
+
+    def __getitem__(self, k: int) -> Choice:
+        p = None if self.probabilities is None else float(self.probabilities[k])
+        return Choice(self.structures[k], self.kind, k + 1, p)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return map(self.__getitem__, range(len(self)))
+
+
+@dataclass(frozen=True)
 class Folded:
     """What was found out about a sequence; None is what was not asked for.
 
@@ -57,7 +85,7 @@ class Folded:
     """
 
     record: RNARecord
-    choices: list[Choice]
+    choices: Choices
     pairs: Any = None
     windows: FloatArray | None = None
     log_partition: float | None = None
@@ -79,15 +107,15 @@ class Recipe:
         """Do it."""
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        choices = self._choices(folder, batch) if self.with_structures else [[] for _ in batch]
+        choices = self._choices(folder, batch) if self.with_structures else [Choices([]) for _ in batch]
         log_z = folder.log_partition(sequences, constraints).tolist() if self.with_log_partition else None
         folded = []
         for s, example in enumerate(batch):
             given = sequences[s], constraints[s]
-            pairs = folder.pair_probabilities(*given) if self.with_pairs else None
             windows = None
             if self.window is not None:
                 windows = folder.unpaired_windows(sequences[s], self.window, constraints[s])
+            pairs = folder.pair_probabilities(*given) if self.with_pairs else None
             found = Folded(example.record, choices[s], pairs, windows, log_z[s] if log_z else None)
             if self.with_dimers and STRANDS in sequences[s]:
                 (dimer,) = folder.dimer_probabilities([sequences[s]], [constraints[s]]).tolist()
@@ -95,7 +123,7 @@ class Recipe:
             folded.append(found)
         return folded
 
-    def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[list[Choice]]:
+    def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[Choices]:
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
         wanted = self.wanted
@@ -104,7 +132,8 @@ class Recipe:
         if wanted.is_ranked:
             n = sys.maxsize if wanted.nbest is None else wanted.nbest
             within = math.inf if wanted.within is None else wanted.within
-            return [_ranked(found) for found in folder.predict_nbest(sequences, n, constraints, within)]
+            ranked = folder._ranked(sequences, n, constraints, within)
+            return [Choices(structures, "rank", p) for structures, p in ranked]
         if wanted.method == "viterbi":
             return _single(folder.predict_viterbi(sequences, constraints))
         if wanted.method == "centroid":
@@ -114,18 +143,14 @@ class Recipe:
             return _single(folder.predict_knotted(sequences, wanted.gamma, constraints=constraints))
         return _single(folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs))
 
-    def _samples(self, folder: RNAFolder, example: Example, n: int) -> list[Choice]:
+    def _samples(self, folder: RNAFolder, example: Example, n: int) -> Choices:
         """Drawn by the number of the example, whatever the batch that it is in."""
         import numpy as np
 
         generator = np.random.default_rng([self.wanted.seed, example.index])
-        (found,) = folder.sample([example.record.sequence], n, generator, [example.constraints])
-        return [Choice(structure, "sample", number) for number, structure in enumerate(found, 1)]
+        (found,) = folder._drawn([example.record.sequence], n, generator, [example.constraints])
+        return Choices(found, "sample")
 
 
-def _single(structures: Iterable[str]) -> list[list[Choice]]:
-    return [[Choice(structure)] for structure in structures]
-
-
-def _ranked(found: list[tuple[str, float]]) -> list[Choice]:
-    return [Choice(structure, "rank", rank, p) for rank, (structure, p) in enumerate(found, 1)]
+def _single(structures: list[str]) -> list[Choices]:
+    return [Choices([structure]) for structure in structures]

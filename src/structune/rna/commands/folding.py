@@ -91,8 +91,8 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     drawings = _Drawings(writing, several, folder.circular)
     examples = chain(first, source)
     if not quiet and folder.max_span is None:
-        examples = chain(_announced(examples, folder.circular))
-    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs)
+        examples = chain(_announced(examples, folder))
+    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs, wanted.most_structures)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.format if writing.window is None else "windows") as output,
@@ -108,12 +108,13 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     source.check()
 
 
-def _announced(examples: Iterable[Example], circular: bool) -> Iterator[Example]:
+def _announced(examples: Iterable[Example], folder: RNAFolder) -> Iterator[Example]:
     """The same; tells what long ones cost."""
-    tables, advice = (13, "") if circular else (5, " (seconds with --max-span 300)")
+    advice = "" if folder.circular else " (seconds with --max-span 300)"
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
-            cost = f"{4 * tables * n * n / 1e9:.1f} GB of memory and {in_words(_MINUTES * (n / _LONG) ** 3)}"
+            minutes = _MINUTES * (n / _LONG) ** 3
+            cost = f"{folder._structure.memory_of(n) / 1e9:.1f} GB of memory and {in_words(minutes)}"
             told = "" if STRANDS in example.record.sequence else advice
             say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
         yield example

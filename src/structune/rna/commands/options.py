@@ -1,5 +1,6 @@
 """Options of the RNA commands. Nothing heavy is imported here, so that ``--help`` comes at once."""
 
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -324,6 +325,11 @@ class Wanted:
     def has_many(self) -> bool:
         """Whether a sequence has several structures."""
         return self.samples is not None or self.is_ranked
+
+    @property
+    def most_structures(self) -> int:
+        """Of a sequence; within a range there may be any number."""
+        return self.samples or self.nbest or (1 if self.within is None else sys.maxsize)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 
 from structune.cli.file_names import FileNames
-from structune.rna.commands.decoding import Choice, Folded
+from structune.cli.streams import open_bytes, write_texts
+from structune.rna.commands.decoding import Choice, Choices, Folded
 from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
@@ -33,23 +33,39 @@ _ENDINGS = {"pairs": ".tsv", "bases": ".tsv", "windows": ".tsv"}
 # --- text -------------------------------------------------------------------------------------------------
 
 
-def as_text(folded: Folded, format: str, min_probability: float) -> str:
-    """All that is known of a sequence, in a format; pairs below `min_probability` are left out."""
+def as_text(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
+    """All that is known of a sequence, in a format, some at a time.
+
+    Pairs below `min_probability` are left out.
+    """
     if format == "json":
-        return json.dumps(_as_dict(folded, min_probability)) + "\n"
+        return _json(_as_dict(folded, min_probability))
     if format == "pairs":
         name = folded.record.name
-        return "".join(f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
+        return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
     if format == "bases":
         return _bases(folded)
     if format == "dbn":
-        return "".join(_dot_bracket(folded, choice) for choice in folded.choices)
+        return (_dot_bracket(folded, choice) for choice in folded.choices)
     write = {"ct": _ct, "bpseq": _bpseq}[format]
-    return "".join(write(folded.record, choice) for choice in folded.choices)
+    return (write(folded.record, choice) for choice in folded.choices)
+
+
+def _json(entries: dict[str, Any]) -> Iterator[str]:
+    """An object; of iterators a list."""
+    for k, (key, value) in enumerate(entries.items()):
+        yield f"{', ' if k else '{'}{json.dumps(key)}: "
+        if isinstance(value, Iterator):
+            yield "["
+            yield from (f"{', ' if number else ''}{json.dumps(item)}" for number, item in enumerate(value))
+            yield "]"
+        else:
+            yield json.dumps(value)
+    yield "}\n"
 
 
 def _as_dict(folded: Folded, min_probability: float) -> dict[str, Any]:
-    pairs = [[i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability)]
+    pairs = ([i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability))
     return {
         "name": folded.record.name,
         "sequence": folded.record.sequence,
@@ -68,31 +84,39 @@ def _expected(structure: str, pairs: Any) -> dict[str, float]:
     return {"expected_ppv": ppv, "expected_sensitivity": sensitivity}
 
 
-def _structures(choices: list[Choice], pairs: Any) -> dict[str, Any]:
+def _structures(choices: Choices, pairs: Any) -> dict[str, Any]:
     if len(choices) == 1 and not choices[0].kind:
         return {"structure": choices[0].structure, **_expected(choices[0].structure, pairs)}
-    shown = []
-    for choice in choices:
-        probability = {} if choice.probability is None else {"probability": choice.probability}
-        shown.append({"structure": choice.structure, choice.kind: choice.number, **probability})
-    return {"structures": shown}
+    return {"structures": map(_shown, choices)}
+
+
+def _shown(choice: Choice) -> dict[str, Any]:
+    probability = {} if choice.probability is None else {"probability": choice.probability}
+    return {"structure": choice.structure, choice.kind: choice.number, **probability}
 
 
 def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
     """Pairs, from 1, and their probabilities."""
-    from scipy.sparse import coo_array
-
-    table = coo_array(np.zeros((0, 0)) if folded.pairs is None else folded.pairs)
-    shown = (table.row < table.col) & (table.data >= min_probability)
-    order = np.lexsort((table.col[shown], table.row[shown]))
-    i, j, p = (column[shown][order].tolist() for column in (table.row + 1, table.col + 1, table.data))
-    return zip(i, j, p, strict=True)
+    for i, (columns, values) in enumerate(_rows(folded.pairs), 1):
+        shown = (columns >= i) & (values >= min_probability) & (values > 0.0)
+        for j, p in zip((columns[shown] + 1).tolist(), values[shown].tolist(), strict=True):
+            yield i, j, p
 
 
-def _bases(folded: Folded) -> str:
+def _rows(table: Any) -> Iterator[tuple[Any, Any]]:
+    """Columns and values of each row of a table, dense or sparse; none without."""
+    if isinstance(table, np.ndarray):
+        yield from ((np.arange(len(table)), row) for row in table)
+    elif table is not None:
+        table.sort_indices()
+        for a, b in pairwise(table.indptr.tolist()):
+            yield table.indices[a:b], table.data[a:b]
+
+
+def _bases(folded: Folded) -> Iterator[str]:
     record, pairs = folded.record, folded.pairs
     if pairs is None:
-        return ""
+        return
     columns = [unpaired(pairs), partner_entropy(pairs)]
     if folded.windows is not None:
         beyond = len(record.sequence) - folded.windows.size
@@ -102,7 +126,7 @@ def _bases(folded: Folded) -> str:
         *([f"{x:.6g}" for x in column] for column in columns),
         strict=True,
     )
-    return "".join("\t".join([record.name, str(i), *row]) + "\n" for i, row in enumerate(rows, 1))
+    yield from ("\t".join([record.name, str(i), *row]) + "\n" for i, row in enumerate(rows, 1))
 
 
 def _dot_bracket(folded: Folded, choice: Choice) -> str:
@@ -134,7 +158,7 @@ def _written(write: Callable[..., None], record: RNARecord, choice: Choice) -> s
 class Output(Protocol):
     """Where the text of each sequence goes."""
 
-    def write(self, name: str, text: str) -> None: ...
+    def write(self, name: str, text: Iterable[str]) -> None: ...
 
     def flush(self) -> None: ...
 
@@ -143,8 +167,8 @@ class _Stream:
     def __init__(self, file: IO[bytes], heading: str) -> None:
         self._file, self._heading = file, heading
 
-    def write(self, name: str, text: str) -> None:
-        self._file.write((self._heading + text).encode())
+    def write(self, name: str, text: Iterable[str]) -> None:
+        write_texts(self._file, chain([self._heading], text))
         self._heading = ""
 
     def flush(self) -> None:
@@ -156,10 +180,10 @@ class _Folder:
         self._folder, self._heading, self._ending = folder, heading, ending
         self._names = FileNames()
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: Iterable[str]) -> None:
         path = self._folder / f"{self._names(name)}{self._ending}"
         with path.open("xb") as file:  # the folder may hold what was read, or other results
-            file.write((self._heading + text).encode())
+            write_texts(file, chain([self._heading], text))
 
     def flush(self) -> None:
         pass
@@ -169,12 +193,8 @@ class _Folder:
 def open_output(output: str, format: str) -> Iterator[Output]:
     """Standard output, a file, or a folder that exists."""
     heading, ending = _HEADINGS.get(format, ""), _ENDINGS.get(format, f".{format}")
-    if output == "-":
-        yield _Stream(sys.stdout.buffer, heading)
-        sys.stdout.buffer.flush()
-    elif Path(output).is_dir():
+    if output != "-" and Path(output).is_dir():
         yield _Folder(Path(output), heading, ending)
     else:
-        open_file: Callable[..., Any] = gzip.open if output.endswith(".gz") else open
-        with open_file(output, "wb") as file:
+        with open_bytes(output) as file:
             yield _Stream(file, heading)

@@ -93,7 +93,8 @@ def _rows(partners: list[int]) -> list[NDArray[Any]]:
     """Entry j of row i is the largest number of nested pairs between the bases i and j."""
     n = len(partners)
     dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
-    require_memory(np.dtype(dtype).itemsize * n * (n / 2), f"{n // 2:,} pairs that cross others")
+    needed = np.dtype(dtype).itemsize * n * (n / 2)
+    require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
     rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
     for i in range(n - 1, -1, -1):
         p, below = partners[i], rows[i + 1]

@@ -89,9 +89,8 @@ class Viterbi:
         subopt.begin(model, chart, search, room, most_loss)
         while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
             held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
-            require_memory(
-                3.0 * sum(array.nbytes for array in held), f"the best {len(rows.losses):,} structures"
-            )
+            needed = 3.0 * sum(array.nbytes for array in held)
+            require_memory(needed, f"the best {len(rows.losses):,} structures", "fewer, or a smaller range")
             if why == subopt.MORE_ROWS:
                 rows = subopt.Rows(*map(_enlarged, rows))
             else:
@@ -141,9 +140,13 @@ def samples(
     inference: ScaledInference | LogInference, model: grammar.Model, n_samples: int, rng: np.random.Generator
 ) -> IntArray:
     """Structures drawn by their probabilities, shape (n_samples, n_bases)."""
-    chart, n = inference.chart(), inference.n
-    drawn = [derive(model, chart, n, rng.random(3 * n + 3)) for _ in range(n_samples)]
-    return np.array(drawn, np.int64).reshape(n_samples, n)
+    chart, n, kind = inference.chart(), inference.n, np.dtype(_partner_type(inference.n))
+    needed = 2.0 * n_samples * n * kind.itemsize  # a copy is made of them
+    require_memory(needed, f"{n_samples:,} structures of {n:,} bases", "fewer")
+    drawn = np.empty((n_samples, n), kind)
+    for row in drawn:
+        row[:] = derive(model, chart, n, rng.random(3 * n + 3))
+    return drawn
 
 
 class Gain(NamedTuple):

@@ -173,6 +173,7 @@ class ScaledInference:
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
         self._outside(counts, weight)
+        self._multi = self._multi_2 = self._multi[:0].copy()  # as large as the pairs, and of no more use
 
     def unpaired_windows(self, size: int) -> Array:
         """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""

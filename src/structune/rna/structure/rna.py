@@ -74,11 +74,11 @@ class RNA(RNASums):
         most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
         tilt = None if cost is None else ("cost", cost)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            self._check_room(shard, s, 3)
-            extra, most[s] = self._scores_beside(shard, s, tilt)
-            viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
-            check_forced(shard, s, viterbi.score)
-            partners[a:b], values[s] = viterbi.best(), viterbi.score
+            with self._room(shard, s, 3):
+                extra, most[s] = self._scores_beside(shard, s, tilt)
+                viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
+                check_forced(shard, s, viterbi.score)
+                partners[a:b], values[s] = viterbi.best(), viterbi.score
         return partners, values + most - shard.forced
 
     def n_best(
@@ -90,13 +90,13 @@ class RNA(RNASums):
         """
         shard, scores, found = shard.free(), Scores(self._cells(w), self._allowed), []
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            self._check_room(shard, s, 5)
-            extra = shard.pair_scores(s, self._reach(shard, s))
-            viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
-            check_forced(shard, s, viterbi.score)
-            most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
-            partners, values = viterbi.n_best(n, min(most_loss, within))
-            found.append((partners, values - shard.forced[s]))
+            with self._room(shard, s, 5):
+                extra = shard.pair_scores(s, self._reach(shard, s))
+                viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
+                check_forced(shard, s, viterbi.score)
+                most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
+                partners, values = viterbi.n_best(n, min(most_loss, within))
+                found.append((partners, values - shard.forced[s]))
         return found
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
@@ -155,13 +155,13 @@ class RNA(RNASums):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, found = Scores(self._cells(w), self._allowed), [np.empty((n, 0), np.int64)]
+        scores, found = Scores(self._cells(w), self._allowed), list[IntArray]()
         shard = shard.free()
         for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=6)):
             letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             found.append(samples(inference, model, n, rng))
-        return np.concatenate(found, axis=1)
+        return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """Of sequences of two strands, how probably a pair joins these; shape (n_sequences,).
@@ -202,10 +202,10 @@ class RNA(RNASums):
             raise DataError(
                 f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
             )
-        ((inference, _),) = self._inferences(w, shard.take([sequence]), n_tables=6)
-        found = (
-            inference.unpaired_windows(size) if isinstance(inference, ScaledInference) else np.array(np.nan)
-        )
+        found = np.array(np.nan)
+        for inference, _ in self._inferences(w, shard.take([sequence]), n_tables=6):
+            if isinstance(inference, ScaledInference):
+                found = inference.unpaired_windows(size)
         if not np.all(np.isfinite(found)):
             raise self._cannot("windows of unpaired bases with weights as large as these")
         return np.asarray(found)
@@ -216,8 +216,13 @@ class RNA(RNASums):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        n, (flat,) = part.n_parts, self._pairs(w, part, n_tables=8)
-        found, bases = [*rows(flat, n, self._reach(part, 0))], places(part.letters)
+        (table,) = (self._square(flat, part) for flat in self._pairs(w, part))
+        return table
+
+    def _square(self, flat: FloatArray, part: RNAShard) -> Any:
+        """A table of pairs of one sequence, shape (n, n), upper triangle, sparse if spans have a limit."""
+        n, bases = part.n_parts, places(part.letters)
+        found = [*rows(flat, n, self._reach(part, 0))]
         if self.max_span is None:
             table = np.zeros((bases.size, bases.size))
             for i, k in enumerate(bases):

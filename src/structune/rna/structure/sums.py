@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, Self
 
@@ -40,7 +41,7 @@ from structune.rna.structure.space import (
     parse_sequence,
     parse_structure,
 )
-from structune.running.memory import require_memory
+from structune.running.memory import held_memory
 from structune.structure import (
     Array,
     FloatArray,
@@ -242,7 +243,12 @@ class RNASums(Structure):
         return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
 
     def _inferences(
-        self, w: Array, shard: RNAShard, log_domain: bool = False, tilt: Tilt | None = None, n_tables: int = 4
+        self,
+        w: Array,
+        shard: RNAShard,
+        log_domain: bool = False,
+        tilt: Tilt | None = None,
+        n_tables: float = 4,
     ) -> Iterator[tuple[Inference, Any]]:
         """Of each sequence in turn, and what all its structures score beside.
 
@@ -253,20 +259,30 @@ class RNASums(Structure):
         """
         shard, potentials = shard.free(), Potentials(self._cells(w), self._allowed)
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            self._check_room(shard, s, n_tables)
-            how = LogInference if log_domain else infer
-            extra, beside = self._scores_beside(shard, s, tilt)
-            inference = how(potentials, shard.letters[a:b], self._space, extra)
-            check_forced(shard, s, inference.log_partition.real)
-            yield inference, beside
+            with self._room(shard, s, n_tables):
+                how = LogInference if log_domain else infer
+                extra, beside = self._scores_beside(shard, s, tilt)
+                inference = how(potentials, shard.letters[a:b], self._space, extra)
+                check_forced(shard, s, inference.log_partition.real)
+                yield inference, beside
 
-    def _check_room(self, shard: RNAShard, s: int, n_tables: int) -> None:
-        """Refuse a sequence for which memory does not hold so many tables of pairs."""
+    def memory_of(self, n: int, n_tables: float = 4, weighted: bool = False) -> float:
+        """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own.
+
+        The four are those of the sums inside, and one of the sums outside.
+        """
+        more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
+        return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
+
+    def _room(self, shard: RNAShard, s: int, n_tables: float) -> AbstractContextManager[None]:
+        """Hold the memory for so many tables of pairs of a sequence, or refuse it."""
         n = int(shard.offsets[s + 1] - shard.offsets[s])
-        size = 8.0 * n_cells(n, self._space.reach(n))
-        n_tables += 3 * bool(shard.base_offsets[s + 1] > shard.base_offsets[s])  # of scores beside
-        n_tables += 8 * self.circular  # logs, and what is expected of them
-        require_memory(n_tables * size, f"sequence {shard.numbers[s]}: {n:,} bases")
+        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
+        expected = "a shorter one"
+        if self.max_span is None and not self.circular:
+            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
+        needed = self.memory_of(n, n_tables, weighted)
+        return held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected)
 
     def _inside_outside(
         self,
@@ -295,9 +311,9 @@ class RNASums(Structure):
         _, counts = self._inside_outside(w, shard, shard.weights)
         return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
 
-    def _pairs(self, w: FloatArray, shard: RNAShard, n_tables: int = 5) -> Iterator[FloatArray]:
+    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
         """Probabilities of all pairs of each sequence in turn, a table of pairs."""
-        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=n_tables)):
+        for s, (inference, _) in enumerate(self._inferences(w, shard)):
             inference.count(Counts(inference.n, w.dtype))
             if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
                 ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)

@@ -122,6 +122,7 @@ def predict(
 
     The output has the columns of FILE and one more, the predicted label, separated by single spaces. FILE
     has the input columns that the model was trained with; it may have a label column or others after these.
+    It may be of any length; what was labelled before a wrong line has been written then.
 
     With --nbest K each sentence is written up to K times, the most probable labelling first, each
     after a line such as

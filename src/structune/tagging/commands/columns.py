@@ -11,12 +11,20 @@ from typing import Any
 from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
+from structune.running.memory import batch_memory
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.default_templates import symbol_templates, text_templates
 from structune.tagging.features.templates import Template, extract, parse_templates
 from structune.tagging.tagger import SequenceTagger
+
+TOKEN = 4000  # bytes for the columns and attributes of one
+
+
+def _n_lines(token: int) -> int:
+    """How many tokens, of so many bytes each, are worked on at once."""
+    return max(1, batch_memory() // token)
 
 
 @dataclass(frozen=True)
@@ -50,21 +58,22 @@ class Reader:
         """The data with the model's names of columns."""
         return ConllData(dict(zip(self.columns, data.columns.values(), strict=True)), data.lengths)
 
-    def read_labelled(self, path: Path) -> ConllData:
-        """A file with a label column."""
-        return read_conll(path, self.columns)
+    def read_labelled(self, path: Path, token: int = TOKEN) -> Iterator[ConllData]:
+        """A file with a label column, blocks of sentences whose tokens take so many bytes each."""
+        return read_conll_blocks(path, self.columns, n_lines=_n_lines(token))
 
-    def read_inputs(self, source: Any) -> ConllData:
-        """A file with all its columns, of which the first are the model's inputs."""
-        data = read_conll(source, None)
-        names, found = self.inputs, list(data.columns)
-        if len(found) < len(names):
-            name = getattr(source, "name", source)
-            raise DataError(
-                f"{name}: found {len(found)} columns, expected at least {len(names)} ({', '.join(names)})"
-            )
-        renamed = [*names, *(f"[{k}]" for k in range(len(names), len(found)))]
-        return ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
+    def read_inputs(self, source: Any, token: int = TOKEN) -> Iterator[ConllData]:
+        """A file with all its columns, of which the first are the model's inputs, in such blocks."""
+        names = self.inputs
+        for data in read_conll_blocks(source, None, n_lines=_n_lines(token)):
+            found = list(data.columns)
+            if len(found) < len(names):
+                name = getattr(source, "name", source)
+                raise DataError(
+                    f"{name}: found {len(found)} columns, expected at least {len(names)} ({', '.join(names)})"
+                )
+            renamed = [*names, *(f"[{k}]" for k in range(len(names), len(found)))]
+            yield ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
 
     def header(self) -> dict[str, Any]:
         """What to keep in the model's file."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +65,15 @@ def run(model_path: Path, file: Path, telling: Telling) -> None:
     tell(evaluate(model, reader, reader.read_labelled(file)), telling)
 
 
-def evaluate(model: SequenceTagger, reader: Reader, data: ConllData) -> Evaluation:
+def evaluate(model: SequenceTagger, reader: Reader, blocks: Iterable[ConllData]) -> Evaluation:
     """Compare predictions with labels."""
-    true, predicted = reader.labels(data), model.predict(reader.attributes(data))
-    scheme = segment_scheme({*model.classes_, *data.columns[reader.columns[-1]]})
+    tokens, true, predicted = Labels(), Labels(), Labels()
+    for data in blocks:
+        tokens += data.sentences(reader.columns[0])
+        true += reader.labels(data)
+        predicted += model.predict(reader.attributes(data))
+    scheme = segment_scheme({*model.classes_, *chain.from_iterable(true)})
     segments = segment_scores(true, predicted) if scheme else None
-    tokens = data.sentences(reader.columns[0])
     return Evaluation(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
 
 

@@ -1,0 +1,50 @@
+"""What two sequences need is what they take."""
+
+import numpy as np
+import pytest
+
+from memory_use import asked_and_taken, peak_of
+from structune import SequenceAligner
+from structune.alignment.multiple import pairs
+from structune.alignment.structure import inference
+
+RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
+ASKED = {
+    "alignment": lambda aligner, pair: aligner.predict([pair]),
+    "confidence": lambda aligner, pair: aligner.predict_confidence([pair], posteriors=True),
+    "probabilities": lambda aligner, pair: aligner.posterior(*pair),
+}
+
+
+def drawn(n):
+    rng = np.random.default_rng(n)
+    return "".join(rng.choice(RESIDUES, n)), "".join(rng.choice(RESIDUES, n + 100))
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("n", [300, 1500])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_tables(monkeypatch, ask, n, keeps):
+    if not keeps:
+        monkeypatch.setattr(inference, "_MOST_KEPT", 0)
+    aligner, pair = SequenceAligner.pretrained(), drawn(n)
+    asked, taken = asked_and_taken(monkeypatch, inference, lambda: ask(aligner, pair))
+    assert 0.7 * taken < asked < 1.3 * taken, (asked / 1e6, taken / 1e6)
+
+
+def test_a_band_takes_less():
+    structure = SequenceAligner.pretrained()._structure
+    assert structure.with_band(50).memory_of(20_000, 20_000) < structure.memory_of(20_000, 20_000) / 20
+
+
+def test_a_family_is_known_the_better_the_more_of_it_is_found(monkeypatch):
+    rng, asked = np.random.default_rng(0), []
+    first = rng.choice(RESIDUES, 200)
+    family = ["".join(np.where(rng.random(200) < 0.7, first, rng.choice(RESIDUES, 200))) for _ in range(40)]
+    monkeypatch.setattr(pairs, "require_memory", lambda needed, *_: asked.append(needed))
+    aligner = SequenceAligner.pretrained()
+    aligner.align(family[:3])
+    asked.clear()
+    taken = peak_of(lambda: aligner.align(family))
+    assert len(asked) == 41
+    assert 0.7 * taken < asked[-1] < 1.3 * taken, (asked[0] / 1e6, asked[-1] / 1e6, taken / 1e6)
