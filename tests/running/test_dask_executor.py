@@ -30,7 +30,7 @@ from structune.trees.tree_fit import fit_tree, node_risks
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")
-from structune.running import dask_executor  # noqa: E402
+from structune.running import dask_cluster, dask_executor  # noqa: E402
 from structune.running.dask_executor import DaskExecutor  # noqa: E402
 
 pytestmark = pytest.mark.slow  # processes take seconds to start
@@ -326,6 +326,6 @@ def test_what_is_no_executor(monkeypatch):
     for wrong in ("threads", 3, "tcp://127.0.0.1:1"):
         with pytest.raises(DataError, match="expected None, 'dask', 'dask://host:port'"):
             make_executor(1, wrong)
-    monkeypatch.setattr(dask_executor, "_PATIENCE", 0.25)
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 0.25)
     with pytest.raises(DataError, match=r"no Dask scheduler at tcp:.* after 0\.25 s"):
         make_executor(1, "dask://127.0.0.1:9")
