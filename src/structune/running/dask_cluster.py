@@ -71,7 +71,8 @@ def _remote(address: str) -> DaskExecutor:
 
 def _known(name: str | int) -> DaskExecutor | None:
     found = _in_use.get(name)
-    return found if found is not None and found.client.status == "running" else None
+    usable = found is not None and found.client.status == "running" and not found.results.is_lost
+    return found if usable else None
 
 
 def _owned(name: str | int, client: Client) -> DaskExecutor:

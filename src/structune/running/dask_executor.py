@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from distributed import Client, Future
-from distributed.scheduler import KilledWorker
 
 from structune.running.blas import one_thread
+from structune.running.dask_deaths import PREFIX, CountDeaths
 from structune.running.dask_results import Results
 from structune.running.dask_versions import check_versions
 from structune.running.executors import Function
@@ -59,13 +59,16 @@ class DaskExecutor:
     """
 
     def __init__(self, client: Client) -> None:
-        self.client, self._results = client, Results(client)
+        self.client, self.results = client, Results(client)
         self._placed: dict[int, tuple[Part, weakref.ref[Any]]] = {}  # by identity, while the item lives
-        if not self._results.n_threads():
-            self._results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
-        with self._results.connected():
+        with self.results.connected():
             check_versions(client)
-        self.n_workers = self._results.n_threads() or 1
+            client.register_plugin(CountDeaths())
+        if not self.results.n_threads():
+            self.results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
+            with self.results.connected():
+                check_versions(client)
+        self.n_workers = self.results.n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:
         """Parts of blocks, a few a worker; what is placed again has the same part."""
@@ -75,21 +78,19 @@ class DaskExecutor:
         blocks = [new[a:b] for a, b in pairwise(bounds)]
         for block, future in zip(blocks, self._send(blocks), strict=True):
             for k, item in enumerate(block):
-                self._placed[id(item)] = Part(future, k, len(block)), weakref.ref(item, self._forget(id(item)))
+                self._placed[id(item)] = Part(future, k, len(block)), self._forgetting(item)
         return [self._placed[id(item)][0] for item in items]
 
     def _has(self, item: Any) -> bool:
         """Also what is lost with workers: that is made again."""
         if id(item) not in self._placed:
             return False
-        block = self._placed[id(item)][0].block
-        if block.status == "error":
-            return isinstance(block.exception(), KilledWorker)
-        return bool(block.status != "cancelled")
+        return self._placed[id(item)][0].block.status not in ("cancelled", "error")
 
-    def _forget(self, key: int) -> Callable[[object], object]:
-        executor = weakref.ref(self)  # items may outlive it
-        return lambda _: (there := executor()) and there._placed.pop(key, None)
+    def _forgetting(self, item: Any) -> weakref.ref[Any]:
+        """A reference with which the item's part goes when the item does."""
+        executor, key = weakref.ref(self), id(item)  # items may outlive the executor
+        return weakref.ref(item, lambda _: (there := executor()) and there._placed.pop(key, None))
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         # never to given workers: tasks that were, wait forever if all workers die at once
@@ -99,12 +100,13 @@ class DaskExecutor:
             return self._tasks(_same, list(values))
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
-        with self._results.connected():
-            return list(self.client.map(function, *columns, pure=False))
+        with self.results.connected():
+            name = PREFIX + function.__name__
+            return list(self.client.map(function, *columns, key=name, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
         for future, _ in self._called(_each, function, columns, shared):
-            yield from self._results.of(future)
+            yield from self.results.of(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
         called = self._called(_each, function, columns, shared)
@@ -114,7 +116,7 @@ class DaskExecutor:
         level = [future for future, _ in self._called(_total, function, columns, shared)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
-        return self._results.of(level[0])
+        return self.results.of(level[0])
 
     def _called(
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]

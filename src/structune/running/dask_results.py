@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import Client, Future
+from distributed import Client, Future, LocalCluster
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
 from structune.errors import ClusterError, warn
+from structune.running.dask_deaths import MOST_DEATHS
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
-_GLANCE, _BRIEF = 2.0, 0.01  # seconds between looks for workers, and at what the scheduler has told
-_MOST_DEATHS = 100  # of workers with one task, which then is to blame
+_GLANCE = 2.0  # seconds between looks for workers
 _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
 
 
 class Results:
     """Waits for the results of tasks, for as long as workers come back.
 
-    Dask gives a task up when some workers that had it have died, for whatever reason. Here it is begun again,
-    whatever the settings of the cluster.
-
     Parameters
     ----------
     client : distributed.Client
+
+    Attributes
+    ----------
+    address : str
+        Of the scheduler.
+    is_lost : bool
+        Whether work could not go on.
     """
 
     def __init__(self, client: Client) -> None:
-        self._client, self.address = client, str(client.scheduler.address)
+        self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
 
     def of(self, future: Future) -> Any:
         """The result of a task.
@@ -41,38 +44,32 @@ class Results:
         Raises
         ------
         ClusterError
-            The scheduler is lost, no worker comes back, or the task kills all workers.
+            The scheduler is lost, no worker comes back, or all workers die with the task.
         """
-        deaths, absence = Counter[Any](), _Absence(self)
-        while True:
-            with self.connected():
-                try:
-                    return self._waited(future, absence)
-                except KilledWorker as error:
-                    deaths[error.task] += 1
-                    if deaths[error.task] == _MOST_DEATHS:
-                        raise self.lost(
-                            f"found that {_MOST_DEATHS} workers died with the same task, which may need more "
-                            "memory than they have"
-                        ) from None
-                except (NoWorkerError, NoValidWorkerError):
-                    absence.look()
-                self._begin_again(future)
+        with self.connected():
+            try:
+                return self._waited(future)
+            except KilledWorker as error:
+                raise self.lost(
+                    f"{MOST_DEATHS} workers or more died with the same task ({error}); has it enough memory?"
+                ) from None
+            except (NoWorkerError, NoValidWorkerError) as error:
+                raise self.lost(str(error)) from None
 
-    def _waited(self, future: Future, absence: _Absence) -> Any:
+    def _waited(self, future: Future) -> Any:
+        absence = _Absence(self)
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         while not wait([result], _GLANCE).done:
+            self._replace_workers()
             absence.look()
         return result.result()
 
-    def _begin_again(self, future: Future) -> None:
-        """A task that was given up, with those that it waits for."""
-        # not `client.retry`, which fails for tasks whose futures are gone
-        self._client.sync(self._client.scheduler.retry, keys=[future.key], client=self._client.id)
-        end = time.monotonic() + _GLANCE
-        while future.status == "error" and time.monotonic() < end:
-            time.sleep(_BRIEF)
+    def _replace_workers(self) -> None:
+        """A local cluster gives up the processes that die while they start, or too often."""
+        cluster = self._client.cluster
+        if isinstance(cluster, LocalCluster):
+            cluster.scale(len(cluster.worker_spec))
 
     def n_threads(self) -> int:
         """Of all workers that are there."""
@@ -91,6 +88,7 @@ class Results:
 
     def lost(self, found: str) -> ClusterError:
         """The error of a cluster on which work cannot go on."""
+        self.is_lost = True
         return ClusterError(f"{self.address}: {found}{_GO_ON}")
 
 

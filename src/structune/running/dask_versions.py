@@ -14,23 +14,23 @@ _PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what 
 
 
 def check_versions(client: Client) -> None:
-    """Refuse workers on which the same work may have other results, or cannot be read.
+    """Refuse workers on which the same work may have other results, or cannot be read, and such a scheduler.
 
     Raises
     ------
     DataError
-        Names all workers with other versions.
+        Names all that have other versions.
     """
     found = client.get_versions(packages=_PACKAGES)
     own, others = _versions(found["client"]), defaultdict(list)
-    for worker, told in found["workers"].items():
+    for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
         for name, version in _versions(told).items():
             if version != own[name]:
-                others[f"{name} {version}", f"{own[name]} as here"].append(worker)
+                others[f"{name} {version}", f"{own[name]} as here"].append(where)
     if others:
         told = "; ".join(
-            f"found {there} on {', '.join(workers)}, expected {here}"
-            for (there, here), workers in others.items()
+            f"found {there} on {', '.join(places)}, expected {here}"
+            for (there, here), places in others.items()
         )
         raise DataError(f"{client.scheduler.address}: {told}")
 
