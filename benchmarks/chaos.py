@@ -6,6 +6,8 @@
 
 cluster     worker processes of a Dask cluster are killed during one fit, whenever one works, until a hundred
             have died: the weights have to have the bits of the undisturbed fit on such a cluster
+load        fits beside a busy loop for each core: how many times as long they take, and how many times the
+            processor time, of which threads that spin while they wait take more
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import argparse
 import json
 
 from chaos_cluster import cluster
+from chaos_load import load
 from common import folder_for, write
 
 NAME = "chaos"
-PARTS = {"cluster": cluster}  # functions of `quick`, which raise when something was lost
+PARTS = {"cluster": cluster, "load": load}  # functions of `quick`, which raise when something was lost
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import sys
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from structune.errors import DataError
 
@@ -53,7 +53,9 @@ class UnfinishedFolder:
             raise DataError(f"{path}: found a folder that is not empty, expected a new one")
         self._mark = (path / MARK).open("xb")
         _locked(self._mark)
-        self._discard = weakref.finalize(self, _discard, path, self._mark, names, is_new, os.getpid())
+        self._discard: weakref.finalize[Any, Any] = weakref.finalize(
+            self, _discard, path, self._mark, names, is_new, os.getpid()
+        )
         _here[path] = self
 
     @property
