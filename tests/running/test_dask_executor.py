@@ -323,8 +323,10 @@ class Killer(Monitor):
     def check(self):
         self.checks += 1
         if self.left and self.checks % self.period == 0:
-            self.left -= 1
-            os.kill(self.cluster.workers[self.left % 2].pid, KILL)
+            worker = self.cluster.workers.get((self.left - 1) % 2)
+            if worker is not None and worker.pid is not None:  # it may be between two lives
+                self.left -= 1
+                os.kill(worker.pid, KILL)
 
 
 def undisturbed_and_disturbed(work, period=7, n=2):
@@ -408,14 +410,14 @@ def test_a_task_that_kills_all_workers_is_given_up(tmp_path, monkeypatch):
 def test_the_bits_do_not_depend_on_deaths():
     """Sums are added in the order of the workers that there were when the fit began."""
     w = {}
-    for n in (0, 6):
+    for n in (0, 5):
         with new_cluster() as cluster, distributed.Client(cluster) as client:
             killer = Killer(cluster, 3, n)
             problem = hmm_tuning_problem(200, executor=DaskExecutor(client))
             start = np.ones(problem.full.n_weights)
             w[n] = fit_l2(problem.full, start, tolerance=1e-8, monitor=killer).w
             assert not killer.left
-    assert_array_equal(w[6], w[0])
+    assert_array_equal(w[5], w[0])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP")
