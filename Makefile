@@ -62,6 +62,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/new_genomes.py
 	$(BIN)/python benchmarks/multitask_genes.py
 	$(BIN)/python benchmarks/fuzz.py
+	$(BIN)/python benchmarks/chaos.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/large_tagging.py
 	$(BIN)/python benchmarks/memory.py

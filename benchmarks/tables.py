@@ -1050,6 +1050,29 @@ def fuzz() -> str:
     return table(["kernels", "loaders", "cases", "failures", "slowest case, s", "most memory, MB"], rows)
 
 
+def chaos_cluster() -> str:
+    found = result("chaos")["cluster"]
+    seconds = [f"{found['seconds'][name]:.0f}" for name in ("undisturbed", "disturbed")]
+    counts = [str(found[name]) for name in ("deaths", "weights", "weights with other bits")]
+    return table(
+        ["deaths", "weights", "with other bits", "seconds without deaths", "with them"], [counts + seconds]
+    )
+
+
+def chaos_load() -> str:
+    rows = [
+        [
+            found["fit"],
+            str(found["n_jobs"]),
+            *(f"{found['processor seconds'][name]:.2f}" for name in ("alone", "beside")),
+            f"{found['times as long']:.1f}",
+        ]
+        for found in result("chaos")["load"]["fits"]
+    ]
+    header = ["fit", "threads", "processor time alone, s", "beside busy loops", "times as long on the clock"]
+    return table(header, rows)
+
+
 def numbers() -> str:
     """The handful of the README: each beside the best of others, with what is to be said against it."""
     flat, genomes_ = result("flat_tables")["summary"], result("new_genomes")

@@ -22,6 +22,10 @@ class CapabilityError(StructuneError):
     """A structure was asked a question that it cannot answer exactly."""
 
 
+class ClusterError(StructuneError):
+    """A cluster that has lost what work needs: its scheduler, or workers that come back."""
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the line that called structune, however deep below it the reason lies."""
     level, frame = 2, sys._getframe(1)

@@ -1,10 +1,15 @@
 """Folders of shards: fitted as if they were in memory, and refused where they are not sound."""
 
 import json
+import os
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,11 +169,90 @@ def test_what_is_refused(folder, tmp_path):
         ShardWriter(tmp_path / "g").finish(None)
 
 
-def test_an_unfinished_folder(tmp_path):
-    _, whole, _ = SequenceTagger()._encoded(*sentences())
-    ShardWriter(tmp_path / "f").add(whole)
+# --- unfinished -------------------------------------------------------------------------------------------
+
+
+def begun(folder):
+    writer = ShardWriter(folder)
+    writer.add(SequenceTagger()._encoded(*sentences())[1])
+    return writer
+
+
+def test_a_folder_that_is_being_written(tmp_path):
+    folder = tmp_path / "f"
+    writer = begun(folder)
     with pytest.raises(DataError, match="expected a finished folder"):
-        SequenceTagger().fit_shards(tmp_path / "f")
+        SequenceTagger().fit_shards(folder)
+    assert len(writer.finish(SequenceTagger()._encoded(*sentences())[0])) == 60
+    with pytest.raises(DataError, match="a writer that has finished"):
+        writer.finish(None)
+    del writer
+    assert sorted(path.name for path in folder.iterdir())[-2:] == ["shards.json", "structure.structune"]
+
+
+def test_a_later_writer_is_the_one(tmp_path):
+    """Of one process: the error of the one before may still hold it."""
+    former = begun(tmp_path / "f")
+    writer = begun(tmp_path / "f")
+    with pytest.raises(DataError, match="a writer that has finished"):
+        former.add(SequenceTagger()._encoded(*sentences())[1])
+    del former
+    assert len(writer.finish(SequenceTagger()._encoded(*sentences())[0])) == 60
+
+
+def test_a_writer_takes_what_it_began_with_it(tmp_path):
+    """And nothing that is not its own."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for folder in (tmp_path / "new", mine):
+        begun(folder)
+    assert list(tmp_path.iterdir()) == [mine]
+    assert not list(mine.iterdir())
+    writer = begun(mine)
+    (mine / "notes.txt").write_text("")
+    del writer
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]
+
+
+KILLED = """
+import os, signal, subprocess, sys
+sys.path[:0] = sys.argv[2:]
+from test_shards import begun
+writer = begun(sys.argv[1])
+again = "from structune.files.shards import ShardWriter; ShardWriter(" + repr(sys.argv[1]) + ")"
+told = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True).stderr
+assert "found a folder that is being written" in told, told
+(writer.path / "structure.structune.partial").touch()
+if os.fork() == 0:
+    sys.exit()  # another process with this writer, which ends as usual
+os.wait()
+assert len(list(writer.path.iterdir())) > 5
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_what_a_killed_process_left_is_replaced(tmp_path):
+    folder, tests = tmp_path / "f", Path(__file__).parents[1]
+    paths = [str(tests / "files"), str(tests)]
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, *paths], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(list(folder.iterdir())) > 5
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match="not empty"):
+        write_shards(SequenceTagger(), folder, *sentences())
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    (folder / "notes.txt").unlink()
+    assert len(write_shards(SequenceTagger(), folder, *sentences())) == 60
+
+
+def test_a_finished_folder_is_not_begun_anew(folder):
+    """Also if it was killed just before it could take the mark away."""
+    (folder / "unfinished").touch()
+    before = sorted(folder.iterdir())
+    with pytest.raises(DataError, match="not empty"):
+        ShardWriter(folder)
+    assert sorted(folder.iterdir()) == before
 
 
 HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
@@ -304,7 +388,7 @@ def test_a_missing_file(copied):
 
 
 def test_a_full_disk(monkeypatch, tmp_path):
-    """What was written of a shard is taken away, and the error is that of the system."""
+    """What was written is taken away, and the error is that of the system."""
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -312,4 +396,4 @@ def test_a_full_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(shard_files, "_arrays", full)
     with pytest.raises(OSError, match="No space left"):
         write_shards(SequenceTagger(), tmp_path / "f", *sentences())
-    assert not any((tmp_path / "f").iterdir())
+    assert not any(tmp_path.iterdir())

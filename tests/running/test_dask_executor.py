@@ -3,6 +3,12 @@
 import gc
 import os
 import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,13 +20,14 @@ import gene_graphs
 import orf_graphs
 from maxima import enumerated
 from structune import MultitaskEstimator, SequenceTagger, load, write_shards
-from structune.errors import DataError
+from structune.errors import ClusterError, DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running.checkpoints import Checkpoint
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
@@ -30,7 +37,9 @@ from structune.trees.tree_fit import fit_tree, node_risks
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")
-from structune.running import dask_executor  # noqa: E402
+import dask  # noqa: E402
+
+from structune.running import dask_cluster, dask_executor, dask_results  # noqa: E402
 from structune.running.dask_executor import DaskExecutor  # noqa: E402
 
 pytestmark = pytest.mark.slow  # processes take seconds to start
@@ -226,6 +235,79 @@ def test_passes_of_whole_fits_are_counted(executor):
     assert [risk.passes for risk in risks] == [4.0, 2.0]
 
 
+# --- connections ------------------------------------------------------------------------------------------
+
+
+def until(found):
+    """Wait for what other threads and processes do."""
+    for _ in range(6000):
+        if found():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come to that")
+
+
+def test_a_connection_ends_with_its_last_user(client):
+    """Fits of one address share one, and none remains."""
+    address, scheduler = client.scheduler_info()["address"], client.cluster.scheduler
+    one, other = (make_executor(1, address.replace("tcp", "dask")) for _ in range(2))
+    assert one is other
+    own = one.client.id
+    assert own in scheduler.clients
+    del one, other
+    gc.collect()
+    until(lambda: own not in scheduler.clients)
+    known = set(scheduler.clients)
+    SequenceTagger(executor=address.replace("tcp", "dask"), max_iterations=2).fit(X, Y)
+    gc.collect()
+    until(lambda: set(scheduler.clients) <= known)
+
+
+def test_a_local_cluster_ends_when_another_has_taken_its_place():
+    one = make_executor(1, "dask").client
+    assert make_executor(1, "dask").client is one
+    other = make_executor(2, "dask").client
+    gc.collect()
+    until(lambda: one.status == one.cluster.status.name == "closed")
+    assert other.status == "running"
+
+
+def test_what_was_placed_goes_with_the_executor(client):
+    _, shard = small("chain")
+    executor = DaskExecutor(client)
+    (part,) = executor.place([shard])
+    key, known = part.block.key, client.cluster.scheduler.tasks
+    until(lambda: key in known)
+    del executor, part
+    gc.collect()
+    until(lambda: key not in known)
+    assert len(shard)
+
+
+def versions(**others):
+    own = {"python": "3.11.7.final.0", "structune": "1.0", "numba": "0.60", "numpy": "2.1"}
+    return {"packages": own | others}
+
+
+def test_other_versions_are_refused_before_work_is_sent(client, monkeypatch):
+    told = {
+        "client": versions(),
+        "scheduler": versions(python="3.11.9.final.0"),  # the same for what is sent
+        "workers": {"tcp://a": versions(numpy="2.2"), "tcp://b": versions(numpy="2.2", numba=None)},
+    }
+    monkeypatch.setattr(client, "get_versions", lambda packages: told)
+    monkeypatch.setattr(client, "map", lambda *_, **__: pytest.fail("sent"))
+    with pytest.raises(DataError) as raised:
+        SequenceTagger(executor=client).fit(X, Y)
+    assert "found numpy 2.2 on tcp://a, tcp://b, expected 2.1 as here" in str(raised.value)
+    assert "found numba missing on tcp://b, expected 0.60 as here" in str(raised.value)
+    assert "python" not in str(raised.value)
+    told["scheduler"] = versions(python="3.12.1.final.0")
+    told["workers"] = {}
+    with pytest.raises(DataError, match=r"found python 3\.12 on the scheduler, expected 3\.11 as here"):
+        DaskExecutor(client)
+
+
 # --- workers that die -------------------------------------------------------------------------------------
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
@@ -241,8 +323,10 @@ class Killer(Monitor):
     def check(self):
         self.checks += 1
         if self.left and self.checks % self.period == 0:
-            self.left -= 1
-            os.kill(self.cluster.workers[self.left % 2].pid, KILL)
+            worker = self.cluster.workers.get((self.left - 1) % 2)
+            if worker is not None and worker.pid is not None:  # it may be between two lives
+                self.left -= 1
+                os.kill(worker.pid, KILL)
 
 
 def undisturbed_and_disturbed(work, period=7, n=2):
@@ -286,6 +370,159 @@ def test_a_bundle_survives():
     assert other.objective == pytest.approx(one.objective, rel=1e-4)
 
 
+def dies(number, factor, deaths, path):
+    """Kills its worker, until so many have died."""
+    with open(path, "ab") as file:
+        file.write(b".")
+    if os.path.getsize(path) <= deaths:
+        os.kill(os.getpid(), KILL)
+    return number * factor
+
+
+@pytest.fixture
+def strict():
+    """A cluster that is set to give every task up with its worker."""
+    strictly = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with strictly, new_cluster() as cluster, distributed.Client(cluster) as client:
+        yield DaskExecutor(client)
+
+
+def test_no_task_is_given_up_for_a_few_deaths(strict, tmp_path, monkeypatch):
+    """Whatever the settings of the cluster, and anew for every result."""
+    monkeypatch.setattr(dask_results, "_GLANCE", 0.1)  # for workers that died while they started
+    numbers = strict.place([np.full(1, float(k)) for k in range(3)])
+    for k in range(2):
+        deaths = (3, str(tmp_path / f"deaths{k}"))
+        kept = strict.keep(dies, numbers, shared=(2.0, *deaths))
+        assert strict.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
+
+
+def test_a_task_that_kills_all_workers_is_given_up(tmp_path, monkeypatch):
+    """And said to be the reason; other tasks go on."""
+    with new_cluster() as cluster, distributed.Client(cluster) as client:
+        executor = DaskExecutor(client)
+        plugin = cluster.scheduler.plugins["structune-deaths"]
+        monkeypatch.setattr(plugin, "most", 0)
+        with pytest.raises(ClusterError, match=r"workers or more died with the same task .*checkpoint="):
+            executor.sum(dies, [1.0], shared=(1.0, 100, str(tmp_path / "deaths")))
+
+
+def test_the_bits_do_not_depend_on_deaths():
+    """Sums are added in the order of the workers that there were when the fit began."""
+    w = {}
+    for n in (0, 5):
+        with new_cluster() as cluster, distributed.Client(cluster) as client:
+            killer = Killer(cluster, 3, n)
+            problem = hmm_tuning_problem(200, executor=DaskExecutor(client))
+            start = np.ones(problem.full.n_weights)
+            w[n] = fit_l2(problem.full, start, tolerance=1e-8, monitor=killer).w
+            assert not killer.left
+    assert_array_equal(w[5], w[0])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP")
+def test_a_slow_worker(client, executor):
+    """It stands still for a while: results are right, and come."""
+    info = client.cluster.workers
+    pid = next(iter(info.values())).pid
+    timer = threading.Timer(2.0, os.kill, (pid, signal.SIGCONT))
+    os.kill(pid, signal.SIGSTOP)
+    timer.start()
+    numbers = [float(k) for k in range(20)]
+    assert list(executor.map(times, numbers, numbers, shared=(2.0,))) == [2 * k * k for k in numbers]
+    timer.join()
+
+
+def go_on(checkpoint, executor):
+    return SequenceTagger(executor=executor, tolerance=1e-9, checkpoint=checkpoint)
+
+
+class Late(Checkpoint):
+    """Calls something once there is a state, and keeps no file before the work ends."""
+
+    def __init__(self, path, call):
+        super().__init__(path, 1e9)
+        self.call = call
+
+    def keep(self, key, state):
+        super().keep(key, state)
+        self.call()
+
+
+def test_a_cluster_whose_workers_do_not_come_back(tmp_path, monkeypatch):
+    """Told, and ended with a checkpoint, with which a fit on threads goes on."""
+    monkeypatch.setattr(dask_results, "_GLANCE", 0.05)
+    monkeypatch.setattr(dask_results, "_TOLD", 0.1)
+    monkeypatch.setattr(dask_results, "_PATIENCE", 1.0)
+    path = tmp_path / "checkpoint"
+    with no_nannies() as cluster, distributed.Client(cluster) as client:
+        leave = Late(path, lambda: without_workers(cluster))
+        with (
+            pytest.warns(RuntimeWarning, match="found no worker, waits 1 s for one"),
+            pytest.raises(ClusterError, match=r"found no worker for 1 s; .*same checkpoint="),
+        ):
+            go_on(leave, client).fit(X, Y)
+    goes_on_here(path)
+
+
+def without_workers(cluster):
+    cluster.scale(0)
+    until(lambda: not cluster.scheduler.workers)
+
+
+def no_nannies():
+    return distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
+
+
+def goes_on_here(path):
+    assert path.exists()
+    assert_allclose(go_on(path, None).fit(X, Y).coef_, go_on(None, None).fit(X, Y).coef_, atol=1e-6)
+    assert not path.exists()
+
+
+# --- a scheduler that dies --------------------------------------------------------------------------------
+
+
+@contextmanager
+def process_of(*arguments):
+    """A process of Dask's command line, which is killed at the end."""
+    command = [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def scheduler_at(port):
+    return process_of("dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+
+
+def test_a_scheduler_that_dies(tmp_path):
+    """A fit ends with a checkpoint; with the next scheduler at the address it goes on."""
+    path, port = tmp_path / "checkpoint", free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    with process_of("dask_worker", address, "--no-dashboard"), scheduler_at(port) as scheduler:
+        die = Late(path, lambda: (scheduler.kill(), scheduler.wait()))
+        with pytest.raises(ClusterError, match=r"lost the connection to the scheduler; .*checkpoint="):
+            go_on(die, f"dask://127.0.0.1:{port}").fit(X, Y)
+        assert path.exists()
+    with (
+        scheduler_at(port),
+        process_of("dask_worker", address, "--no-dashboard"),
+    ):
+        found = go_on(path, f"dask://127.0.0.1:{port}").fit(X, Y)
+    assert_allclose(found.coef_, go_on(None, None).fit(X, Y).coef_, atol=1e-6)
+    assert not path.exists()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 # --- estimators -------------------------------------------------------------------------------------------
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
@@ -326,6 +563,6 @@ def test_what_is_no_executor(monkeypatch):
     for wrong in ("threads", 3, "tcp://127.0.0.1:1"):
         with pytest.raises(DataError, match="expected None, 'dask', 'dask://host:port'"):
             make_executor(1, wrong)
-    monkeypatch.setattr(dask_executor, "_PATIENCE", 0.25)
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 0.25)
     with pytest.raises(DataError, match=r"no Dask scheduler at tcp:.* after 0\.25 s"):
         make_executor(1, "dask://127.0.0.1:9")

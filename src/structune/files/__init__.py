@@ -1,6 +1,6 @@
 """What is read and written whatever the kind; everything from outside is checked here.
 
-- ``models``: model files; ``shards``: folders of encoded examples
+- ``models``: model files; ``shards``: folders of encoded examples, ``unfinished`` while they are written
 - ``text``: lines of files; ``unpacking``: their bytes, compressed or not, within limits
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.models import load, replace_file
+from structune.files.unfinished import UnfinishedFolder
 from structune.kinds import Kind, find_kind, kind_of, kinds
 from structune.structure import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
+_WRITTEN = re.compile(rf"shard-\d{{5,}}\.bin|{re.escape(_MODEL)}(\.partial)?|{re.escape(_HEADER)}\.partial")
 _ALIGNMENT = 64
 _TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
 _MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
@@ -108,10 +110,12 @@ class ShardFolder:
 class ShardWriter:
     """Writes a folder of shards, batch by batch; it can be opened when `finish` has been called.
 
+    A writer that goes before that takes with it what it has written.
+
     Parameters
     ----------
     folder : path
-        New, or empty.
+        New, or empty, or what a process that was killed has left.
     n_folds : int
         Every batch is dealt to so many shards at random, one a fold: what tuning may hold out.
     random_state : int
@@ -119,16 +123,14 @@ class ShardWriter:
     Raises
     ------
     DataError
-        A folder that has something in it.
+        A folder that has something in it, or that is being written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], n_folds: int = N_FOLDS, random_state: int = 0) -> None:
         if n_folds < 1:
             raise DataError(f"n_folds={n_folds}: expected at least 1")
         self.path = Path(folder)
-        self.path.mkdir(parents=True, exist_ok=True)
-        if any(self.path.iterdir()):
-            raise DataError(f"{self.path}: found a folder that is not empty, expected a new one")
+        self._unfinished = UnfinishedFolder(self.path, _WRITTEN, _HEADER)
         self._n_folds, self._rng = n_folds, np.random.default_rng(random_state)
         self._listed: list[dict[str, Any]] = []
         self._n_dealt = 0
@@ -145,16 +147,21 @@ class ShardWriter:
         Raises
         ------
         DataError
-            Groups of another number of examples.
+            Groups of another number of examples, or a writer that has finished.
         """
         if groups is not None and len(groups) != len(batch):
             raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
+        self._check_open()
         fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
         for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
             of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
             self._listed.append(of_shard)
+
+    def _check_open(self) -> None:
+        if not self._unfinished.is_open:
+            raise DataError(f"{self.path}: found a writer that has finished, or another has taken its place")
 
     @property
     def n_examples(self) -> int:
@@ -179,11 +186,13 @@ class ShardWriter:
         extra : mapping, optional
             More to keep, as JSON; models that learn from the folder have it in ``extra_``.
         """
+        self._check_open()
         if not self._listed:
             raise DataError(f"{self.path}: found no examples, expected at least one")
         model.save(self.path / _MODEL, extra)
         header = {"format": FORMAT, "kind": kind_of(model).word, "shards": self._listed}
         replace_file(self.path / _HEADER, json.dumps(header).encode())
+        self._unfinished.finish()
         return open_shards(self.path)
 
 
@@ -206,7 +215,7 @@ def write_shards(
         Of a kind whose examples files can hold, such as `SequenceTagger`, `RNAFolder` or `SequenceAligner`,
         with the parameters that its structure depends on; it is not fitted.
     folder : path
-        New, or empty.
+        New, or empty, or what a process that was killed has left.
     X, y, **options
         As its `fit` takes them. Examples of one of `groups` stay in one fold.
     n_folds, random_state

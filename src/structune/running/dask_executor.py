@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
-import logging
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future
 
-from structune.errors import DataError
 from structune.running.blas import one_thread
+from structune.running.dask_deaths import PREFIX, CountDeaths
+from structune.running.dask_results import Results
+from structune.running.dask_versions import check_versions
 from structune.running.executors import Function
 
-SCHEME = "dask"
-_PATIENCE = 10  # seconds, for a scheduler to answer
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
 
@@ -46,15 +44,31 @@ class DaskExecutor:
     Parameters
     ----------
     client : distributed.Client
+
+    Attributes
+    ----------
+    n_workers : int
+        When the executor was made: how sums are added depends on it, and must not on workers that die.
+
+    Raises
+    ------
+    DataError
+        Workers have other versions than this process.
+    ClusterError
+        No worker comes.
     """
 
     def __init__(self, client: Client) -> None:
-        self.client = client
-        self._placed: dict[int, Part] = {}  # by identity, while the item lives
-
-    @property
-    def n_workers(self) -> int:
-        return sum(self.client.nthreads().values()) or 1
+        self.client, self.results = client, Results(client)
+        self._placed: dict[int, tuple[Part, weakref.ref[Any]]] = {}  # by identity, while the item lives
+        with self.results.connected():
+            check_versions(client)
+            client.register_plugin(CountDeaths())
+        if not self.results.n_threads():
+            self.results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
+            with self.results.connected():
+                check_versions(client)
+        self.n_workers = self.results.n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:
         """Parts of blocks, a few a worker; what is placed again has the same part."""
@@ -64,24 +78,35 @@ class DaskExecutor:
         blocks = [new[a:b] for a, b in pairwise(bounds)]
         for block, future in zip(blocks, self._send(blocks), strict=True):
             for k, item in enumerate(block):
-                self._placed[id(item)] = Part(future, k, len(block))
-                weakref.finalize(item, self._placed.pop, id(item), None).atexit = False
-        return [self._placed[id(item)] for item in items]
+                self._placed[id(item)] = Part(future, k, len(block)), self._forgetting(item)
+        return [self._placed[id(item)][0] for item in items]
 
     def _has(self, item: Any) -> bool:
-        known = self._placed.get(id(item))
-        return known is not None and known.block.status not in ("cancelled", "lost", "error")
+        """Also what is lost with workers: that is made again."""
+        if id(item) not in self._placed:
+            return False
+        return self._placed[id(item)][0].block.status not in ("cancelled", "error")
+
+    def _forgetting(self, item: Any) -> weakref.ref[Any]:
+        """A reference with which the item's part goes when the item does."""
+        executor, key = weakref.ref(self), id(item)  # items may outlive the executor
+        return weakref.ref(item, lambda _: (there := executor()) and there._placed.pop(key, None))
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         # never to given workers: tasks that were, wait forever if all workers die at once
         with warnings.catch_warnings():
             # that a task's arguments are large: they are what there is to be sent, once
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return list(self.client.map(_same, list(values), pure=False))
+            return self._tasks(_same, list(values))
+
+    def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
+        with self.results.connected():
+            name = PREFIX + function.__name__
+            return list(self.client.map(function, *columns, key=name, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
         for future, _ in self._called(_each, function, columns, shared):
-            yield from future.result()
+            yield from self.results.of(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
         called = self._called(_each, function, columns, shared)
@@ -90,9 +115,8 @@ class DaskExecutor:
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
         level = [future for future, _ in self._called(_total, function, columns, shared)]
         while len(level) > 1:
-            groups = [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)]
-            level = [self.client.submit(_added, group, pure=False) for group in groups]
-        return level[0].result()
+            level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
+        return self.results.of(level[0])
 
     def _called(
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
@@ -105,7 +129,7 @@ class DaskExecutor:
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
         sent = [self._values([value]) for value in self._shared(shared)]
         every = [[value] * len(rows) for value in (function, len(columns))]
-        futures = self.client.map(how, *every, *blocks, *([one] * len(rows) for one in sent), pure=False)
+        futures = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
         return [(future, block.stop - block.start) for future, block in zip(futures, rows, strict=True)]
 
     def _shared(self, values: Sequence[Any]) -> Iterator[Any]:
@@ -122,7 +146,7 @@ class DaskExecutor:
         return [self._picked(value) if isinstance(value, Part) else value for value in values]
 
     def _picked(self, part: Part) -> Future:
-        return self.client.submit(_picked, part.block, part.k, pure=False)
+        return self._tasks(_picked, [part.block], [part.k])[0]
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1
@@ -142,48 +166,6 @@ def _blocks(values: Sequence[Any]) -> Iterator[slice]:
         n = n if found == wanted else 1
         yield slice(at, at + n)
         at += n
-
-
-def connect(executor: Any, n_workers: int) -> DaskExecutor:
-    """The executor of a client, of a scheduler's address, or of a cluster of local processes.
-
-    Raises
-    ------
-    DataError
-        Something else, or a scheduler that does not answer.
-    """
-    if isinstance(executor, Client):
-        return DaskExecutor(executor)
-    if executor == SCHEME:
-        return _local(n_workers)
-    if isinstance(executor, str) and executor.startswith(SCHEME + "://"):
-        return _remote("tcp" + executor.removeprefix(SCHEME))
-    raise DataError(
-        f"executor={executor!r}: expected None, 'dask', 'dask://host:port', or a distributed.Client"
-    )
-
-
-@cache
-def _local(n_workers: int) -> DaskExecutor:
-    cluster = LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        dashboard_address=None,
-        memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
-        silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
-    )
-    client = Client(cluster)
-    atexit.register(cluster.close)
-    atexit.register(client.close)  # first
-    return DaskExecutor(client)
-
-
-@cache
-def _remote(address: str) -> DaskExecutor:
-    try:
-        return DaskExecutor(Client(address, timeout=_PATIENCE))
-    except (OSError, ValueError) as error:
-        raise DataError(f"found no Dask scheduler at {address}: {error}") from None
 
 
 # --- on the workers ---------------------------------------------------------------------------------------

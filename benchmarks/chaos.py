@@ -1,0 +1,44 @@
+"""What becomes of work around which things die, fill up or are taken away.
+
+    python benchmarks/chaos.py             all parts
+    python benchmarks/chaos.py cluster     these parts; others stay in the results as they are
+    python benchmarks/chaos.py --quick     small, into a temporary folder
+
+cluster     worker processes of a Dask cluster are killed during one fit, whenever one works, until a hundred
+            have died: the weights have to have the bits of the undisturbed fit on such a cluster
+load        fits beside a busy loop for each core: how many times as long they take, and how many times the
+            processor time, of which threads that spin while they wait take more
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from chaos_cluster import cluster
+from chaos_load import load
+from common import folder_for, write
+
+NAME = "chaos"
+PARTS = {"cluster": cluster, "load": load}  # functions of `quick`, which raise when something was lost
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("--quick", action="store_true")
+    asked = parser.parse_args()
+    path = (folder_for(NAME, asked.quick) / NAME).with_suffix(".json")
+    for part in asked.parts:
+        found = PARTS[part](asked.quick)
+        print(part, json.dumps(found, indent=1), flush=True)
+        known = json.loads(path.read_text()) if path.exists() else {}
+        known.pop("machine", None)
+        write(str(path.with_suffix("")), {**known, part: found}, "distributed")
+    print("written to", path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Results of a Dask cluster whose workers die and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, wait
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, Future, LocalCluster
+from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+
+from structune.errors import ClusterError, warn
+from structune.running.dask_deaths import MOST_DEATHS
+
+_PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
+_GLANCE = 2.0  # seconds between looks for workers
+_GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
+
+
+class Results:
+    """Waits for the results of tasks, for as long as workers come back.
+
+    Parameters
+    ----------
+    client : distributed.Client
+
+    Attributes
+    ----------
+    address : str
+        Of the scheduler.
+    is_lost : bool
+        Whether work could not go on.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
+
+    def of(self, future: Future) -> Any:
+        """The result of a task.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler is lost, no worker comes back, or all workers die with the task.
+        """
+        with self.connected():
+            try:
+                return self._waited(future)
+            except KilledWorker as error:
+                raise self.lost(
+                    f"{MOST_DEATHS} workers or more died with the same task ({error}); has it enough memory?"
+                ) from None
+            except (NoWorkerError, NoValidWorkerError) as error:
+                raise self.lost(str(error)) from None
+
+    def _waited(self, future: Future) -> Any:
+        absence = _Absence(self)
+        gathered = self._client.gather(future, asynchronous=True)
+        result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
+        while not wait([result], _GLANCE).done:
+            self._replace_workers()
+            absence.look()
+        return result.result()
+
+    def _replace_workers(self) -> None:
+        """A local cluster gives up the processes that die while they start, or too often."""
+        cluster = self._client.cluster
+        if isinstance(cluster, LocalCluster):
+            cluster.scale(len(cluster.worker_spec))
+
+    def n_threads(self) -> int:
+        """Of all workers that are there."""
+        with self.connected():
+            return sum(self._client.nthreads().values())
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Raise ClusterError in place of what happens when the scheduler is gone, or another one."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, CancelledError) or self._client.status != "running":
+                raise self.lost("lost the connection to the scheduler") from error
+            raise
+
+    def lost(self, found: str) -> ClusterError:
+        """The error of a cluster on which work cannot go on."""
+        self.is_lost = True
+        return ClusterError(f"{self.address}: {found}{_GO_ON}")
+
+
+class _Absence:
+    """How long a cluster has been without workers."""
+
+    def __init__(self, results: Results) -> None:
+        self._results, self._told = results, False
+        self._since: float | None = None
+
+    def look(self) -> None:
+        """Warn when there has been no worker for a while, and raise ClusterError when none will come."""
+        if self._results.n_threads():
+            self._since, self._told = None, False
+            return
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since >= _PATIENCE:
+            raise self._results.lost(f"found no worker for {_PATIENCE:g} s")
+        if now - self._since >= _TOLD and not self._told:
+            self._told = True
+            warn(f"{self._results.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
