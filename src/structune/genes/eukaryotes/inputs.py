@@ -43,7 +43,10 @@ def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
         )
     tables = arrays["tables"]
     if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
-        raise ModelFileError("found tables that are not the log odds of this gene model")
+        raise ModelFileError(
+            "found tables that are not the log odds of this gene model: if it is of an earlier release, it is to "
+            "be learned again"
+        )
     if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
         raise ModelFileError("found tables of log odds that are too many, or not finite")
     return tables
