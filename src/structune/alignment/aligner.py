@@ -30,6 +30,7 @@ from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list
 from structune.files.models import load_shipped
+from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 
 @parameters
-class SequenceAligner(AlignsFamilies):
+class SequenceAligner(AlignsFamilies, BlockEstimator):
     """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -138,15 +139,34 @@ class SequenceAligner(AlignsFamilies):
         DataError
             Names the pair that cannot be used.
         """
-        loss, X, y = self._make_loss(), as_list(X, "pairs"), as_list(y, "alignments")
-        if not X:
-            raise DataError("the training set is empty: expected at least one pair")
-        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
-        shard = alignment.encode(X, y, sample_weight)
+        loss = self._make_loss()
+        alignment, shard = self._training(None, X, y, sample_weight)
         self._check_known([shard], loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
         self.alignment_ = alignment
         return self
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
+        alignment = None
+        for number, (X, y, *more) in enumerate(blocks()):
+            weights, groups = [*more, None, None][:2]
+            with in_block(number):
+                alignment, shard = self._training(alignment, X, y, weights)
+            yield shard, groups
+        if alignment is None:
+            raise DataError("the training set is empty: expected at least one pair")
+        self.alignment_ = alignment
+
+    def _training(
+        self, alignment: Alignment | None, X: Pairs, y: Rows, sample_weight: Any
+    ) -> tuple[Alignment, AlignmentShard]:
+        """Examples, encoded; by a structure for their first pair, if there is none before."""
+        X, y = as_list(X, "pairs"), as_list(y, "alignments")
+        if not X:
+            raise DataError("the training set is empty: expected at least one pair")
+        if alignment is None:
+            alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
+        return alignment, alignment.encode(X, y, sample_weight)
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)

@@ -190,9 +190,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             self._check_known(shards, loss)
         except DataError as error:
             raise DataError(f"{folder}: {error}") from None
+        self._fit_files(data, structure, loss)
+        return self
+
+    def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
+        """Learn from a folder that was looked at."""
         self._learn(structure, loss, data, self._start(structure), None)
         self._adopt(data.model)
-        return self
 
     def _adopt(self, model: Self) -> None:
         """Take over the structure of another model, and what it knows of its examples."""

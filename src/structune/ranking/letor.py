@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, save, shown
+from structune.running.batches import batches
 
 _MISSING = "NULL"
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
@@ -84,9 +85,36 @@ def read_letor(
         value that is missing where `missing` is None; the file holds no documents.
     """
     lines = Lines(source)
-    documents = list(_documents(lines))
-    if not documents:
-        raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
+    return _data(lines, list(_documents(lines)), features, missing)
+
+
+def read_letor_blocks(
+    source: Source,
+    features: Sequence[int] | None = None,
+    missing: float | None = float("nan"),
+    n_values: int = 1 << 20,
+) -> Iterator[LetorData]:
+    """Read a LETOR file block by block: whole queries, with about so many values.
+
+    Parameters and errors are those of `read_letor`. Without `features` a block has those that occur in it.
+
+    Yields
+    ------
+    LetorData
+    """
+    lines = Lines(source)
+    queries = (list(own) for _, own in groupby(_documents(lines), lambda document: document.query))
+    for block in batches(queries, _n_values, n_values, n_values):
+        yield _data(lines, [document for query in block for document in query], features, missing)
+
+
+def _n_values(documents: list[_Document]) -> int:
+    return sum(1 + document.values.size for document in documents)
+
+
+def _data(
+    lines: Lines, documents: list[_Document], features: Sequence[int] | None, missing: float | None
+) -> LetorData:
     columns = _columns(documents, features)
     _check_density(lines.name, documents, columns)
     X = _matrix(documents, columns)
@@ -153,6 +181,8 @@ def _documents(lines: Lines) -> Iterator[_Document]:
                 )
             begun[document.query], previous = number, document.query
         yield document
+    if not begun:
+        raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
 
 
 def _document(line: int, text: str) -> _Document:
