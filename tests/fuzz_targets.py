@@ -445,7 +445,7 @@ def _folder_of(kind):
     return seeds
 
 
-def _use_folder(loss):
+def _use_folder(kind):
     """A use that opens a folder of shards and learns from it."""
 
     def use(path):
@@ -457,9 +457,9 @@ def _use_folder(loss):
                 (folder / name).write_bytes(data)
         opened = open_shards(folder)
         _ = opened.shards
-        for each in dict.fromkeys(("log", loss)):
+        for options in kind.with_losses():
             try:
-                type(opened.model)(n_jobs=1, max_iterations=2, loss=each).fit_shards(folder)
+                type(opened.model)(n_jobs=1, max_iterations=2, **options).fit_shards(folder)
             except ValueError as error:  # a fit may be refused, but not by a plain error
                 if type(error) is ValueError or "MemoryError" in str(error):
                     raise UndocumentedError(str(error)) from error
@@ -650,7 +650,7 @@ MODELS = {
 }
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
-    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind.loss), 0.5)
+    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), 0.5)
     for name, kind in EXAMPLES.items()
 }
 STATES = {"checkpoint": Target("checkpoint", checkpoints, _any_mutation, _use_checkpoint, 0.2)}

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from structune.alignment.confidence import ConfidentAlignment, confident
+from structune.alignment.inputs import Pairs, Rows, checked_pairs
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
@@ -24,7 +25,7 @@ from structune.alignment.structure.matrices import (
     matrix_weights,
     read_matrix,
 )
-from structune.alignment.structure.proteins import Protein, ProteinPair, as_protein
+from structune.alignment.structure.proteins import Protein, as_protein
 from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
@@ -37,8 +38,6 @@ from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
 from structune.structure import FloatArray, IntArray
 
-Pairs = Sequence[ProteinPair]
-Rows = Sequence[tuple[str, str]]
 T = TypeVar("T")
 
 
@@ -139,34 +138,25 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         DataError
             Names the pair that cannot be used.
         """
-        loss = self._make_loss()
-        alignment, shard = self._training(None, X, y, sample_weight)
+        loss, (X, y) = self._make_loss(), checked_pairs(X, y)
+        alignment = self._alignment_for(X)
+        shard = alignment.encode(X, y, sample_weight)
         self._check_known([shard], loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
         self.alignment_ = alignment
         return self
 
+    def _alignment_for(self, X: Pairs) -> Alignment:
+        return Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
+
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
-        alignment = None
         for number, (X, y, *more) in enumerate(blocks()):
             weights, groups = [*more, None, None][:2]
             with in_block(number):
-                alignment, shard = self._training(alignment, X, y, weights)
+                pairs, rows = checked_pairs(X, y)
+                self.alignment_ = self.alignment_ if number else self._alignment_for(pairs)
+                shard = self.alignment_.encode(pairs, rows, weights)
             yield shard, groups
-        if alignment is None:
-            raise DataError("the training set is empty: expected at least one pair")
-        self.alignment_ = alignment
-
-    def _training(
-        self, alignment: Alignment | None, X: Pairs, y: Rows, sample_weight: Any
-    ) -> tuple[Alignment, AlignmentShard]:
-        """Examples, encoded; by a structure for their first pair, if there is none before."""
-        X, y = as_list(X, "pairs"), as_list(y, "alignments")
-        if not X:
-            raise DataError("the training set is empty: expected at least one pair")
-        if alignment is None:
-            alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
-        return alignment, alignment.encode(X, y, sample_weight)
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)

@@ -46,7 +46,8 @@ class BlockEstimator(StructuredEstimator):
         for shard, groups in model._encoded_blocks(blocks):
             if len(shard):
                 writer.add(shard, groups)
-        model._import(np.zeros(model._structure.n_weights))
+        if writer.n_examples:  # or else there is no structure, which the writer refuses
+            model._import(np.zeros(model._structure.n_weights))
         return writer.finish(model, extra)
 
     @abstractmethod

@@ -164,8 +164,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         """Learn from a folder of encoded examples, which may be larger than memory.
 
-        Features, labels and the space of outputs are those of the folder, whatever the parameters here say of
-        them. Tuning holds out whole shards.
+        Features, labels and the space of outputs are those of the folder. Tuning holds out whole shards.
 
         Parameters
         ----------
