@@ -64,6 +64,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/fuzz.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/large_tagging.py
+	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/report_picture.py
 	$(BIN)/python benchmarks/front_picture.py
