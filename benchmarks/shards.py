@@ -22,12 +22,19 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from common import RESULTS, memory_group, peak_bytes, staged, write
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is simulated there
+
+import simulated_genes
+import simulated_orfs
+from gene_files import genbank
 
 NAME = "shards"
 UNIT = 4_000_000  # bytes of text that are simulated
@@ -92,6 +99,15 @@ def families(rng: Any, n: int) -> str:
     return "".join(found)
 
 
+def contigs(annotated: Callable[..., Any], rng: Any, n: int) -> str:
+    """GenBank files of sequences with some genes each."""
+    found, size = [], 0
+    while size < n:
+        found.append(genbank(annotated(rng, f"@-{len(found)}")))
+        size += len(found[-1])
+    return "".join(found)
+
+
 # --- kinds ------------------------------------------------------------------------------------------------
 
 
@@ -146,6 +162,24 @@ def _aligner(**options: Any) -> Any:
     return SequenceAligner(**options)
 
 
+def _gene_finder(**options: Any) -> Any:
+    from structune import GeneFinder
+
+    return GeneFinder(flank=30, **options)
+
+
+def _prokaryotic_finder(**options: Any) -> Any:
+    from structune import ProkaryoticGeneFinder
+
+    return ProkaryoticGeneFinder(**options)
+
+
+def _genomes(path: Path) -> tuple[Any, ...]:
+    from structune.genes import read_genomes
+
+    return (list(read_genomes(path)),)
+
+
 def _rows(path: Path) -> tuple[Any, ...]:
     from sklearn.datasets import load_svmlight_file
 
@@ -184,12 +218,24 @@ def _pairs(path: Path) -> tuple[Any, ...]:
 
 TEMPLATES = "w[-1..1] w[0].suffix2"
 CASES = {
-    "tagging": Case("txt", words, _tagger, _sentences, 0.1, limit=0.8, options=("--templates", TEMPLATES)),
+    "tagging": Case("txt", words, _tagger, _sentences, 0.06, limit=0.8, options=("--templates", TEMPLATES)),
     "classifier": Case("svm", classes, _classifier, _rows, 0.6),
     "regressor": Case("svm", numbers, _regressor, _rows, 0.3),
-    "ranking": Case("txt", documents, _ranker, _documents, 0.3),
-    "rna": Case("dbn", hairpins, _folder, _structures, 0.1, 0.002, small=3_000),
-    "alignment": Case("sto", families, _aligner, _pairs, 0.1, 0.002, small=3_000),
+    "ranking": Case("txt", documents, _ranker, _documents, 0.2),
+    "rna": Case("dbn", hairpins, _folder, _structures, 0.03, 0.01, small=3_000),
+    "alignment": Case("sto", families, _aligner, _pairs, 0.03, 0.01, small=3_000),
+    "genes": Case(
+        "gb",
+        partial(contigs, simulated_genes.annotated),
+        _gene_finder,
+        _genomes,
+        0.03,
+        0.01,
+        options=("--flank", "30"),
+    ),
+    "prokaryotic-genes": Case(
+        "gb", partial(contigs, simulated_orfs.annotated), _prokaryotic_finder, _genomes, 0.03, 0.01
+    ),
 }
 
 
@@ -201,8 +247,7 @@ def stage_shard(word: str, path: Path, folder: Path) -> dict[str, Any]:
     from structune.cli.app import app
 
     case = CASES[word]
-    command = ["shard", word, str(path), str(folder), "--quiet", *case.options]
-    app(command, standalone_mode=False)
+    app(["shard", word, str(path), str(folder), "--quiet", *case.options], standalone_mode=False)
     data = open_shards(folder)
     return {
         "examples": len(data),

@@ -120,6 +120,7 @@ REFUSED = [
     ([(X, LETTERS), (X * np.inf, LETTERS)], "block 1: Input X contains"),
     ([(X, LETTERS), (FEATURES["sparse"], LETTERS)], "found sparse and dense features"),
     ([(X, LETTERS == "z")] * 2, "found one class, .*False"),
+    ([], "found no examples"),
 ]
 
 
@@ -127,6 +128,16 @@ REFUSED = [
 def test_blocks_that_are_refused(tmp_path, blocks, message):
     with pytest.raises(DataError, match=message):
         Classifier().write_blocks(lambda: blocks, ShardWriter(tmp_path / "f"))
+
+
+def test_a_folder_without_a_location(tmp_path):
+    write_shards(classifier(), tmp_path / "f", X, LETTERS)
+    model = open_shards(tmp_path / "f").model
+    model._location = None
+    (tmp_path / "f" / "structure.structune").unlink()
+    model.save(tmp_path / "f" / "structure.structune")
+    with pytest.raises(DataError, match="found no location of features"):
+        classifier().fit_shards(tmp_path / "f")
 
 
 def test_columns_of_outputs_are_refused(tmp_path):

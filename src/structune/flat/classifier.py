@@ -147,6 +147,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
                 rows = codes == code
                 centre.add(X[rows], weights[rows], label)
                 totals[label] = totals.get(label, 0.0) + float(weights[rows].sum())
+        if not found:
+            raise DataError("found no examples, expected at least one")
         (self.classes_,) = found
         if self.classes_.size < 2:
             raise DataError(f"found one class, {self.classes_[0]!r}, expected two at least")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from structune.errors import DataError
 from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.flat.location import Location
@@ -127,9 +128,11 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
-        before = self._before()
+        before, location = self._before(), data.model._location
+        if location is None:
+            raise DataError(f"{data.path}: found no location of features, expected that of the shards")
         self._adopt(data.model)
-        self._fit_located(loss, data, data.model._location, before)
+        self._fit_located(loss, data, location, before)
         self.extra_ = data.model.extra_
 
     def _adopt(self, model: Self) -> None:
