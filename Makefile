@@ -66,6 +66,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/large_tagging.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/report_picture.py
 	$(BIN)/python benchmarks/front_picture.py

@@ -13,8 +13,6 @@ labelled right are of as many tokens as a hundredth, simulated with another seed
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,14 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, peak_bytes, write
+from common import asked_to_be_quick, folder_for, memory_group, peak_bytes, staged, write
 
 NAME = "large_tagging"
 N_TOKENS, QUICK = 10_000_000, 200_000
 N_LABELS, N_WORDS, LENGTH = 12, 100_000, 20
 TEMPLATES = "w[-2..2] w[0].prefix2 w[0].suffix3"
 LIMIT = 4 * 10**9
-GROUP = Path("/sys/fs/cgroup/memory") / f"structune-{os.getpid()}"
 TOLERANCE, MOST_ITERATIONS = 1e-3, 100
 BATCH = 50_000  # sentences that are simulated at a time
 
@@ -107,30 +104,6 @@ def stage_fit(folder: Path) -> dict[str, Any]:
 STAGES = {"shard": stage_shard, "fit": stage_fit}
 
 
-def staged(stage: str, folder: Path) -> dict[str, Any]:
-    """What a stage tells, from a process that is held to the limit."""
-
-    def enter() -> None:
-        if GROUP.exists():
-            (GROUP / "cgroup.procs").write_text(str(os.getpid()))
-
-    start = time.perf_counter()
-    command = [sys.executable, __file__, "--stage", stage, str(folder)]
-    done = subprocess.run(command, preexec_fn=enter, stdout=subprocess.PIPE, text=True, check=True)
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {**told, "seconds": time.perf_counter() - start}
-
-
-def limited() -> bool:
-    """Whether the kernel holds the stages to the limit."""
-    try:
-        GROUP.mkdir()
-        (GROUP / "memory.limit_in_bytes").write_text(str(LIMIT))
-    except OSError:
-        return False
-    return True
-
-
 def main() -> None:
     if "--stage" in sys.argv:
         stage, folder = sys.argv[sys.argv.index("--stage") + 1 :][:2]
@@ -145,16 +118,12 @@ def main() -> None:
         simulate(folder / "train.txt", n_tokens, seed=1)
         simulate(folder / "test.txt", n_tokens // 100, seed=2)
         text_bytes = (folder / "train.txt").stat().st_size
-        held = limited()
-        try:
-            found = {stage: staged(stage, folder) for stage in STAGES}
-        finally:
-            if held:
-                GROUP.rmdir()
+        with memory_group(LIMIT) as group:
+            found = {stage: staged([__file__, "--stage", stage, str(folder)], group) for stage in STAGES}
     fit, tokens = found["fit"], found["shard"]["tokens"]
     result = {
         "templates": TEMPLATES,
-        "limit in bytes, kept by the kernel": LIMIT if held else None,
+        "limit in bytes, kept by the kernel": LIMIT if group else None,
         "text bytes": text_bytes,
         **found,
         "tokens a second and pass": tokens * fit["passes"] / fit["fit seconds"],

@@ -1012,6 +1012,41 @@ def memory() -> str:
     ])  # fmt: skip
 
 
+def shards() -> str:
+    rows = []
+    for word, found in result("shards").items():
+        if word == "machine":
+            continue
+        shard, fit, limit = found["shard"], found["fit"], found["limit in gigabytes, kept by the kernel"]
+        rows.append([
+            word,
+            f"{found['text bytes'] / 1e6:,.0f}",
+            f"{limit * 1e3:.0f}" if limit else "none",
+            f"{shard['seconds']:.0f}",
+            f"{shard['peak bytes'] / 1e6:.0f}",
+            f"{shard['bytes'] / 1e6:,.0f}",
+            f"{fit['text bytes'] / 1e6:,.1f}",
+            f"{fit['passes']:.0f}",
+            f"{fit['fit seconds']:.0f}",
+            f"{fit['peak bytes'] / 1e6:.0f}",
+            f"{found['largest difference of weights from those in memory']:.0e}",
+        ])  # fmt: skip
+    header = [
+        "text of",
+        "MB",
+        "limit",
+        "encoding, s",
+        "peak",
+        "shards",
+        "fit to",
+        "passes",
+        "s",
+        "peak",
+        "weights off",
+    ]
+    return table(header, rows)
+
+
 def startup() -> str:
     data = result("startup")
     installation, first = data["installation"], data["first prediction"]

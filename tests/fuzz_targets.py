@@ -55,6 +55,7 @@ from structune import (
 from structune.alignment import read_protein_alignments, read_proteins
 from structune.errors import DataError, ModelFileError
 from structune.files.shards import open_shards
+from structune.flat import read_svmlight_blocks
 from structune.genes import (
     AnnotatedSequence,
     Transcript,
@@ -66,7 +67,7 @@ from structune.genes import (
     read_gtf,
 )
 from structune.genes.examples import SkippedGenesWarning
-from structune.ranking import read_letor
+from structune.ranking import read_letor, read_letor_blocks
 from structune.ranking.commands import data as rank_data
 from structune.rna import (
     read_bpseq,
@@ -445,7 +446,7 @@ def _folder_of(kind):
     return seeds
 
 
-def _use_folder(loss):
+def _use_folder(kind):
     """A use that opens a folder of shards and learns from it."""
 
     def use(path):
@@ -457,9 +458,9 @@ def _use_folder(loss):
                 (folder / name).write_bytes(data)
         opened = open_shards(folder)
         _ = opened.shards
-        for each in dict.fromkeys(("log", loss)):
+        for options in kind.with_losses():
             try:
-                type(opened.model)(n_jobs=1, max_iterations=2, loss=each).fit_shards(folder)
+                type(opened.model)(n_jobs=1, max_iterations=2, tuning=None, **options).fit_shards(folder)
             except ValueError as error:  # a fit may be refused, but not by a plain error
                 if type(error) is ValueError or "MemoryError" in str(error):
                     raise UndocumentedError(str(error)) from error
@@ -562,6 +563,7 @@ _STOCKHOLM = (
     "#=GC SS_cons  <<(,___)>>\n#=GC RF       GGGaAAACCC\n//\n# STOCKHOLM 1.0\nx GGAA.CC\n"
     "#=GC SS_cons A<..a>.\n//\n"
 )
+_SVMLIGHT = "1 1:0.5 7:-1e-2 # c\n# c\n-1.5 qid:3 2:3\n\n2 0:1.5\n"
 _LETOR = "2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056\n0 qid:10 1:.25 2:3 7:0\n# c\n1 qid:b 1:1. 7:1E3\n"
 _PRICES = "Date,a,b-c\n2002-01-02,1.5,20\n\n2002-01-04,,19.5\r\n"
 _ALIGNED = ">a first\nAC\n-D\n\n>b\nA.cD\n>c\n--CD\n"
@@ -632,6 +634,8 @@ _READERS = {
     "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
     "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
+    "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),
+    "svmlight": (_texts(_SVMLIGHT), _all_of(lambda path: read_svmlight_blocks(path, n_bytes=20))),
     "prices": (_texts(_PRICES), _all_of(read_prices)),
     "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(read_protein_alignments)),
     "proteins": (_texts(_ALIGNED), _all_of(read_proteins)),
@@ -650,7 +654,7 @@ MODELS = {
 }
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
-    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind.loss), 0.5)
+    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), 0.5)
     for name, kind in EXAMPLES.items()
 }
 STATES = {"checkpoint": Target("checkpoint", checkpoints, _any_mutation, _use_checkpoint, 0.2)}

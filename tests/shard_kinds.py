@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
+import scipy
 
 import simulated_genes
 import simulated_orfs
 from structune import (
+    Classifier,
     GeneFinder,
     ProkaryoticGeneFinder,
     Protein,
+    Ranker,
+    Regressor,
     RNAFolder,
     SequenceAligner,
     SequenceTagger,
@@ -34,20 +39,29 @@ _ROWS = [
     ("WYV", "W-V"),
     ("aCD", "ACD"),
 ]
+_TABLE = np.random.default_rng(0).normal((2.0, 0.0, 0.0), size=(48, 3)).round(1)
+_NOISE = np.random.default_rng(1).normal(size=48)
+_CLASSES = np.digitize(_TABLE[:, 0] + _NOISE, [1.0, 3.0])
+_QUERIES = np.repeat(np.arange(8), 6)
 
 
 @dataclass(frozen=True)
 class Example:
-    """An estimator, and examples as its `fit` takes them; `loss` is one that decodes."""
+    """An estimator, and examples as its `fit` takes them; `losses` are its own, the last one decodes."""
 
     estimator: Any
     data: tuple[Any, ...]
-    loss: str
+    losses: tuple[str, ...]
+
+    def with_losses(self):
+        """The options by which the estimator is made to learn by each."""
+        return [{"loss": loss} for loss in self.losses] or [{}]
 
     def write(self, folder, **options):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SkippedGenesWarning)
-            return write_shards(self.estimator, folder, *self.data, **options)
+            named = dict(zip(signature(self.estimator.fit).parameters, self.data, strict=False))
+            return write_shards(self.estimator, folder, **named, **options)
 
 
 def _marked(residues):
@@ -56,14 +70,24 @@ def _marked(residues):
 
 _MARKED = [tuple(_marked(each) for each in pair) for pair in _PAIRS]
 _OF_ONE = {"n_jobs": 1}
+_OF_TABLES = {**_OF_ONE, "tuning": None, "folds": None}
 EXAMPLES = {
-    "tagging": Example(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), "log"),
-    "rna": Example(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), "margin"),
-    "genes": Example(GeneFinder(**_OF_ONE, flank=30), (simulated_genes.genome(0, 2),), "margin"),
+    "tagging": Example(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), ("log",)),
+    "rna": Example(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), ("log", "margin")),
+    "genes": Example(GeneFinder(**_OF_ONE, flank=30), (simulated_genes.genome(0, 2),), ("log", "margin")),
     "prokaryotic-genes": Example(
-        ProkaryoticGeneFinder(**_OF_ONE), (simulated_orfs.genome(0, 2, n_genes=12),), "margin"
+        ProkaryoticGeneFinder(**_OF_ONE), (simulated_orfs.genome(0, 2, n_genes=12),), ("log", "margin")
     ),
-    "alignment": Example(SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), "equivalent"),
+    "alignment": Example(
+        SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), ("log", "equivalent")
+    ),
+    "classifier": Example(
+        Classifier(**_OF_TABLES),
+        (scipy.sparse.csr_array(_TABLE), _CLASSES),
+        ("log", "ramp", "margin"),
+    ),
+    "regressor": Example(Regressor(**_OF_TABLES), (_TABLE, _TABLE[:, 0] + _NOISE), ()),
+    "ranking": Example(Ranker(**_OF_TABLES), (_TABLE, _CLASSES, _QUERIES), ("ramp", "equivalent", "margin")),
 }
 
 
@@ -82,4 +106,9 @@ def with_array(part, path, change):
     old = getattr(part, name)
     if rest:
         return replace(part, **{name: with_array(old, rest, change)})
-    return replace(part, **{name: np.asarray(change(old) if callable(change) else change)})
+    new = np.asarray(change(old) if callable(change) else change)
+    if is_dataclass(part):
+        return replace(part, **{name: new})
+    part = part.copy()  # a sparse matrix
+    setattr(part, name, new)
+    return part

@@ -100,8 +100,8 @@ def test_packages_may_name_classes_by_where_they_can_be_imported_from(installed,
 
 
 def test_shards_of_a_kind_without_any():
-    with pytest.raises(ModelFileError, match="the kind 'ranking' has no folders of shards"):
-        _ = find_kind("ranking").shard_class
+    with pytest.raises(ModelFileError, match="the kind 'tree' has no folders of shards"):
+        _ = find_kind("tree").shard_class
 
 
 def test_those_of_packages_come_last(installed):

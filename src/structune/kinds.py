@@ -120,6 +120,7 @@ _OURS = (
         about="orders of the documents of queries, from LETOR files",
         commands="structune.ranking.commands",
         own=("rank",),
+        shard="structune.ranking.structure.shard:RankingShard",
         also=("rank", "ranker"),
     ),
     Kind(
@@ -152,8 +153,20 @@ _OURS = (
         word="metagenomes",
         estimator="structune.genes.prokaryotes.metagenomes.metagenome_finder:MetagenomeFinder",
     ),
-    Kind(word="classifier", estimator="structune.flat.classifier:Classifier"),
-    Kind(word="regressor", estimator="structune.flat.regressor:Regressor"),
+    Kind(
+        word="classifier",
+        estimator="structune.flat.classifier:Classifier",
+        about="classes of rows of features, from SVMlight files (shard alone)",
+        commands="structune.flat.commands.classifier",
+        shard="structune.flat.structure.shard:FlatShard",
+    ),
+    Kind(
+        word="regressor",
+        estimator="structune.flat.regressor:Regressor",
+        about="numbers from rows of features, from SVMlight files (shard alone)",
+        commands="structune.flat.commands.regressor",
+        shard="structune.flat.structure.shard:FlatShard",
+    ),
     Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator", also=("multitask",)),
 )
 

@@ -5,16 +5,15 @@ import shutil
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from sklearn.base import clone
 
 from shard_kinds import EXAMPLES, rewrite, with_array
-from structune import Classifier, GeneFinder, Ranker, Regressor, SequenceAligner, load
+from structune import GeneFinder, SequenceAligner, load
 from structune.errors import DataError
-from structune.files.shards import ShardWriter, _arrays, open_shards, write_shards
+from structune.files.shards import ShardWriter, _arrays, open_shards
 from structune.genes.formats.record import AnnotatedSequence
 from structune.kinds import kinds
-from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
@@ -55,16 +54,16 @@ def test_a_fit_is_that_in_memory(folders, name):
     assert found.penalty_.tolist() == expected.penalty_.tolist()
 
 
-@pytest.mark.parametrize("name", ["rna", "genes", "prokaryotic-genes"])
+@pytest.mark.parametrize("name", ["rna", "genes", "prokaryotic-genes", "classifier", "ranking"])
 def test_a_margin_fit_is_that_in_memory(folders, name):
     kind = EXAMPLES[name]
-    options = {**UNTIED, "loss": kind.loss, "max_iterations": 5}
+    options = {**UNTIED, "loss": kind.losses[-1], "max_iterations": 5}
     found = clone(kind.estimator).set_params(**options).fit_shards(folders / name)
     expected = clone(kind.estimator).set_params(**options).fit(*kind.data)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"ranking"}))
 def test_whole_shards_are_held_out(folders, name):
     """The held-out loss of a tuner is that of the one shard after a fit to the other."""
     estimator = clone(EXAMPLES[name].estimator).set_params(tuning="grid", **UNTIED)
@@ -72,7 +71,7 @@ def test_whole_shards_are_held_out(folders, name):
     record = next(r for r in tuned.history_ if r["stage"] == "grid")
     data, groups = open_shards(folders / name), estimator._weight_groups(tuned._structure)
     structure = data.model._structure
-    train, heldout = (Risk(structure, LogLoss(), data.of_folds([fold])) for fold in (1, 0))
+    train, heldout = (Risk(structure, tuned._make_loss(), data.of_folds([fold])) for fold in (1, 0))
     precision, center = (
         GroupedL2(groups, np.array(record["log_precision"])).precision,
         tuned._origin(structure),
@@ -86,7 +85,7 @@ def test_models_are_saved_and_predict(folders, tmp_path, name):
     kind = EXAMPLES[name]
     fitted = clone(kind.estimator).fit_shards(folders / name)
     fitted.save(tmp_path / "model")
-    assert load(tmp_path / "model").predict(kind.data[0]) == fitted.predict(kind.data[0])
+    assert_equal(load(tmp_path / "model").predict(kind.data[0]), fitted.predict(kind.data[0]))
 
 
 def test_the_space_is_that_of_the_folder(folders, tmp_path):
@@ -124,12 +123,6 @@ def test_blocks_of_genomes(tmp_path, name):
         finder.write_blocks(lambda: iter([[nothing]]), ShardWriter(tmp_path / "g"))
 
 
-@pytest.mark.parametrize("estimator", [Classifier(), Regressor(), Ranker()])
-def test_tables_stay_in_memory(estimator, tmp_path):
-    with pytest.raises(DataError, match="whose examples files can hold: tagging, rna, alignment, genes"):
-        write_shards(estimator, tmp_path / "f", [[1.0], [2.0]], [0, 1])
-
-
 # --- refused ----------------------------------------------------------------------------------------------
 
 
@@ -156,6 +149,8 @@ DAMAGES = {
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_arrays_that_kernels_must_not_see(folders, copied, name, damage):
     for array_name, array in _arrays(open_shards(folders / name).shards[0]):
+        if not array.ndim:
+            continue
         changed = DAMAGES[damage](array)
         if (changed.dtype, changed.shape) == (array.dtype, array.shape) and np.array_equal(changed, array):
             continue
@@ -166,7 +161,30 @@ def test_arrays_that_kernels_must_not_see(folders, copied, name, damage):
         shutil.rmtree(folder)
 
 
+@pytest.mark.parametrize("wrong", [np.float64(1.0), np.array([1]), np.int64(7), np.int64(-1)])
+@pytest.mark.parametrize("path", ["n_scores", "design.bias", "design.matrix.columns"])
+def test_numbers_that_are_none(copied, path, wrong):
+    """Or are those of another structure."""
+    folder = copied("classifier")
+    header = json.loads((folder / "shards.json").read_text())
+    layout, file = header["shards"][0]["layout"], folder / "shard-00000.bin"
+    start = -(-file.stat().st_size // 64) * 64
+    with file.open("ab") as opened:
+        opened.write(b"\0" * (start - opened.tell()) + wrong.tobytes())
+    found = [each for each in layout if each[0] == path]
+    found[0][1] = [wrong.dtype.str, wrong.shape, start]
+    (folder / "shards.json").write_text(json.dumps(header))
+    with pytest.raises(DataError, match=r"shard-00000\.bin: (the shard is damaged|not the shard)"):
+        _ = open_shards(folder).shards
+
+
 WRONG = [
+    ("classifier", "design.matrix.indptr", lambda a: a[::-1], "offsets that do not cut"),
+    ("classifier", "design.matrix.indices", lambda a: a.astype(np.float64), "columns of float64"),
+    ("ranking", "outputs", lambda a: a[::-1], "positions that do not sort by gains"),
+    ("ranking", "ideal", lambda a: 2.0 * a, "another sum of theirs"),
+    ("ranking", "gains", lambda a: a - 1.0, "gains below 0"),
+    ("ranking", "offsets", lambda a: np.where(a == a[1], 0, a), "a query without documents"),
     ("rna", "partners", lambda a: np.roll(a, 1), "without its|not nested|cannot pair"),
     ("rna", "partners", lambda a: np.where(a >= 0, a[::-1], a), "without its|not nested"),
     ("rna", "letters", lambda a: np.zeros_like(a), "two bases that cannot pair"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from shard_kinds import rewrite, with_array
-from structune import Ranker, RNAFolder, SequenceTagger
+from structune import RNAFolder, SegmentTagger, SequenceTagger
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
@@ -153,8 +153,8 @@ def test_shards_pickle_as_their_paths(folder):
 def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match="not empty"):
         write_shards(SequenceTagger(), folder, *sentences())
-    with pytest.raises(DataError, match="Ranker, expected an estimator"):
-        write_shards(Ranker(), tmp_path / "f", [[1.0], [2.0]], [0, 1])
+    with pytest.raises(DataError, match="SegmentTagger, expected an estimator"):
+        write_shards(SegmentTagger(), tmp_path / "f", *sentences())
     with pytest.raises(DataError, match=r"no shards\.json"):
         open_shards(tmp_path / "f")
     with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):

@@ -293,7 +293,7 @@ def test_other_features_are_refused_in_prediction():
         ({"groups": ["a"] * 5}, "found groups for 5 features, expected 4"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"class_weight": "even"}, "class_weight"),
-        ({"class_weight": {0: -1.0}}, "has the weight -1.0"),
+        ({"class_weight": {0: -1.0}}, "expected finite numbers >= 0"),
         ({"tuning": "implicit", "folds": 91}, "cannot split 90 examples"),
         ({"tuning": "grid", "folds": None, "holdout": 1.5}, "holdout=1.5: expected a number between 0 and 1"),
     ],

@@ -4,7 +4,7 @@ A conditional log-linear model of matches and gaps, with the probability of ever
 ``SequenceAligner.pretrained().predict(pairs)`` or ``.align(family)``, or `SequenceAligner` to learn one of
 your own; on the command line with ``structune align``.
 
-- ``aligner``: the estimator; ``confidence``: what it says of the alignments of two
+- ``aligner``: the estimator; ``inputs``: what it takes; ``confidence``: what it says of alignments of two
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``multiple/``: alignments of families, from those of two
 - ``formats/``: FASTA, A2M, Clustal, Stockholm, PHYLIP, MSF

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from structune.alignment.confidence import ConfidentAlignment, confident
+from structune.alignment.inputs import Pairs, Rows, checked_pairs
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
@@ -25,25 +26,24 @@ from structune.alignment.structure.matrices import (
     matrix_weights,
     read_matrix,
 )
-from structune.alignment.structure.proteins import Protein, ProteinPair, as_protein
+from structune.alignment.structure.proteins import Protein, as_protein
 from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list
 from structune.files.models import load_shipped
+from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
 from structune.structure import FloatArray, IntArray
 
-Pairs = Sequence[ProteinPair]
-Rows = Sequence[tuple[str, str]]
 T = TypeVar("T")
 
 
 @parameters
-class SequenceAligner(AlignsFamilies):
+class SequenceAligner(AlignsFamilies, BlockEstimator):
     """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -139,15 +139,25 @@ class SequenceAligner(AlignsFamilies):
         DataError
             Names the pair that cannot be used.
         """
-        loss, X, y = self._make_loss(), as_list(X, "pairs"), as_list(y, "alignments")
-        if not X:
-            raise DataError("the training set is empty: expected at least one pair")
-        alignment = Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
-        shard = alignment.encode(X, y, sample_weight)
+        loss, (pairs, rows) = self._make_loss(), checked_pairs(X, y)
+        alignment = self._alignment_for(pairs)
+        shard = alignment.encode(pairs, rows, sample_weight)
         self._check_known([shard], loss)
         self._learn(alignment, loss, shard, self._start(alignment), groups)
         self.alignment_ = alignment
         return self
+
+    def _alignment_for(self, X: Pairs) -> Alignment:
+        return Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
+        for number, (X, y, *more) in enumerate(blocks()):
+            weights, groups = [*more, None, None][:2]
+            with in_block(number):
+                pairs, rows = checked_pairs(X, y)
+                self.alignment_ = self.alignment_ if number else self._alignment_for(pairs)
+                shard = self.alignment_.encode(pairs, rows, weights)
+            yield shard, groups
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
@@ -293,12 +303,11 @@ class SequenceAligner(AlignsFamilies):
         """The residues of each pair, and what a function finds of it, on threads."""
         self._check_fitted()
         pairs = as_list(X, "pairs")
-        shard = self.alignment_.encode(pairs)
+        shard, needed = self.alignment_.encode(pairs), self._structure.memory_of
         for p, (n, m) in enumerate(shard.lengths.tolist()):
-            check_room(self._structure.memory_of(n, m, keep), n, m, f"pair {p}")
-        found = self._each(shard, function)
+            check_room(needed(n, m, keep), n, m, f"pair {p}")
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
-        return zip(texts, found, strict=True)
+        return zip(texts, self._each(shard, function), strict=True)
 
     # --- matrices and files -------------------------------------------------------------------------------
 

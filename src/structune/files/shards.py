@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
@@ -28,7 +29,8 @@ _HEADER, _MODEL = "shards.json", "structure.structune"
 _WRITTEN = re.compile(rf"shard-\d{{5,}}\.bin|{re.escape(_MODEL)}(\.partial)?|{re.escape(_HEADER)}\.partial")
 _ALIGNMENT = 64
 _TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
-_MOST_PARTS = 1 << 20  # labelled parts that are laid out at a time
+_MOST_PARTS, _MOST_BYTES = 1 << 20, 1 << 27  # labelled parts, and what they take, that are dealt at a time
+_SPARSE = ("data", "indices", "indptr")
 
 Layout = tuple[str, tuple[str, tuple[int, ...], int]]  # an array's name; type, shape and first byte
 
@@ -233,7 +235,8 @@ def write_shards(
         raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
     model, whole, groups = estimator._encoded(X, y, **options)
     writer = ShardWriter(folder, n_folds, random_state)
-    for piece in split_evenly(whole.sizes(), max(1, whole.n_parts // _MOST_PARTS)):
+    n_pieces = max(1, whole.n_parts // _MOST_PARTS, whole.nbytes // _MOST_BYTES)
+    for piece in split_evenly(whole.sizes(), n_pieces):
         writer.add(whole.take(piece), None if groups is None else groups[piece])
     return writer.finish(model, extra)
 
@@ -318,24 +321,45 @@ def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
 
 
 def _arrays(part: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a dataclass and of those in it, by their paths."""
+    """The arrays of a dataclass and of those in it, by their paths; numbers are arrays without an axis."""
     for field in fields(part):
-        value = getattr(part, field.name)
+        name, value = prefix + field.name, getattr(part, field.name)
         if is_dataclass(value):
-            yield from _arrays(value, f"{prefix}{field.name}.")
+            yield from _arrays(value, f"{name}.")
+        elif isinstance(value, scipy.sparse.csr_array):
+            yield from ((f"{name}.{each}", getattr(value, each)) for each in _SPARSE)
+            yield f"{name}.columns", np.asarray(value.shape[1])
         else:
-            yield prefix + field.name, value
+            yield name, np.asarray(value)
 
 
 def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
     """A dataclass from the arrays that `_arrays` named."""
-    hints = _hints(cls)
-    return cls(**{
-        field.name: _assembled(hints[field.name], arrays, f"{prefix}{field.name}.")
-        if is_dataclass(hints[field.name])
-        else arrays[prefix + field.name]
-        for field in fields(cls)
-    })  # fmt: skip
+    hints, values = _hints(cls), {}
+    for field in fields(cls):
+        name, hint = prefix + field.name, hints[field.name]
+        if is_dataclass(hint):
+            values[field.name] = _assembled(hint, arrays, f"{name}.")
+        elif f"{name}.columns" in arrays:
+            values[field.name] = _sparse(arrays, name)
+        else:
+            values[field.name] = _number(arrays[name], hint) if hint in (int, bool) else arrays[name]
+    return cls(**values)
+
+
+def _number(array: NDArray[Any], kind: type) -> Any:
+    if array.shape or array.dtype != np.dtype(kind):
+        raise ValueError(f"an array of {array.dtype} and shape {array.shape} for a number")
+    return array.item()
+
+
+def _sparse(arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
+    """A sparse matrix that shares the memory of its arrays: SciPy would copy what is mapped."""
+    shape = arrays[f"{name}.indptr"].size - 1, _number(arrays[f"{name}.columns"], int)
+    matrix = scipy.sparse.csr_array(shape)
+    for each in _SPARSE:
+        setattr(matrix, each, arrays[f"{name}.{each}"])
+    return matrix
 
 
 _hints = cache(get_type_hints)

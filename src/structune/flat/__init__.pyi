@@ -6,3 +6,4 @@ from .regressor import Regressor as Regressor
 from .structure.classes import Classes as Classes
 from .structure.design import Design as Design
 from .structure.linear import Linear as Linear
+from .svmlight import read_svmlight_blocks as read_svmlight_blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, Self
@@ -14,13 +15,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.flat_estimator import FlatEstimator
+from structune.flat.flat_estimator import Examples, FlatEstimator
+from structune.flat.location import Centre, Location
 from structune.flat.structure.classes import Classes
+from structune.flat.structure.shard import FlatShard
 from structune.learning.estimator_file import Arrays
+from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.tuning.majorize import MajorizeTuner
-from structune.learning.tuning.problem import Tuner
-from structune.structure import FloatArray
+from structune.learning.tuning.problem import Tuner, TuningResult
+from structune.structure import FloatArray, check_weights
 
 
 def _has_probabilities(model: Classifier) -> bool:
@@ -117,35 +121,68 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         ValueError
             Input as scikit-learn refuses it; fewer than two classes.
         """
-        loss = self._make_loss()
-        before = self._before()
-        X, y = self._check_fit(X, y)
+        loss, before = self._make_loss(), self._before()
+        examples = self._checked(X, y, sample_weight, groups)
+        location = self._survey([examples])
+        shard = self._shard(examples, location)
+        return self._fit_located(loss, shard, location, before, groups, strata=shard.outputs)
+
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool = True
+    ) -> Examples:
+        X, y = self._check_fit(X, y, reset=reset)
         if y.dtype.kind not in "biuU":  # else they can be nothing but classes
             check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        return Examples(X, y, check_weights(sample_weight, y.size), groups)
+
+    def _survey(self, blocks: Iterable[Examples]) -> Location:
+        centre, totals, found = Centre(self.fit_intercept), dict[Any, float](), list[Any]()
+        for X, y, weights, _ in blocks:
+            labels, codes = np.unique(y, return_inverse=True)
+            found = [np.unique(np.concatenate([*found, labels]))]
+            if self.class_weight is None:
+                centre.add(X, weights)
+                continue
+            for code, label in enumerate(labels.tolist()):
+                rows = codes == code
+                centre.add(X[rows], weights[rows], label)
+                totals[label] = totals.get(label, 0.0) + float(weights[rows].sum())
+        if not found:
+            raise DataError("found no examples, expected at least one")
+        (self.classes_,) = found
         if self.classes_.size < 2:
-            raise DataError(f"found one class, {y[0]!r}, expected two at least")
-        weights = self._check_weights(sample_weight, y.size)
+            raise DataError(f"found one class, {self.classes_[0]!r}, expected two at least")
+        if self.class_weight is None:
+            return Location(centre.mean())
+        classes = self.classes_.tolist()
+        self._weight_of = self._class_weights(np.array([totals[label] for label in classes]))
+        return Location(centre.mean(dict(zip(classes, self._weight_of.tolist(), strict=True))))
+
+    def _class_weights(self, totals: FloatArray) -> FloatArray:
+        """The weight of each class, shape (n_classes,), from those of its examples together."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return np.asarray(totals.sum() / (totals.size * np.where(totals > 0, totals, np.inf)))
+        found = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        if not np.all((found >= 0.0) & (found < np.inf)):
+            raise DataError(f"class_weight={self.class_weight!r}: expected finite numbers >= 0")
+        return np.asarray(found)
+
+    def _shard(self, examples: Examples, location: Location) -> FlatShard:
+        X, y, weights, _ = examples
         if self.class_weight is not None:
-            weights = self._check_weights(weights * self._class_weights(codes, weights)[codes], y.size)
-        centred, mean = self._centred(X, weights)
-        structure = self._structure
-        shard = structure.encode(centred, y.tolist(), weights)
+            weights = weights * self._weight_of[np.searchsorted(self.classes_, y)]
+        return self._structure.encode(location.centred(X), y.tolist(), weights)
+
+    def _learn(self, structure: Any, loss: Loss, shard: Any, *more: Any) -> TuningResult:
         # else the evidence asks for about as much as held-out examples do
-        self._calibrated = self.has_probabilities and (self._n_scores > 1 or X.shape[1] > y.size)
-        self._learn(structure, loss, shard, self._start_at(before, mean), groups, strata=codes)
-        self.intercept_ -= self.coef_ @ mean
+        many = self._n_scores > 1 or self.n_features_in_ > len(shard)
+        self._calibrated = self.has_probabilities and many
+        return super()._learn(structure, loss, shard, *more)
+
+    def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
+        self.intercept_ -= self.coef_ @ location.mean
         if self._n_scores > 1:
             self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
-        return self
-
-    def _class_weights(self, codes: Any, weights: FloatArray) -> FloatArray:
-        """The weight of each class, shape (n_classes,)."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(codes, weights=weights)
-            return np.asarray(weights.sum() / (totals.size * np.where(totals > 0, totals, np.inf)))
-        y = self.classes_[codes]
-        return np.asarray(compute_class_weight(self.class_weight, classes=self.classes_, y=y))
 
     @property
     def _n_scores(self) -> int:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.learning.estimator import StructuredEstimator
+from structune.learning.blocks import BlockEstimator, in_block
 from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import Groups, Structure
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder
 
 GROUPS = ("single", "feature", "prefix")
 
 
 @parameters
-class FeatureEstimator(StructuredEstimator):
+class FeatureEstimator(BlockEstimator):
     """A model with weights of named features, which come as matrices or data frames.
 
     Parameters
@@ -95,6 +101,23 @@ class FeatureEstimator(StructuredEstimator):
         groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
         free = np.full(structure.n_weights - groups.index.size, -1)
         return Groups(np.concatenate((groups.index, free)), groups.names)
+
+    def _checked_blocks(self, blocks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Blocks of examples as `_checked` gives them, each with the features of the first."""
+        for number, block in enumerate(blocks):
+            with in_block(number):
+                checked = self._checked(*block, reset=number == 0)
+            yield checked
+
+    @abstractmethod
+    def _checked(self, X: Any, y: Any, more: Any = None, most: Any = None, /, *, reset: bool = True) -> Any:
+        """What `fit` takes, as scikit-learn has it; with the features of what was before, without `reset`."""
+
+    def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
+        start = self._start(structure)
+        self._adopt(data.model)  # first: weights are kept by the features that there are
+        self._learn(structure, loss, data, start, None)
+        self.extra_ = data.model.extra_
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import scipy
 from sklearn.base import BaseEstimator
 
 from structune.errors import DataError
+from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
+from structune.flat.location import Location
 from structune.flat.rotation import Rotation
+from structune.flat.structure.shard import FlatShard
+from structune.learning.blocks import Blocks
+from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Structure, check_weights
+from structune.structure import FloatArray, Structure
 
 if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningResult
+
+
+class Examples(NamedTuple):
+    """What `fit` is given, checked."""
+
+    X: Any
+    y: Any
+    weights: FloatArray
+    groups: Any
+
 
 _MOST_TURNED = 1001  # weights of features that were turned, for a Hessian as a matrix
 
@@ -47,17 +63,13 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     intercept_: Any = field(init=False)
 
-    _rotation: Rotation | None = field(default=None, init=False)  # of the features, while the model is fitted
+    # of the features while the model is fitted, and of those in a folder of shards
+    _rotation: Rotation | None = field(default=None, init=False)
+    _location: Location | None = field(default=None, init=False)
 
     @property
     def _n_free(self) -> int:
         return self._n_scores
-
-    def _check_weights(self, sample_weight: Any, n_examples: int) -> FloatArray:
-        weights = check_weights(sample_weight, n_examples)
-        if not weights.any():
-            raise DataError("found a weight of zero for every example, expected a positive one")
-        return weights
 
     def _scores(self, X: Any) -> FloatArray:
         """coef_ . x + intercept_, shape (n_examples, n_scores)."""
@@ -74,20 +86,74 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
             return None
         return np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
 
-    def _start_at(self, before: tuple[FloatArray, FloatArray] | None, mean: FloatArray) -> FloatArray | None:
-        """Those as weights of features that are centred."""
-        if before is None or before[0].shape != (self._n_scores, mean.size):
+    def _start_at(
+        self, before: tuple[FloatArray, FloatArray] | None, location: Location
+    ) -> FloatArray | None:
+        """Those as weights of what is put there."""
+        if before is None or before[0].shape != (self._n_scores, location.mean.size):
             return None
         coef, intercept = before
-        rows = [*coef.T, intercept + coef @ mean] if self.fit_intercept else list(coef.T)
+        rows = [*coef.T, intercept + coef @ location.mean] if self.fit_intercept else list(coef.T)
         return np.concatenate(rows) if rows else None
 
-    def _centred(self, X: Any, weights: FloatArray) -> tuple[Any, FloatArray]:
-        """Features with a mean of 0, and what their mean was; as they are where that would cost zeros."""
-        if not self.fit_intercept or scipy.sparse.issparse(X):
-            return X, np.zeros(X.shape[1])
-        mean = np.average(X, axis=0, weights=weights)
-        return X - mean, mean
+    @abstractmethod
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool = True
+    ) -> Examples: ...
+
+    @abstractmethod
+    def _survey(self, blocks: Iterable[Examples]) -> Location:
+        """What is to be known of all examples before the first is encoded; keeps classes."""
+
+    @abstractmethod
+    def _shard(self, examples: Examples, location: Location) -> FlatShard:
+        """Examples, encoded."""
+
+    @abstractmethod
+    def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
+        """Make weights of what was put at a location those of what was given."""
+
+    def _fit_located(
+        self,
+        loss: Loss,
+        shard: FlatShard | ShardFolder,
+        location: Location,
+        before: tuple[FloatArray, FloatArray] | None,
+        groups: Any = None,
+        strata: Any = None,
+    ) -> Self:
+        start = self._start_at(before, location)
+        result = self._learn(self._structure, loss, shard, start, groups, strata)
+        self._put_back(location, result, shard.shards if isinstance(shard, ShardFolder) else [shard])
+        return self
+
+    def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
+        before, location = self._before(), data.model._location
+        if location is None:
+            raise DataError(f"{data.path}: found no location of features, expected that of the shards")
+        self._adopt(data.model)
+        self._fit_located(loss, data, location, before)
+        self.extra_ = data.model.extra_
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self.fit_intercept = model.fit_intercept
+
+    # --- folders of shards --------------------------------------------------------------------------------
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[FlatShard, Any]]:
+        self._location = self._survey(self._checked_blocks(blocks()))
+        for examples in self._checked_blocks(blocks()):
+            yield self._shard(examples, self._location), examples.groups
+
+    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, FlatShard, Any]:
+        model = self.__sklearn_clone__()
+        examples = model._checked(X, y, **options)
+        model._location = model._survey([examples])
+        model._import(np.zeros(model._structure.n_weights))
+        return model, model._shard(examples, model._location), examples.groups
+
+    # --- learning -----------------------------------------------------------------------------------------
 
     def _learn(
         self,
@@ -114,7 +180,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     def _rotation_of(self, structure: Any, loss: Loss, shard: Any) -> Rotation | None:
         """How to turn the features, if that pays, and changes nothing but the cost."""
-        if self._learner is not None or not Rotation.may_pay(shard.design):
+        if isinstance(shard, ShardFolder) or not Rotation.may_pay(shard.design):
             return None
         if np.any(self._l1(self._weight_groups(structure))) or not self._norms_suffice(
             structure, loss, shard
@@ -162,3 +228,16 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         n_coefs = self.n_features_in_ * self._n_scores
         self.coef_ = w[:n_coefs].reshape(self.n_features_in_, self._n_scores).T.copy()
         self.intercept_ = w[n_coefs:].copy() if w.size > n_coefs else np.zeros(self._n_scores)
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = super()._pack()
+        if self._location is None:
+            return header, arrays
+        more, mean = self._location.pack()
+        return header | more, arrays | mean
+
+    def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
+        super()._unpack(header, arrays)
+        self._location = Location.unpack(header, arrays, self.n_features_in_)

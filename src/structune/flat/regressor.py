@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,16 +10,19 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.flat_estimator import FlatEstimator
+from structune.files.shards import ShardFolder
+from structune.flat.flat_estimator import Examples, FlatEstimator
+from structune.flat.location import Centre, Location, Moments
 from structune.flat.posterior import MOST_CELLS, Posterior
 from structune.flat.structure.linear import Linear
+from structune.flat.structure.shard import FlatShard
 from structune.learning.estimator_file import Arrays, check_array
-from structune.learning.losses import SquaredLoss
+from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Groups
+from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.tuning.problem import TuningProblem
+    from structune.learning.tuning.problem import TuningProblem, TuningResult
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
@@ -111,35 +115,81 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         DataError
             Several outputs and a checkpoint, which holds one fit.
         """
-        before, table = self._before(), X
-        X, y = self._check_fit(X, y, y_numeric=True, multi_output=True)
+        before = self._before()
+        examples = self._checked(X, y, sample_weight, groups)
+        self._n_outputs = examples.y.shape[1] if examples.y.ndim == 2 else None
+        if self._n_outputs is not None:
+            return self._fit_columns(X, examples.y, sample_weight, groups, before)
+        location = self._survey([examples])
+        return self._fit_located(self._make_loss(), self._shard(examples, location), location, before, groups)
+
+    def _make_loss(self) -> Loss:
+        return SquaredLoss()
+
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool = True
+    ) -> Examples:
+        X, y = self._check_fit(X, y, y_numeric=True, multi_output=True, reset=reset)
         if y.dtype.kind not in "biuf":
             raise DataError("found outputs that are strings, expected numbers")
-        y = np.asarray(y, dtype=np.float64)
-        self._n_outputs = y.shape[1] if y.ndim == 2 else None
-        if self._n_outputs is not None:
-            return self._fit_columns(table, y, sample_weight, groups, before)
-        weights = self._check_weights(sample_weight, y.size)
-        centred, mean = self._centred(X, weights)
-        offset, scale = _location(y, weights, self.fit_intercept)
-        structure = self._structure
-        shard = structure.encode(centred, (y - offset) / scale, weights)
-        start = self._start_at(before, mean)
+        return Examples(X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups)
+
+    def _survey(self, blocks: Iterable[Examples]) -> Location:
+        centre, outputs, self._n_outputs = Centre(self.fit_intercept), Moments(), None
+        for X, y, weights, _ in blocks:
+            if y.ndim == 2:
+                raise DataError(f"found {y.shape[1]} columns of outputs, expected one for shards")
+            centre.add(X, weights)
+            outputs.add(y, weights)
+        if not outputs.weight:
+            raise DataError("found a weight of zero for every example, expected a positive one")
+        offset = float(outputs.mean) if self.fit_intercept else 0.0
+        spread = float(np.sqrt(outputs.squares / outputs.weight + (outputs.mean - offset) ** 2))
+        is_spread = spread > np.finfo(float).eps * abs(offset)
+        return Location(centre.mean(), offset, spread / _SPREAD if is_spread else 1.0)
+
+    def _shard(self, examples: Examples, location: Location) -> FlatShard:
+        X, y, weights, _ = examples
+        outputs = (y - location.offset) / location.unit
+        return self._structure.encode(location.centred(X), outputs, weights)
+
+    def _start_at(
+        self, before: tuple[FloatArray, FloatArray] | None, location: Location
+    ) -> FloatArray | None:
+        start = super()._start_at(before, location)
         if start is not None:
-            start /= scale
-            start[-1:] -= self.fit_intercept * offset / scale
-        self._unit = scale
-        result = self._learn(structure, SquaredLoss(), shard, start, groups)
-        self.l1_ = scale * self.l1_
-        self.coef_ = scale * self.coef_[0]
-        self.intercept_ = float(scale * self.intercept_[0] + offset - self.coef_ @ mean)
-        if result.noise is None:
-            residuals = y - X @ self.coef_ - self.intercept_
-            self.noise_variance_ = float(np.average(residuals**2, weights=weights))
-        else:
-            self.noise_variance_ = scale**2 * result.noise
-        self._posteriors = self._posterior_of(structure, mean)
-        return self
+            start /= location.unit
+            start[-1:] -= self.fit_intercept * location.offset / location.unit
+        return start
+
+    def _fit_located(
+        self, loss: Loss, shard: FlatShard | ShardFolder, location: Location, *more: Any
+    ) -> Self:
+        self._unit = location.unit
+        return super()._fit_located(loss, shard, location, *more)
+
+    def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
+        structure, unit = self._structure, location.unit
+        noise = self._residual_variance(shards) if result.noise is None else result.noise
+        self.noise_variance_ = unit**2 * noise
+        self.l1_ = unit * self.l1_
+        self.coef_ = unit * self.coef_[0]
+        self.intercept_ = float(unit * self.intercept_[0] + location.offset - self.coef_ @ location.mean)
+        self._posteriors = self._posterior_of(structure, location.mean)
+
+    def _residual_variance(self, shards: list[FlatShard]) -> float:
+        structure = self._structure
+        w = self._weights[: structure.n_weights]
+        squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
+        return squares / sum(float(shard.weights.sum()) for shard in shards)
+
+    def _import(self, w: FloatArray) -> None:
+        super()._import(w)
+        self.noise_variance_, self._posteriors = 0.0, []
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self._n_outputs = None
 
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
@@ -266,10 +316,3 @@ def _unpack_posteriors(arrays: Arrays, n_outputs: int, model: Regressor) -> list
     check_array(arrays, "posterior_root", np.float64, (n_outputs, n + has_intercept, n + has_intercept))
     check_array(arrays, "posterior_mean", np.float64, (n_outputs, n))
     return [Posterior(*both) for both in zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)]
-
-
-def _location(y: FloatArray, weights: FloatArray, has_intercept: bool) -> tuple[float, float]:
-    """Mean of the outputs, 0 without an intercept, and the unit in which they spread as they should."""
-    mean = float(np.average(y, weights=weights)) if has_intercept else 0.0
-    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-    return mean, spread / _SPREAD if spread > np.finfo(float).eps * abs(mean) else 1.0

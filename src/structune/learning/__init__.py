@@ -7,9 +7,9 @@ structure of your own.
 - ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``elastic_net``: paths of l1 penalties;
   ``ray``: weights to begin with
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
-- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``ranges``:
-  of numbers; ``fitting``: one fit; ``relevance``: precisions of single weights; ``constrained``: held to
-  constraints; ``estimator_file``: model files; ``defaults``
+- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``blocks``:
+  examples in blocks; ``ranges``: of numbers; ``fitting``: one fit; ``relevance``: precisions of single
+  weights; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``
 - ``side_by_side``: independent fits; ``blending``: the mean of the weights of several models
 - ``bootstrap``: whether one set of predictions is better than another
 """

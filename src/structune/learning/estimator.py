@@ -164,8 +164,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         """Learn from a folder of encoded examples, which may be larger than memory.
 
-        Features, labels and the space of outputs are those of the folder, whatever the parameters here say of
-        them. Tuning holds out whole shards.
+        Features, labels and the space of outputs are those of the folder. Tuning holds out whole shards.
 
         Parameters
         ----------
@@ -190,9 +189,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             self._check_known(shards, loss)
         except DataError as error:
             raise DataError(f"{folder}: {error}") from None
+        self._fit_files(data, structure, loss)
+        return self
+
+    def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
+        """Learn from a folder that was looked at."""
         self._learn(structure, loss, data, self._start(structure), None)
         self._adopt(data.model)
-        return self
 
     def _adopt(self, model: Self) -> None:
         """Take over the structure of another model, and what it knows of its examples."""

@@ -2,6 +2,7 @@ from .data import OhsumedData as OhsumedData
 from .data import load_ohsumed as load_ohsumed
 from .letor import LetorData as LetorData
 from .letor import read_letor as read_letor
+from .letor import read_letor_blocks as read_letor_blocks
 from .letor import write_letor as write_letor
 from .metrics import ndcg as ndcg
 from .ranker import Ranker as Ranker

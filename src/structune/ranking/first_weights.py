@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import scipy
 
 from structune.flat.regressor import Regressor
+from structune.flat.structure.design import Design
 from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem
@@ -18,6 +20,9 @@ from structune.ranking.structure.shard import RankingShard
 from structune.structure import FloatArray, IntArray
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
+_MOST_FEATURES = 2048  # of which all products of two are summed, whatever the number of documents
+
+_Documents = tuple[Any, FloatArray, FloatArray]  # features, gains, weights
 
 
 def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
@@ -41,20 +46,46 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
 
     Queries count by their weights.
     """
-    sizes = np.concatenate([shard.sizes() for shard in shards])
-    weights = np.concatenate([shard.weights for shard in shards])
-    gains = np.concatenate([ratio(shard.gains, np.repeat(shard.ideal, shard.sizes())) for shard in shards])
-    matrices = [shard.design.matrix for shard in shards]
-    gains = _centred(gains, sizes)
-    is_sparse = scipy.sparse.issparse(matrices[0])
-    X: Any = scipy.sparse.vstack(matrices, format="csr") if is_sparse else np.vstack(matrices)
-    if not is_sparse or np.prod(X.shape) <= _MOST_CELLS:
-        X = _centred(X.toarray() if is_sparse else X, sizes)
+    first = shards[0].design
+    n_cells = sum(shard.n_parts for shard in shards) * first.n_columns
+    parts = (_documents(shard, not first.is_sparse or n_cells <= _MOST_CELLS) for shard in shards)
+    X, gains, weights = _moments(parts) if first.n_columns <= _MOST_FEATURES else _together(parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
         tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
         model = Regressor(tuning=tuner, fit_intercept=False, n_jobs=1)
-        return np.asarray(model.fit(X, gains, np.repeat(weights, sizes)).coef_)
+        return np.asarray(model.fit(X, gains, weights).coef_)
+
+
+def _documents(shard: RankingShard, centred: bool) -> _Documents:
+    sizes, X = shard.sizes(), shard.design.matrix
+    gains = _centred(ratio(shard.gains, np.repeat(shard.ideal, sizes)), sizes)
+    if centred:
+        X = _centred(X.toarray() if shard.design.is_sparse else X, sizes)
+    return X, gains, np.repeat(shard.weights, sizes)
+
+
+def _moments(parts: Iterable[_Documents]) -> _Documents:
+    """A few documents of which every regression is that of all: they have the same squares and products."""
+    total, moments = 0.0, np.zeros((0, 0))
+    for X, gains, weights in parts:
+        design = Design(X, False)
+        products = design.adjoint((weights * gains)[:, None])
+        part = np.block([[design.gram(weights), products], [products.T, weights @ gains**2]])
+        moments = moments + part if moments.size else part
+        total += float(weights.sum())
+    values, vectors = np.linalg.eigh(moments)
+    weight = total / values.size  # of each: examples count by their weights
+    rows = np.sqrt(np.maximum(values, 0.0) / (weight or 1.0))[:, None] * vectors.T
+    return rows[:, :-1], rows[:, -1], np.full(values.size, weight)
+
+
+def _together(parts: Iterable[_Documents]) -> _Documents:
+    matrices, gains, weights = zip(*parts, strict=True)
+    X: Any = (
+        np.vstack(matrices) if isinstance(matrices[0], np.ndarray) else scipy.sparse.vstack(matrices, "csr")
+    )
+    return X, np.concatenate(gains), np.concatenate(weights)
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -89,21 +89,33 @@ def read_letor(
 
 
 def read_letor_blocks(
-    source: Source, features: Sequence[int], missing: float | None, n_documents: int
+    source: Source,
+    features: Sequence[int] | None = None,
+    missing: float | None = float("nan"),
+    n_values: int = 1 << 20,
 ) -> Iterator[LetorData]:
-    """The same, some queries at a time: a block ends with the query that brings it to so many documents."""
+    """Read a LETOR file block by block: whole queries, with about so many values, all those of `features`.
+
+    Parameters and errors are those of `read_letor`. Without `features` a block has those that occur in it.
+
+    Yields
+    ------
+    LetorData
+    """
     lines = Lines(source)
-    queries = (list(documents) for _, documents in groupby(_documents(lines), lambda each: each.query))
-    some = batches(queries, len, n_documents, n_documents)
-    for block in chain([next(some, [])], some):
-        yield _data(lines, list(chain.from_iterable(block)), features, missing)
+    queries = (list(own) for _, own in groupby(_documents(lines), lambda document: document.query))
+    n_features = 0 if features is None else len(features)
+
+    def size(documents: list[_Document]) -> int:
+        return sum(1 + max(n_features, document.values.size) for document in documents)
+
+    for block in batches(queries, size, n_values, n_values):
+        yield _data(lines, [document for query in block for document in query], features, missing)
 
 
 def _data(
     lines: Lines, documents: list[_Document], features: Sequence[int] | None, missing: float | None
 ) -> LetorData:
-    if not documents:
-        raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
     columns = _columns(documents, features)
     _check_density(lines.name, documents, columns)
     X = _matrix(documents, columns)
@@ -170,6 +182,8 @@ def _documents(lines: Lines) -> Iterator[_Document]:
                 )
             begun[document.query], previous = number, document.query
         yield document
+    if not begun:
+        raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
 
 
 def _document(line: int, text: str) -> _Document:

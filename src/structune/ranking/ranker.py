@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.flat.feature_estimator import FeatureEstimator
+from structune.learning.blocks import Blocks
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
@@ -26,7 +27,7 @@ from structune.ranking.structure.shard import RankingShard
 from structune.structure import Array, FloatArray, IntArray, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.tuning.problem import Tuner, TuningProblem
+    from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
 
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
 _TOLERANCE = 1e-3  # nor do they tell finer gaps apart
@@ -139,20 +140,48 @@ class Ranker(FeatureEstimator):
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
         before = getattr(self, "coef_", None) if self.warm_start else None
-        X, y = self._check_fit(X, y, y_numeric=True)
+        shard, _ = self._checked(X, y, queries, sample_weight)
+        if not len(shard):
+            raise _no_uneven(len(y))
+        start = before if before is not None and before.size == self.n_features_in_ else None
+        self._learn(self._structure, loss, shard, start, None)
+        return self
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RankingShard, None]]:
+        last, n_queries, n_documents = None, 0, 0
+        for number, (shard, ids) in enumerate(self._checked_blocks(blocks())):
+            if number and ids[0] == last:
+                raise DataError(
+                    f"block {number}: found the query {last} of the block before, expected all documents of "
+                    "a query in one block"
+                )
+            last, n_queries, n_documents = ids[-1], n_queries + len(shard), n_documents + len(ids)
+            yield shard, None
+        if not n_queries:
+            raise _no_uneven(n_documents)
+
+    def _checked(
+        self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None, *, reset: bool = True
+    ) -> tuple[RankingShard, Array]:
+        """The queries with documents of different relevance, encoded, and the query of each document."""
+        X, y = self._check_fit(X, y, y_numeric=True, reset=reset)
         if y.dtype.kind not in "biuf":
             raise DataError("found relevances that are strings, expected numbers")
         ids, order = _arranged(queries, X)
         self._check_relevance(y, ids)
-        structure = self._structure
         weights = _query_weights(sample_weight, ids, order)
-        shard = _uneven(structure.encode((X[order], ids[order]), y[order], weights))
-        start = before if before is not None and before.size == X.shape[1] else None
-        self._learn(structure, loss, shard, start, None)
+        return _uneven(self._structure.encode((X[order], ids[order]), y[order], weights)), ids
+
+    def _learn(self, structure: Any, loss: Loss, *data: Any) -> TuningResult:
+        result = super()._learn(structure, loss, *data)
         if self.status_ == "converged" and not self.coef_.any():
             message = f"all weights are 0: found no others that lower the {loss.name} loss, with its penalty"
-            warnings.warn(message, ZeroWeightsWarning, stacklevel=2)
-        return self
+            warn(message, ZeroWeightsWarning)
+        return result
+
+    def _adopt(self, model: Self) -> None:
+        super()._adopt(model)
+        self.k, self.convention = model.k, model.convention  # of the gains in the folder
 
     def _check_relevance(self, y: Any, ids: Array) -> None:
         """Refuse wrong relevances, by the place of the document in the order given."""
@@ -253,7 +282,9 @@ def _uneven(shard: RankingShard) -> RankingShard:
     """Queries with documents of different relevance: there is nothing to learn from others."""
     starts = shard.offsets[:-1]
     low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
-    if not np.any(low < high):
-        found = f"no query with documents of different relevance (n_samples = {shard.n_parts})"
-        raise DataError(f"found {found}, expected at least one")
     return shard.take(np.flatnonzero(low < high))
+
+
+def _no_uneven(n_documents: int) -> DataError:
+    found = f"no query with documents of different relevance (n_samples = {n_documents})"
+    return DataError(f"found {found}, expected at least one")

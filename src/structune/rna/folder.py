@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from structune.errors import DataError
 from structune.files.models import load_shipped
+from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
 from structune.rna.defaults import INITIATION
 from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
-from structune.rna.folder_space import fit_into_space
+from structune.rna.folder_space import FittingExamples, LeftOut, fit_into_space
 from structune.rna.formats.contrafold import write_contrafold
 from structune.rna.inputs import (
     checked_decoding,
@@ -22,11 +25,12 @@ from structune.rna.inputs import (
 )
 from structune.rna.predictions import RNAPredictions
 from structune.rna.structure.rna import RNA
+from structune.rna.structure.shard import RNAShard
 from structune.structure import FloatArray, check_weights
 
 
 @parameters
-class RNAFolder(RNAPredictions):
+class RNAFolder(RNAPredictions, BlockEstimator):
     """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -74,7 +78,7 @@ class RNAFolder(RNAPredictions):
     coef_ : ndarray, shape (n_weights,)
         Named by ``rna_.weight_names()``.
     skipped_ : list of (int, str)
-        Training examples that were left out, and why.
+        Training examples that were left out, and why; of a folder of shards at most a thousand.
     rna_ : RNA
 
     Raises
@@ -136,17 +140,37 @@ class RNAFolder(RNAPredictions):
             Some structures were left out or lost pairs, see `outside`.
         """
         rna, loss, _ = self._rna(), self._make_loss(), checked_decoding(self.decoding)
+        left_out = LeftOut()
+        examples, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
+        left_out.report()
+        self._learn(rna, loss, shard, self._start(rna), groups)
+        self.rna_, self.skipped_ = rna, examples.skipped
+        return self
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
+        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
+        for number, block in enumerate(blocks()):
+            with in_block(number):
+                _, shard, groups = self._training(rna, left_out, *block)
+            yield shard, groups
+        if left_out.n_examples:
+            left_out.report()
+        self.rna_, self.skipped_ = rna, left_out.first
+
+    def _training(
+        self, rna: RNA, left_out: LeftOut, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> tuple[FittingExamples, RNAShard, Any]:
+        """Examples in the space of the model, encoded, with their groups."""
         sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
         weights = check_weights(sample_weight, len(sequences))
         examples = fit_into_space(rna, sequences, structures, self.outside)
-        examples.report()
-        shard, groups = examples.shard(rna, sequences, weights), chosen_groups(groups, examples.kept, len(X))
-        self._learn(rna, loss, shard, self._start(rna), groups)
-        self.rna_, self.skipped_ = rna, examples.skipped
-        return self
+        shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
+        left_out.add(examples)
+        groups = chosen_groups(groups, examples.kept, len(sequences))
+        return examples, replace(shard, numbers=shard.numbers + start), groups
 
     def _origin(self, structure: Any) -> FloatArray | None:
         return None if self.center is None else weights_of(self.center, structure, self._make_loss())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.rna.formats.brackets import drop_pseudoknots, partners
 from structune.rna.formats.strands import STRANDS, bases_of, check_cut, cut_as
 from structune.rna.structure.constraints import Constraints
@@ -19,7 +18,7 @@ from structune.rna.structure.space import Offence
 from structune.structure import FloatArray, IntArray
 
 OUTSIDE = ("skip", "trim", "error")
-_MOST_NAMED = 5
+_MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
 class OutsideSpaceWarning(UserWarning):
@@ -54,25 +53,74 @@ class FittingExamples:
         shard = rna.encode([sequences[s] for s in self.kept], self.structures, given)
         return replace(shard, numbers=np.array(self.kept, np.int64))
 
+
+@dataclass
+class _Count:
+    """How many examples something is true of, how many pairs that are, and the first examples."""
+
+    n_examples: int = 0
+    n_pairs: int = 0
+    named: list[str] = field(default_factory=list)
+
+    def add(self, name: str, n_pairs: int = 0) -> None:
+        self.n_examples += 1
+        self.n_pairs += n_pairs
+        if self.n_examples <= _MOST_NAMED:
+            self.named.append(name)
+
+    def __str__(self) -> str:
+        more = [f"and {self.n_examples - _MOST_NAMED} more"] if self.n_examples > _MOST_NAMED else []
+        return ", ".join(self.named + more)
+
+
+@dataclass
+class LeftOut:
+    """What was left out of examples that come block by block.
+
+    Attributes
+    ----------
+    n_examples, n_kept : int
+        Numbers run over all blocks.
+    first : list of (int, str)
+        The first thousand that were skipped, and why.
+    """
+
+    n_examples: int = 0
+    n_kept: int = 0
+    first: list[tuple[int, str]] = field(default_factory=list)
+    _skipped: _Count = field(default_factory=_Count)
+    _unknotted: _Count = field(default_factory=_Count)
+    _trimmed: _Count = field(default_factory=_Count)
+
+    def add(self, examples: FittingExamples) -> None:
+        """Those of one more block."""
+        start = self.n_examples
+        for s, reason in examples.skipped:
+            self._skipped.add(f"sequence {start + s} ({reason})")
+            if len(self.first) < _MOST_KEPT:
+                self.first.append((start + s, reason))
+        for count, dropped in ((self._unknotted, examples.unknotted), (self._trimmed, examples.trimmed)):
+            for s, n in dropped.items():
+                count.add(f"{n} in sequence {start + s}", n)
+        self.n_kept += len(examples.kept)
+        self.n_examples += len(examples.kept) + len(examples.skipped)
+
     def report(self) -> None:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
-        if not self.kept:
-            s, reason = self.skipped[0]
+        if not self.n_kept:
+            s, reason = self.first[0]
             raise DataError(
-                f"all {len(self.skipped)} structures are outside the model's space (sequence {s}: {reason}); "
+                f"all {self.n_examples} structures are outside the model's space (sequence {s}: {reason}); "
                 "outside='trim' drops the pairs that offend"
             )
         parts = []
-        if self.skipped:
-            named = _some([f"sequence {s} ({reason})" for s, reason in self.skipped])
-            parts.append(f"skipped {len(self.skipped)} sequences: {named}")
-        for dropped, what in ((self.unknotted, "of pseudoknots"), (self.trimmed, "outside the model")):
-            if dropped:
-                named = _some([f"{n} in sequence {s}" for s, n in dropped.items()])
-                parts.append(f"dropped {sum(dropped.values())} pairs {what}: {named}")
+        if self._skipped.n_examples:
+            parts.append(f"skipped {self._skipped.n_examples} sequences: {self._skipped}")
+        for count, what in ((self._unknotted, "of pseudoknots"), (self._trimmed, "outside the model")):
+            if count.n_examples:
+                parts.append(f"dropped {count.n_pairs} pairs {what}: {count}")
         if parts:
-            text = f"found structures outside the model's space; {'; '.join(parts)}"
-            warnings.warn(text, OutsideSpaceWarning, stacklevel=3)
+            warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
 
 
 def fit_into_space(
@@ -172,8 +220,3 @@ def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
 
 def _named(offence: Offence) -> str:
     return f"bases {offence.i} and {offence.j} (from 0): {offence.reason}"
-
-
-def _some(names: list[str]) -> str:
-    more = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return ", ".join(names[:_MOST_NAMED] + more)

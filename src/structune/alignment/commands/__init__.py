@@ -79,12 +79,17 @@ def tune(
 
 @spread
 def shard(
-    train: own.TrainFiles, sharding: Sharding, space: own.Space, most_pairs: own.MostPairs = None
+    train: own.TrainFiles,
+    sharding: Sharding,
+    space: own.Space,
+    most_pairs: own.MostPairs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Encode alignments as a folder that train and tune can read.
 
-    What lies in the folder is mapped into memory when it is needed. Features and the band are those given
-    here. Pairs of one alignment are held out together.
+    The files may be larger than memory, but none of the alignments: these are read one at a
+    time. What lies in the folder is mapped into memory when it is needed. Features and the band are those
+    given here. Pairs of one alignment are held out together.
 
     \b
     Example:
@@ -94,7 +99,7 @@ def shard(
     from structune.alignment.aligner import SequenceAligner
     from structune.alignment.commands.sharding import run
 
-    run(train, most_pairs, SequenceAligner(**space.parameters()), sharding)
+    run(train, most_pairs, SequenceAligner(**space.parameters()), sharding, quiet)
 
 
 @spread

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,30 +36,57 @@ class Aligned:
         return len(self.pairs)
 
 
+class KnownPair(NamedTuple):
+    """One of `Aligned`."""
+
+    pair: tuple[str, str]
+    rows: tuple[str, str]
+    known: AlignedPair
+    family: str
+    names: str
+
+
 def read_aligned(paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
-    rng, found = np.random.default_rng(seed), Aligned([], [], [], [], [])
-    letters = find_alphabet(alphabet)
+    columns = zip(*read_pairs(paths, alphabet, most, seed), strict=True)
+    return Aligned(*(list(column) for column in columns))
+
+
+def read_pairs(
+    paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0
+) -> Iterator[KnownPair]:
+    """The same, one at a time; one alignment is in memory."""
+    rng, letters, n_found = np.random.default_rng(seed), find_alphabet(alphabet), 0
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
-            first, second = np.triu_indices(len(alignment.names), 1)
-            chosen = np.arange(first.size) if most is None else np.sort(rng.permutation(first.size)[:most])
-            for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True):
+            for a, b in _chosen(len(alignment.names), most, rng):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)
                 known = _parsed(rows, pair, letters, f"{path}: alignment {number}, {names}")
                 if known.whole or known.scored.any():
-                    found.pairs.append(pair)
-                    found.rows.append(rows)
-                    found.known.append(known)
-                    found.families.append(f"{path}:{number}")
-                    found.names.append(names)
-    if not found.pairs:
+                    n_found += 1
+                    yield KnownPair(pair, rows, known, f"{path}:{number}", names)
+    if not n_found:
         raise DataError(
             f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "
             "(those with a residue in lower case are not known)"
         )
-    return found
+
+
+def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
+    """All two of n sequences, or some of them; never a list of all."""
+    if most is None:
+        return combinations(range(n), 2)
+    n_pairs = n * (n - 1) // 2
+    numbers = np.sort(rng.choice(n_pairs, min(most, n_pairs), replace=False, shuffle=False)).tolist()
+    return (_pair(n, k) for k in numbers)
+
+
+def _pair(n: int, k: int) -> tuple[int, int]:
+    """Number k of all two of n sequences, in the order of `combinations`."""
+    left = n * (n - 1) // 2 - 1 - k  # pairs behind it, counted from the last
+    row = (math.isqrt(8 * left + 1) - 1) // 2
+    return n - 2 - row, n - 1 - (left - row * (row + 1) // 2)
 
 
 def files_of(paths: Iterable[Path]) -> Iterator[Path]:

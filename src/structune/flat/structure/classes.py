@@ -21,6 +21,7 @@ from structune.structure import (
     IntArray,
     Structure,
     Tilt,
+    check_range,
     check_weights,
     template_of,
 )
@@ -106,6 +107,10 @@ class Classes(Structure):
         for i in np.flatnonzero(codes < 0)[:1]:
             raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
         return codes
+
+    def check_shard(self, shard: FlatShard) -> None:
+        shard.check_stored(len(self.feature_names), self.bias, self.shape[1])
+        check_range("labels", shard.outputs, np.int64, shard.weights.shape, 0, self.n_labels)
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
         """Score of each class, shape (n_examples, n_classes)."""

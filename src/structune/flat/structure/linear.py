@@ -17,6 +17,7 @@ from structune.structure import (
     Groups,
     HessianProduct,
     Structure,
+    check_finite,
     check_weights,
     template_of,
 )
@@ -72,6 +73,10 @@ class Linear(Structure):
         if bad.size:
             raise DataError(f"example {bad[0]}: found the output {values[bad[0]]}, expected a finite number")
         return FlatShard(check_weights(weights, len(design)), design, values, 1)
+
+    def check_shard(self, shard: FlatShard) -> None:
+        shard.check_stored(len(self.feature_names), self.bias, 1)
+        check_finite("outputs", shard.outputs, shard.weights.shape)
 
     def _values(self, shard: FlatShard, outputs: Any = None) -> FloatArray:
         values = shard.outputs if outputs is None else np.asarray(outputs, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.structure import Array, IntArray, Shard
 
@@ -29,6 +30,12 @@ class FlatShard(Shard):
     design: Design
     outputs: Array
     n_scores: int
+
+    def check_stored(self, n_features: int, bias: bool, n_scores: int) -> None:
+        """Raise `DataError` if features from a file are not sound, or are those of another structure."""
+        self.design.check_stored(len(self), n_features, bias)
+        if self.n_scores != n_scores:
+            raise DataError(f"found {self.n_scores} scores of an example, expected {n_scores}")
 
     @property
     def nbytes(self) -> int:

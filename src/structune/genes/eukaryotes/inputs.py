@@ -44,7 +44,7 @@ def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
     tables = arrays["tables"]
     if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
         raise ModelFileError(
-            "found tables that are not the log odds of this gene model: if it is of an earlier release, it is to "
+            "found tables that are not the log odds of this gene model: one of an earlier release is to "
             "be learned again"
         )
     if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():

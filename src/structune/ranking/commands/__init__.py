@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from structune.cli.settings import Results, Running, Telling, spread
+from structune.cli import options as opt
+from structune.cli.settings import Results, Running, Sharding, Telling, spread
 from structune.ranking.commands import options as own
 
 
@@ -16,6 +17,7 @@ def train(
     results: Results,
     *,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
+    loss: own.LossOption = own.Loss.ramp,
     measure: own.Measure,
     missing: own.Missing = None,
     test: own.TestFile = None,
@@ -33,7 +35,8 @@ def train(
     """
     from structune.ranking.commands.training import run
 
-    settings = {"tuning": None, "penalty": penalty, **measure.parameters(), **running.parameters(results)}
+    settings = {"tuning": None, "penalty": penalty, "loss": loss.value}
+    settings |= measure.parameters() | running.parameters(results)
     raise typer.Exit(run(train, missing, test, settings, results))
 
 
@@ -42,8 +45,9 @@ def tune(
     train: own.TrainFiles,
     results: Results,
     tuning: own.Tuning,
-    measure: own.Measure,
     *,
+    loss: own.LossOption = own.Loss.ramp,
+    measure: own.Measure,
     missing: own.Missing = None,
     test: own.TestFile = None,
     running: Running,
@@ -60,8 +64,33 @@ def tune(
     """
     from structune.ranking.commands.training import run
 
-    settings = tuning.parameters() | measure.parameters() | running.parameters(results)
+    settings = {"loss": loss.value, **tuning.parameters()}
+    settings |= measure.parameters() | running.parameters(results)
     raise typer.Exit(run(train, missing, test, settings, results, tuning.plot))
+
+
+@spread
+def shard(
+    train: own.TrainFiles,
+    sharding: Sharding,
+    measure: own.Measure,
+    missing: own.Missing = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Encode documents of queries that are larger than memory as a folder that train and tune can read.
+
+    The files are read twice, some megabytes at a time. What lies in the folder is mapped into memory when it
+    is needed. Queries of different files are different ones.
+
+    \b
+    Example:
+      structune shard ranking train.txt shards/
+      structune tune ranking shards/ --model ranker.structune
+    """
+    from structune.ranking.commands.sharding import run
+    from structune.ranking.ranker import Ranker
+
+    run(train, missing, Ranker(**measure.parameters()), sharding, quiet)
 
 
 @spread

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.cli.batches import Progress
 from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
@@ -18,7 +20,7 @@ from structune.ranking.letor import LetorData, read_letor, read_letor_blocks
 from structune.ranking.ranker import Ranker
 from structune.running.memory import batch_memory
 
-_DOCUMENT, _VALUE = 1000, 40  # bytes for a document, and for each of its features
+_VALUE = 60  # bytes for a feature of a document, with its share of what a document takes
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,7 @@ class Reader:
 
     def read(self, source: Any) -> Iterator[LetorData]:
         """A file, with the model's features, blocks of whole queries."""
-        document = _DOCUMENT + _VALUE * len(self.features)
-        n_documents = max(1, batch_memory() // document)
-        return read_letor_blocks(source, self.features, self.missing, n_documents)
+        return read_letor_blocks(source, self.features, self.missing, batch_memory() // _VALUE)
 
     def header(self) -> dict[str, Any]:
         """What to keep in the model's file."""
@@ -49,13 +49,47 @@ class Reader:
 
 def open_training(paths: Sequence[Path], missing: float | None) -> tuple[Reader, list[LetorData]]:
     """The training data, with all features of all files, and a reader for more like it."""
+    _check_missing(missing)
+    found = [read_letor(path, missing=missing) for path in paths]
+    reader = _reader_of_all(paths, (data.feature_indices for data in found), missing)
+    return reader, [_with_columns(data, np.array(reader.features)) for data in found]
+
+
+def open_blocks(paths: Sequence[Path], missing: float | None, quiet: bool) -> Reader:
+    """The reader of all features of all files, which are read block by block."""
+    _check_missing(missing)
+    blocks = (data.feature_indices for _, data in shown_blocks(paths, None, missing, quiet, "features"))
+    return _reader_of_all(paths, blocks, missing)
+
+
+def shown_blocks(
+    paths: Sequence[Path],
+    features: Sequence[int] | None,
+    missing: float | None,
+    quiet: bool,
+    stage: str,
+) -> Iterator[tuple[int, LetorData]]:
+    """Blocks, and of which file each is, with progress."""
+    with Progress(not quiet, stage=stage, unit="documents") as progress:
+        for number, path in enumerate(paths):
+            for data in read_letor_blocks(path, features, missing):
+                yield number, data
+                progress.advance(len(data))
+
+
+def _check_missing(missing: float | None) -> None:
     if missing is not None and not isfinite(missing):
         raise DataError(f"--missing {missing}: expected a finite number")
-    found = [read_letor(path, missing=missing) for path in paths]
-    features = np.unique(np.concatenate([data.feature_indices for data in found]))
+
+
+def _reader_of_all(
+    paths: Sequence[Path], indices: Iterable[NDArray[np.int64]], missing: float | None
+) -> Reader:
+    """A reader of the features that any of some files or blocks has."""
+    features: NDArray[np.int64] = reduce(np.union1d, indices)
     if not features.size:
         raise DataError(f"{', '.join(map(str, paths))}: found no features, expected some such as '1:0.5'")
-    return Reader(tuple(features.tolist()), missing), [_with_columns(data, features) for data in found]
+    return Reader(tuple(features.tolist()), missing)
 
 
 def _with_columns(data: LetorData, features: NDArray[np.int64]) -> LetorData:
@@ -67,11 +101,16 @@ def _with_columns(data: LetorData, features: NDArray[np.int64]) -> LetorData:
 def open_ranker(path: Path) -> tuple[Ranker, Reader]:
     """A model that train or tune saved, and the reader of its files."""
     model = check_class(load(path), Ranker, path, "a ranker")
+    return model, reader_of(model, path)
+
+
+def reader_of(model: Ranker, path: Path) -> Reader:
+    """The reader of the files that a model was made from."""
     features: Any = model.extra_.get("features")
     missing = model.extra_.get("missing")
     is_read = isinstance(features, list) and all(type(number) is int for number in features)
     if not is_read or len(features) != model.n_features_in_ or not isinstance(missing, float | None):
         raise ModelFileError(
-            f"{path}: found no numbers of the features, expected a model that structune train or tune saved"
+            f"{path}: found no numbers of the features, expected what structune train, tune or shard wrote"
         )
-    return model, Reader(tuple(features), missing)
+    return Reader(tuple(features), missing)

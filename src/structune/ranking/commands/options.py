@@ -38,7 +38,7 @@ TrainFiles = Annotated[
     typer.Argument(
         metavar="TRAIN",
         help="LETOR files, also .gz: a document a line, such as '2 qid:10 1:0.03 2:0.5 # docid = 7', and "
-        "those of a query together. A feature that a line leaves out is 0.",
+        "those of a query together. A feature that a line leaves out is 0. Or a folder that shard wrote.",
     ),
 ]
 TestFile = Annotated[
@@ -79,15 +79,14 @@ MethodOption = Annotated[
 
 @dataclass(frozen=True)
 class Measure:
-    """What is minimised: a bound of which NDCG."""
+    """Which NDCG."""
 
-    loss: LossOption = Loss.ramp
     k: K = 10
     convention: ConventionOption = Convention.letor
 
     def parameters(self) -> dict[str, Any]:
         """Of `Ranker`."""
-        return {"loss": self.loss.value, "k": self.k or None, "convention": self.convention.value}
+        return {"k": self.k or None, "convention": self.convention.value}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.structure import Array, FloatArray, IntArray
 
 _CONVENTIONS = ("letor", "burges", "scikit-learn")
-_LARGEST_GAIN = 1e300  # sums of gains stay finite
+LARGEST_GAIN = 1e300  # sums of gains stay finite
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Ndcg:
             raise DataError(f"found relevances of shape {values.shape} for {queries.size} documents")
         with np.errstate(over="ignore"):
             gains = values if self.convention == "scikit-learn" else np.exp2(values) - 1.0
-        for j in np.flatnonzero(~((values >= 0.0) & (gains <= _LARGEST_GAIN)))[:1]:
+        for j in np.flatnonzero(~((values >= 0.0) & (gains <= LARGEST_GAIN)))[:1]:
             raise DataError(
                 f"document {j}, query {queries[j]}: found the relevance {values[j]}, "
-                f"expected a number >= 0 with a gain of at most {_LARGEST_GAIN}"
+                f"expected a number >= 0 with a gain of at most {LARGEST_GAIN}"
             )
         return gains
 

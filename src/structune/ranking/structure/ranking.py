@@ -10,7 +10,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
-from structune.ranking.structure.gain import Ndcg, ratio
+from structune.ranking.structure.gain import LARGEST_GAIN, Ndcg, ratio
 from structune.ranking.structure.queries import (
     check_queries,
     positions_of,
@@ -18,7 +18,18 @@ from structune.ranking.structure.queries import (
     sorted_positions,
 )
 from structune.ranking.structure.shard import RankingShard
-from structune.structure import Array, FloatArray, Groups, IntArray, Structure, check_weights, template_of
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    IntArray,
+    Structure,
+    check_finite,
+    check_offsets,
+    check_range,
+    check_weights,
+    template_of,
+)
 
 
 class Ranking(Structure):
@@ -90,6 +101,20 @@ class Ranking(Structure):
             return Design.check(matrix, self.feature_names, bias=False)
         except DataError as error:
             raise DataError(f"feature matrix, a document an example: {error}") from error
+
+    def check_shard(self, shard: RankingShard) -> None:
+        n_documents = shard.outputs.size
+        check_offsets(shard.offsets, len(shard), n_documents)
+        shard.design.check_stored(n_documents, len(self.feature_names), False)
+        check_range("positions", shard.outputs, np.int64, (n_documents,), 0, n_documents)
+        check_finite("gains", shard.gains, (n_documents,), LARGEST_GAIN)
+        check_finite("ideal gains", shard.ideal, shard.weights.shape)
+        if np.any(np.diff(shard.offsets) < 1) or np.any(shard.gains < 0.0):
+            raise DataError("found a query without documents, or gains below 0")
+        sound = np.array_equal(shard.outputs, sorted_positions(shard.offsets, -shard.gains))
+        ideal = self.ndcg.dcg(shard.gains, shard.outputs, shard.offsets)
+        if not sound or not np.allclose(shard.ideal, ideal, rtol=1e-9, atol=0.0):
+            raise DataError("found positions that do not sort by gains, or another sum of theirs")
 
     def scores(self, w: Array, shard: RankingShard) -> Array:
         """w . x of each document, shape (n_documents,)."""

@@ -92,11 +92,18 @@ def tune(
 
 
 @spread
-def shard(train: own.TrainFiles, sharding: Sharding, space: own.Space, families: own.Families = None) -> None:
+def shard(
+    train: own.TrainFiles,
+    sharding: Sharding,
+    space: own.Space,
+    families: own.Families = None,
+    quiet: opt.Quiet = False,
+) -> None:
     """Encode RNA sequences with structures as a folder that train and tune can read.
 
-    What lies in the folder is mapped into memory when it is needed. Features and the space of structures
-    are those given here.
+    The files may be larger than memory: they are read once, a million bases at a time. What lies in
+    the folder is mapped into memory when it is needed. Features and the space of structures are those given
+    here.
 
     \b
     Example:
@@ -106,7 +113,7 @@ def shard(train: own.TrainFiles, sharding: Sharding, space: own.Space, families:
     from structune.rna.commands.sharding import run
     from structune.rna.folder import RNAFolder
 
-    run(train, families, RNAFolder(**space.parameters()), sharding)
+    run(train, families, RNAFolder(**space.parameters()), sharding, quiet)
 
 
 @spread

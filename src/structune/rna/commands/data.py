@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -69,13 +69,19 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
 
 def read_with_structures(paths: Iterable[Path]) -> list[Example]:
     """All records of files and folders; each has a structure."""
+    return list(stream_with_structures(list(paths)))
+
+
+def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
+    """The same, one at a time."""
     places = ((path, record) for path in paths for record in read_rna(path))
-    examples = [Example(index, record, str(path)) for index, (path, record) in enumerate(places)]
-    for example in examples:
+    index = -1
+    for index, (path, record) in enumerate(places):
+        example = Example(index, record, str(path))
         _ = example.structure
-    if not examples:
+        yield example
+    if index < 0:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
-    return examples
 
 
 def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) -> Iterator[Example]:
@@ -117,8 +123,24 @@ def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]
         yield example
 
 
-def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
-    """The family of each example, from a file of names and families."""
+@dataclass(frozen=True)
+class Families:
+    """The family of each name, from a file of both."""
+
+    path: Path
+    by_name: Mapping[str, str]
+
+    def of(self, examples: Sequence[Example]) -> list[str]:
+        """The family of each example."""
+        for example in examples:
+            name = example.record.name
+            if name not in self.by_name:
+                raise DataError(f"{self.path}: found no family of {shown(name)} in {example.place}")
+        return [self.by_name[example.record.name] for example in examples]
+
+
+def read_families(path: Path) -> Families:
+    """Read a file of names and families, with tabs between."""
     families: dict[str, str] = {}
     lines = Lines(path)
     for number, text in lines.filled():
@@ -129,10 +151,7 @@ def read_families(path: Path, examples: Sequence[Example]) -> list[str]:
             )
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"found a second family of {shown(words[0])}")
-    for example in examples:
-        if example.record.name not in families:
-            raise DataError(f"{path}: found no family of {shown(example.record.name)} in {example.place}")
-    return [families[example.record.name] for example in examples]
+    return Families(path, families)
 
 
 @dataclass

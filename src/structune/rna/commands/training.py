@@ -92,16 +92,16 @@ def _of_shards(folder: RNAFolder, path: Path) -> _Data:
 def _of_files(folder: RNAFolder, paths: list[Path], families: Path | None) -> _Data:
     """Tells what is left out."""
     examples = read_with_structures(paths)
-    groups = None if families is None else read_families(families, examples)
-    left_out = _left_out(folder, examples)
-    left_out.show()
+    groups = None if families is None else read_families(families).of(examples)
+    found = left_out(folder, examples)
+    found.show()
     sequences = [example.record.sequence for example in examples]
     structures = [example.structure for example in examples]
 
     def fit() -> RNAFolder:
         return folder.fit(sequences, structures, groups=groups)
 
-    return fit, [*_data(examples), *left_out.rows()]
+    return fit, [*_data(examples), *found.rows()]
 
 
 def penalties(given: Sequence[str], folder: RNAFolder) -> float | dict[str, float]:
@@ -127,7 +127,7 @@ def _rna(folder: RNAFolder) -> RNA:
     return RNA(folder.min_hairpin, folder.noncanonical, folder.features)
 
 
-def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
+def left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
     """What `fit` will leave out, by name."""
     rna, found = _rna(folder), _LeftOut()
     for example in examples:

@@ -1,0 +1,95 @@
+"""Where features and outputs are put while a model is fitted: about zero, and of one spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structune.errors import DataError, ModelFileError
+from structune.learning.estimator_file import Arrays, check_array
+from structune.structure import FloatArray
+
+
+@dataclass(frozen=True)
+class Location:
+    """What is taken from features and outputs before a fit, and given back after it.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (n_features,)
+        Of each feature; 0 of features that stay where they are.
+    offset, unit : float
+        Outputs y become ``(y - offset) / unit``.
+    """
+
+    mean: FloatArray
+    offset: float = 0.0
+    unit: float = 1.0
+
+    def centred(self, X: Any) -> Any:
+        return X - self.mean if self.mean.any() else X
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """As a folder of shards keeps it."""
+        return {"location": [self.offset, self.unit]}, {"location_mean": self.mean}
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: Arrays, n_features: int) -> Location | None:
+        """What was packed, if anything was."""
+        if "location" not in header:
+            return None
+        check_array(arrays, "location_mean", np.float64, (n_features,))
+        offset, unit = map(float, header["location"])
+        if not (np.isfinite(offset) and 0.0 < unit < np.inf):
+            raise ModelFileError(f"found outputs at {offset} in units of {unit}, expected finite numbers")
+        return cls(arrays["location_mean"], offset, unit)
+
+
+class Moments:
+    """Mean of rows that come block by block, and of numbers their squares about it (Chan et al. 1983)."""
+
+    def __init__(self) -> None:
+        self.weight, self.squares = 0.0, 0.0
+        self.mean: Any = 0.0
+
+    def add(self, values: FloatArray, weights: FloatArray) -> None:
+        """Rows, or numbers."""
+        weight = float(weights.sum())
+        if not weight:
+            return
+        mean, total = np.average(values, axis=0, weights=weights), self.weight + weight
+        step = mean - self.mean
+        if values.ndim == 1:
+            self.squares += float(weights @ (values - mean) ** 2 + step**2 * self.weight * weight / total)
+        self.mean = self.mean + step * (weight / total)
+        self.weight = total
+
+
+class Centre:
+    """The mean of features that come block by block; 0 of sparse ones, which would lose their zeros."""
+
+    def __init__(self, is_moved: bool) -> None:
+        self._is_moved = is_moved
+        self._of: dict[Any, Moments] = {}
+        self._is_sparse: bool | None = None
+        self._n_features = 0
+
+    def add(self, X: Any, weights: FloatArray, label: Any = None) -> None:
+        """Features of some examples, which may have a label with a weight of its own."""
+        is_sparse = not isinstance(X, np.ndarray)
+        if self._is_sparse not in (None, is_sparse):
+            raise DataError("found sparse and dense features, expected one of the two")
+        self._is_sparse, self._n_features = is_sparse, X.shape[1]
+        if self._is_moved and not is_sparse:
+            self._of.setdefault(label, Moments()).add(X, weights)
+
+    def mean(self, weight_of: dict[Any, float] | None = None) -> FloatArray:
+        """Of all, with the weight of each label."""
+        weights = np.array(
+            [m.weight * (1.0 if weight_of is None else weight_of[y]) for y, m in self._of.items()]
+        )
+        if not weights.any():
+            return np.zeros(self._n_features)
+        return np.average([m.mean for m in self._of.values()], axis=0, weights=weights)

@@ -1,0 +1,168 @@
+"""Documents that come block by block, and folders of shards of them: fits are those in memory."""
+
+import re
+from functools import partial
+from itertools import islice
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from commands import fail, succeed
+from endless import Endless, written_before_the_next
+from structune import Ranker, load, write_shards
+from structune.errors import DataError
+from structune.files.shards import ShardWriter
+from structune.learning.risk import cut_shard
+from structune.ranking import first_weights
+from structune.ranking.commands import data
+from structune.ranking.letor import read_letor_blocks
+
+N, SIZE = 20, 7
+RNG = np.random.default_rng(0)
+QUERIES = np.repeat(np.arange(N), SIZE)
+X = RNG.normal((3.0, 0.0, 0.0, -1.0), size=(N * SIZE, 4)).round(3)
+Y = np.digitize(X @ [1.0, -1.0, 0.5, 0.0] + 2.0 * RNG.normal(size=N * SIZE), [3.0, 6.0])
+Y[: 2 * SIZE] = 1  # queries of which there is nothing to learn
+WEIGHTS = 1.0 + RNG.random(N)
+FEATURES = {"dense": X, "sparse": scipy.sparse.csr_array(np.where(X > 0.0, X, 0.0))}
+OPTIONS = {"n_jobs": 1, "tuning": None, "tolerance": 1e-7, "penalty": 0.1}
+
+
+def in_blocks(features, n_queries=3):
+    for start in range(0, N, n_queries):
+        rows = slice(start * SIZE, (start + n_queries) * SIZE)
+        yield features[rows], Y[rows], QUERIES[rows], WEIGHTS[start : start + n_queries]
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+@pytest.mark.parametrize("loss", ["ramp", "equivalent", "margin"])
+def test_fits_of_shards_are_those_in_memory(tmp_path, loss, kind):
+    features, ranker = FEATURES[kind], Ranker(**OPTIONS, loss=loss, k=5, convention="burges")
+    expected = clone(ranker).fit(features, Y, QUERIES, WEIGHTS)
+    assert expected.coef_.any()
+    written = ranker.write_blocks(partial(in_blocks, features), ShardWriter(tmp_path / "blocks", 2))
+    assert len(written) == N - 2
+    write_shards(ranker, tmp_path / "whole", features, Y, queries=QUERIES, sample_weight=WEIGHTS)
+    for folder in ("blocks", "whole"):
+        found = Ranker(**OPTIONS, loss=loss).fit_shards(tmp_path / folder)
+        assert_allclose(found.coef_, expected.coef_, atol=1e-6)
+        assert (found.k, found.convention) == (5, "burges")
+    found.save(tmp_path / "model")
+    assert load(tmp_path / "model").score(X, Y, QUERIES) == found.score(X, Y, QUERIES)
+
+
+def test_precisions_are_tuned_on_whole_shards(tmp_path):
+    write_shards(Ranker(), tmp_path / "f", X, Y, queries=QUERIES, n_folds=3)
+    found = Ranker(n_jobs=1, folds=3).fit_shards(tmp_path / "f")
+    assert sum("heldout_loss" in record for record in found.history_) >= 7
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+def test_first_weights_are_those_of_all_documents_together(monkeypatch, kind):
+    """Whether they come from sums of products, or from a table of all documents."""
+    ranker = Ranker()
+    shard, _ = ranker._checked(FEATURES[kind], Y, QUERIES, WEIGHTS)
+    structure = ranker._structure
+    summed = first_weights.ridge_regression(cut_shard(structure, shard))
+    monkeypatch.setattr(first_weights, "_MOST_FEATURES", 0)
+    assert_allclose(first_weights.ridge_regression([shard]), summed, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (
+            [(X, Y, QUERIES), (X[:, 1:], Y, QUERIES + N)],
+            "block 1: X has 3 features, but Ranker",
+        ),
+        (
+            [(X[:10], Y[:10], QUERIES[:10]), (X[10:], Y[10:], QUERIES[10:])],
+            "block 1: found the query 1",
+        ),
+        ([(X, Y, QUERIES), (X, -1.0 * Y, QUERIES + N)], "block 1: document 0.* found the relevance -1.0"),
+        ([(X, np.zeros(len(Y)), QUERIES)], "no query with documents of different relevance"),
+    ],
+)
+def test_blocks_that_are_refused(tmp_path, blocks, message):
+    with pytest.raises(DataError, match=message):
+        Ranker().write_blocks(lambda: blocks, ShardWriter(tmp_path / "f"))
+
+
+# --- LETOR files ------------------------------------------------------------------------------------------
+
+
+def letor(first, last, columns):
+    rows = range(first * SIZE, last * SIZE)
+    return "".join(
+        f"{Y[j]} qid:{QUERIES[j]} {' '.join(f'{c + 1}:{X[j, c]}' for c in columns)} # {j}\n" for j in rows
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Of which the first has a feature that the second has not."""
+    (tmp_path / "a.txt").write_text(letor(0, 12, range(4)))
+    (tmp_path / "b.txt").write_text(letor(10, N, range(3)))
+    return [tmp_path / "a.txt", tmp_path / "b.txt"]
+
+
+def test_commands(files, tmp_path):
+    small = partial(read_letor_blocks, n_values=40)
+
+    def read(path, features, missing):
+        blocks = small(path, features, missing)
+        is_second = features is not None and path == files[0]
+        return written_before_the_next(tmp_path / "f", blocks, 2) if is_second else blocks
+
+    measure = ["--k", 5, "--convention", "burges"]
+    with mock.patch.object(data, "read_letor_blocks", read):
+        out = succeed("shard", "ranking", *files, tmp_path / "f", *measure, "--folds", 2)
+    assert "20 queries, 140 documents" in out
+    options = ["--loss", "margin", "--penalty", 0.1, "--quiet", "--jobs", 1, "--test", files[0]]
+    told = succeed("train", "ranking", tmp_path / "f", "-m", tmp_path / "m", *options)
+    assert "20 examples, 140 documents" in told
+    succeed("train", "ranking", *files, "-m", tmp_path / "n", *options, *measure)
+    found, expected = load(tmp_path / "m"), load(tmp_path / "n")
+    assert_allclose(found.coef_, expected.coef_, atol=1e-3)
+    assert found.extra_ == expected.extra_
+    assert succeed("rank", tmp_path / "m", files[0])
+
+
+def test_what_the_folder_has_decided(files, tmp_path):
+    succeed("shard", "ranking", files[0], tmp_path / "f")
+    for option in (["--k", 3], ["--convention", "letor"], ["--missing", 0]):
+        said = fail("tune", "ranking", tmp_path / "f", "-m", tmp_path / "m", *option)
+        assert f"found {option[0]} with a folder of shards, expected it at shard" in said
+    write_shards(Ranker(), tmp_path / "g", X, Y, queries=QUERIES)
+    said = fail("train", "ranking", tmp_path / "g", "-m", tmp_path / "m")
+    assert "found no numbers of the features" in said
+
+
+def test_files_that_are_refused(files, tmp_path):
+    text = files[0].read_text()
+    for wrong, message in (
+        (text + "1 qid:0 1:2\n", r"wrong.txt:85: found the query '0' again, which began at line 1;"),
+        (text + "1 qid:77 1:x\n", r"wrong.txt:85: found '1:x'"),
+        (text + "1 qid:77 1:NULL\n", "wrong.txt:85: found NULL"),
+        ("1 qid:1\n", "wrong.txt: found no features"),
+        ("", "wrong.txt: found no documents"),
+    ):
+        (tmp_path / "wrong.txt").write_text(wrong)
+        with mock.patch.object(data, "read_letor_blocks", partial(read_letor_blocks, n_values=40)):
+            said = fail("shard", "ranking", tmp_path / "wrong.txt", tmp_path / "f")
+        assert re.search(message, said), said
+    assert not (tmp_path / "f").exists()
+
+
+def test_blocks_are_read_one_by_one():
+    endless = Endless(lambda k: b"%d qid:%d %d:0.5\n" % (k % 3, k // 5, 1 + k % 7))
+    blocks = list(islice(read_letor_blocks(endless, n_values=100), 3))
+    for number, block in enumerate(blocks):
+        assert 50 <= len(block) <= 60
+        assert block.feature_indices.tolist() == [1, 2, 3, 4, 5, 6, 7]
+        assert len(set(block.queries)) * 5 == len(block)
+        assert number == 0 or block.queries[0] != blocks[number - 1].queries[-1]
