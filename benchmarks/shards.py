@@ -1,6 +1,6 @@
 """More data than memory, encoded block by block and learned from, held to a limit by the kernel.
 
-    python benchmarks/shards.py                          some twenty minutes, 2 GB of disk
+    python benchmarks/shards.py                          some thirty minutes, 2 GB of disk
     python benchmarks/shards.py --quick                  a 500th of that, to a temporary folder
     python benchmarks/shards.py --gigabytes 20 --limit 2 classifier ranking
 
@@ -165,7 +165,7 @@ def _aligner(**options: Any) -> Any:
 def _gene_finder(**options: Any) -> Any:
     from structune import GeneFinder
 
-    return GeneFinder(flank=30, **options)
+    return GeneFinder(flank=30, features="paper", **options)
 
 
 def _prokaryotic_finder(**options: Any) -> Any:
@@ -218,7 +218,9 @@ def _pairs(path: Path) -> tuple[Any, ...]:
 
 TEMPLATES = "w[-1..1] w[0].suffix2"
 CASES = {
-    "tagging": Case("txt", words, _tagger, _sentences, 0.06, limit=0.8, options=("--templates", TEMPLATES)),
+    "tagging": Case(
+        "txt", words, _tagger, _sentences, 0.06, limit=0.8, small=5_000, options=("--templates", TEMPLATES)
+    ),
     "classifier": Case("svm", classes, _classifier, _rows, 0.6),
     "regressor": Case("svm", numbers, _regressor, _rows, 0.3),
     "ranking": Case("txt", documents, _ranker, _documents, 0.2),
@@ -229,9 +231,11 @@ CASES = {
         partial(contigs, simulated_genes.annotated),
         _gene_finder,
         _genomes,
-        0.03,
+        0.02,
         0.01,
-        options=("--flank", "30"),
+        limit=2.0,
+        small=10_000,
+        options=("--flank", "30", "--features", "paper"),
     ),
     "prokaryotic-genes": Case(
         "gb", partial(contigs, simulated_orfs.annotated), _prokaryotic_finder, _genomes, 0.03, 0.01
