@@ -14,6 +14,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 
 from structune.errors import ClusterError, warn
 from structune.running.dask_deaths import MOST_DEATHS
+from structune.running.dask_versions import OtherVersionsError
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 _GLANCE = 2.0  # seconds between looks for workers
@@ -44,7 +45,8 @@ class Results:
         Raises
         ------
         ClusterError
-            The scheduler is lost, no worker comes back, or all workers die with the task.
+            The scheduler is lost, no worker comes back, all workers die with the task, or one that joined
+            has other versions.
         """
         with self.connected():
             try:
@@ -53,7 +55,7 @@ class Results:
                 raise self.lost(
                     f"{MOST_DEATHS} workers or more died with the same task ({error}); has it enough memory?"
                 ) from None
-            except (NoWorkerError, NoValidWorkerError) as error:
+            except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
                 raise self.lost(str(error)) from None
 
     def _waited(self, future: Future) -> Any:
