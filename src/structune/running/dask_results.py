@@ -62,10 +62,13 @@ class Results:
         absence = _Absence(self)
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
-        while not wait([result], _GLANCE).done:
-            self._replace_workers()
-            absence.look()
-        return result.result()
+        try:
+            while not wait([result], _GLANCE).done:
+                self._replace_workers()
+                absence.look()
+            return result.result()
+        finally:
+            result.cancel()  # of no effect when it is there
 
     def _replace_workers(self) -> None:
         """A local cluster gives up the processes that die while they start, or too often."""
