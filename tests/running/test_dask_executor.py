@@ -1,6 +1,7 @@
 """Dask: the same results as threads, from processes that may be killed."""
 
 import gc
+import math
 import os
 import signal
 import socket
@@ -308,6 +309,26 @@ def test_other_versions_are_refused_before_work_is_sent(client, monkeypatch):
         DaskExecutor(client)
 
 
+def test_a_worker_of_another_version_that_joins_later(tmp_path):
+    """It computes nothing, and ends what would have been given to it."""
+    other = tmp_path / "numpy-99.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 99.0\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    with no_nannies(protocol="tcp") as cluster, distributed.Client(cluster) as client:
+        executor = DaskExecutor(client)
+        assert list(executor.map(math.sqrt, [4.0])) == [2.0]
+        without_workers(cluster)
+        joins = process_of(
+            "dask_worker", client.scheduler.address, "--no-nanny", env={**os.environ, "PYTHONPATH": path}
+        )
+        with joins, pytest.raises(ClusterError) as raised:
+            list(executor.map(math.sqrt, [4.0]))
+        told = f"with numpy 99.0, expected {np.__version__} as here; a fit that is started again"
+        assert "found a worker at tcp://" in str(raised.value)
+        assert told in str(raised.value)
+
+
 # --- workers that die -------------------------------------------------------------------------------------
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
@@ -470,8 +491,8 @@ def without_workers(cluster):
     until(lambda: not cluster.scheduler.workers)
 
 
-def no_nannies():
-    return distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
+def no_nannies(**settings):
+    return distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, **settings)
 
 
 def goes_on_here(path):
@@ -484,10 +505,10 @@ def goes_on_here(path):
 
 
 @contextmanager
-def process_of(*arguments):
+def process_of(*arguments, env=None):
     """A process of Dask's command line, which is killed at the end."""
     command = [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import weakref
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,19 +41,11 @@ class UnfinishedFolder:
     def __init__(self, path: Path, names: re.Pattern[str], last: str) -> None:
         path = path.resolve()
         if path in _here:
-            _here[path]._discard()
+            _here[path]._finalizer()
         is_new = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
-        if (path / MARK).exists() and not (path / last).exists():
-            with (path / MARK).open("ab") as left:
-                if not _locked(left):
-                    raise DataError(f"{path}: found a folder that is being written, expected a new one")
-                _empty(path, names)
-        if any(path.iterdir()):
-            raise DataError(f"{path}: found a folder that is not empty, expected a new one")
-        self._mark = (path / MARK).open("xb")
-        _locked(self._mark)
-        self._discard: weakref.finalize[Any, Any] = weakref.finalize(
+        self._mark = _begin(path, names, last)
+        self._finalizer: weakref.finalize[Any, Any] = weakref.finalize(
             self, _discard, path, self._mark, names, is_new, os.getpid()
         )
         _here[path] = self
@@ -61,35 +53,84 @@ class UnfinishedFolder:
     @property
     def is_open(self) -> bool:
         """Whether it may still be written."""
-        return self._discard.alive
+        return self._finalizer.alive
 
     def finish(self) -> None:
         """Keep the folder, in which all is written."""
-        self._discard.detach()
-        self._mark.close()
-        Path(self._mark.name).unlink()
+        self._finalizer.detach()
+        _remove(self._mark)
 
 
-def _locked(file: IO[bytes]) -> bool:
-    """Lock an open file; False if another process has. On Windows nobody can remove what it has open."""
-    if sys.platform != "win32":
-        import fcntl
+def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
+    """The mark of a folder that has nothing else in it any more."""
+    if not (path / MARK).exists() or (path / last).exists():
+        _check_empty(path)
+    mark, is_left = _take(path / MARK)
+    try:
+        if is_left and not (path / last).exists():
+            _empty(path, names)
+        _check_empty(path)  # again: another process may have finished it before the mark was taken
+    except DataError:
+        _remove(mark)
+        raise
+    return mark
 
-        try:
+
+def _check_empty(path: Path) -> None:
+    if any(found.name != MARK for found in path.iterdir()):
+        raise DataError(f"{path}: found a folder that is not empty, expected a new one")
+
+
+def _take(path: Path) -> tuple[IO[bytes], bool]:
+    """A mark that is this process's, and whether another one has left it."""
+    mark, is_left = _open(path)
+    is_locked = _lock(mark)
+    if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):
+        mark.close()
+        doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
+        raise DataError(f"{path.parent}: found a folder that is being written{doubt}, expected a new one")
+    return mark, is_left
+
+
+def _open(path: Path) -> tuple[IO[bytes], bool]:
+    while True:  # another process may make it, or remove it, meanwhile
+        with suppress(FileExistsError):
+            return path.open("xb"), False
+        with suppress(FileNotFoundError):
+            return path.open("r+b"), True
+
+
+def _is_there(file: IO[bytes]) -> bool:
+    """Whether an open file is still the one of its name."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
+    return False
+
+
+def _lock(file: IO[bytes]) -> bool | None:
+    """Lock an open file; False if another process has, None on a file system without locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks
-            pass
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        return False
+    except OSError:
+        return None
     return True
 
 
 def _discard(path: Path, mark: IO[bytes], names: re.Pattern[str], is_new: bool, pid: int) -> None:
     if os.getpid() != pid:
         return  # a fork, which has no part in it
-    mark.close()
-    with suppress(OSError):  # gone, or not to be changed any more
+    with closing(mark), suppress(OSError):  # gone, or not to be changed any more
         _empty(path, names)
+        _remove(mark)  # the last: what is left by now is removed next time
         if is_new:
             path.rmdir()
 
@@ -98,4 +139,11 @@ def _empty(path: Path, names: re.Pattern[str]) -> None:
     for found in list(path.iterdir()):
         if names.fullmatch(found.name):
             found.unlink()
-    (path / MARK).unlink()  # the last: what is left by now is removed next time
+
+
+def _remove(mark: IO[bytes]) -> None:
+    """Remove a mark while it is locked; on Windows nobody can remove what is open, here or elsewhere."""
+    if sys.platform == "win32":
+        mark.close()
+    with closing(mark), suppress(OSError):  # another process has it by now, or it is gone
+        Path(mark.name).unlink()

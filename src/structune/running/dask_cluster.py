@@ -16,7 +16,7 @@ from structune.running.dask_executor import DaskExecutor
 SCHEME = "dask"
 _PATIENCE = 10  # seconds, for a scheduler to answer
 
-_lock = Lock()
+_locks: dict[str | int, Lock] = {}  # one a name: a cluster that starts slowly holds up none but its own users
 _in_use: weakref.WeakValueDictionary[str | int, DaskExecutor] = weakref.WeakValueDictionary()
 _last_local: list[DaskExecutor] = []  # kept: its processes take seconds to start
 _to_close: set[Client] = set()
@@ -42,7 +42,7 @@ def connect(executor: Any, n_workers: int) -> DaskExecutor:
 
 
 def _local(n_workers: int) -> DaskExecutor:
-    with _lock:
+    with _lock_of(n_workers):
         found = _known(n_workers)
         if found is None:
             cluster = LocalCluster(
@@ -58,7 +58,7 @@ def _local(n_workers: int) -> DaskExecutor:
 
 
 def _remote(address: str) -> DaskExecutor:
-    with _lock:
+    with _lock_of(address):
         found = _known(address)
         if found is not None:
             return found
@@ -67,6 +67,10 @@ def _remote(address: str) -> DaskExecutor:
         except (OSError, ValueError) as error:
             raise DataError(f"found no Dask scheduler at {address}: {error}") from None
         return _owned(address, client)
+
+
+def _lock_of(name: str | int) -> Lock:
+    return _locks.setdefault(name, Lock())
 
 
 def _known(name: str | int) -> DaskExecutor | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from distributed import Client, Future
 from structune.running.blas import one_thread
 from structune.running.dask_deaths import PREFIX, CountDeaths
 from structune.running.dask_results import Results
-from structune.running.dask_versions import check_versions
+from structune.running.dask_versions import check_versions, check_worker, own_versions
 from structune.running.executors import Function
 
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
@@ -97,23 +98,23 @@ class DaskExecutor:
         with warnings.catch_warnings():
             # that a task's arguments are large: they are what there is to be sent, once
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self._tasks(_same, list(values))
+            return self._tasks(_identity, list(values))
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
         with self.results.connected():
-            name = PREFIX + function.__name__
-            return list(self.client.map(function, *columns, key=name, pure=False))
+            checked = partial(_checked, own_versions(), function)
+            return list(self.client.map(checked, *columns, key=PREFIX + function.__name__, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
-        for future, _ in self._called(_each, function, columns, shared):
+        for future, _ in self._called(_map_rows, function, columns, shared):
             yield from self.results.of(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
-        called = self._called(_each, function, columns, shared)
+        called = self._called(_map_rows, function, columns, shared)
         return [Part(future, k, n) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        level = [future for future, _ in self._called(_total, function, columns, shared)]
+        level = [future for future, _ in self._called(_sum_rows, function, columns, shared)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
         return self.results.of(level[0])
@@ -127,12 +128,12 @@ class DaskExecutor:
             return []
         rows = list(_blocks(lists[0]))
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
-        sent = [self._values([value]) for value in self._shared(shared)]
+        sent = [self._values([value]) for value in self._send_large(shared)]
         every = [[value] * len(rows) for value in (function, len(columns))]
         futures = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
         return [(future, block.stop - block.start) for future, block in zip(futures, rows, strict=True)]
 
-    def _shared(self, values: Sequence[Any]) -> Iterator[Any]:
+    def _send_large(self, values: Sequence[Any]) -> Iterator[Any]:
         """Large arrays as parts: to be sent once, not with every task."""
         large = [value for value in values if isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES]
         sent = iter(self._send([value] for value in large))
@@ -143,10 +144,10 @@ class DaskExecutor:
         first = values[0]
         if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
             return first.block
-        return [self._picked(value) if isinstance(value, Part) else value for value in values]
+        return [self._item(value) if isinstance(value, Part) else value for value in values]
 
-    def _picked(self, part: Part) -> Future:
-        return self._tasks(_picked, [part.block], [part.k])[0]
+    def _item(self, part: Part) -> Future:
+        return self._tasks(operator.getitem, [part.block], [part.k])[0]
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1
@@ -171,7 +172,12 @@ def _blocks(values: Sequence[Any]) -> Iterator[slice]:
 # --- on the workers ---------------------------------------------------------------------------------------
 
 
-def _same(value: Any) -> Any:
+def _checked(versions: Mapping[str, str], function: Function, *values: Any) -> Any:
+    check_worker(versions)  # here: workers join at any time
+    return function(*values)
+
+
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -183,11 +189,11 @@ def _results(function: Function, n_columns: int, lists: Sequence[list[Any]]) -> 
             yield function(*map(_aligned, row), *shared)
 
 
-def _each(function: Function, n_columns: int, *lists: list[Any]) -> list[Any]:
+def _map_rows(function: Function, n_columns: int, *lists: list[Any]) -> list[Any]:
     return list(_results(function, n_columns, lists))
 
 
-def _total(function: Function, n_columns: int, *lists: list[Any]) -> Any:
+def _sum_rows(function: Function, n_columns: int, *lists: list[Any]) -> Any:
     return _added(_results(function, n_columns, lists))
 
 
@@ -198,10 +204,6 @@ def _added(parts: Iterable[Any]) -> Any:
 def _add(a: Any, b: Any) -> Any:
     # new arrays: a worker may need those that it has again
     return tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
-
-
-def _picked(block: list[Any], k: int) -> Any:
-    return block[k]
 
 
 def _aligned(value: Any) -> Any:

@@ -14,6 +14,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 
 from structune.errors import ClusterError, warn
 from structune.running.dask_deaths import MOST_DEATHS
+from structune.running.dask_versions import OtherVersionsError
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 _GLANCE = 2.0  # seconds between looks for workers
@@ -44,7 +45,8 @@ class Results:
         Raises
         ------
         ClusterError
-            The scheduler is lost, no worker comes back, or all workers die with the task.
+            The scheduler is lost, no worker comes back, all workers die with the task, or one that joined
+            has other versions.
         """
         with self.connected():
             try:
@@ -53,17 +55,20 @@ class Results:
                 raise self.lost(
                     f"{MOST_DEATHS} workers or more died with the same task ({error}); has it enough memory?"
                 ) from None
-            except (NoWorkerError, NoValidWorkerError) as error:
+            except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
                 raise self.lost(str(error)) from None
 
     def _waited(self, future: Future) -> Any:
         absence = _Absence(self)
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
-        while not wait([result], _GLANCE).done:
-            self._replace_workers()
-            absence.look()
-        return result.result()
+        try:
+            while not wait([result], _GLANCE).done:
+                self._replace_workers()
+                absence.look()
+            return result.result()
+        finally:
+            result.cancel()  # of no effect when it is there
 
     def _replace_workers(self) -> None:
         """A local cluster gives up the processes that die while they start, or too often."""
