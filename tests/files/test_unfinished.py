@@ -156,7 +156,7 @@ def test_another_process_finishes_before_the_mark_is_taken(tmp_path, monkeypatch
         found = open_(path)
         finish(writer, tmp_path)
         path.touch()  # it may be killed before it can take the mark away
-        return path.open("r+b"), found[1]
+        return path.open("ab"), found[1]
 
     monkeypatch.setattr(unfinished, "_open", after_the_end)
     with pytest.raises(DataError, match="not empty"):

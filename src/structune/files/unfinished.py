@@ -93,11 +93,9 @@ def _take(path: Path) -> tuple[IO[bytes], bool]:
 
 
 def _open(path: Path) -> tuple[IO[bytes], bool]:
-    while True:  # another process may make it, or remove it, meanwhile
-        with suppress(FileExistsError):
-            return path.open("xb"), False
-        with suppress(FileNotFoundError):
-            return path.open("r+b"), True
+    with suppress(FileExistsError):
+        return path.open("xb"), False
+    return path.open("ab"), True
 
 
 def _is_there(file: IO[bytes]) -> bool:
