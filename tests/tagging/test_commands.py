@@ -369,7 +369,9 @@ def test_predict_does_not_write_over_what_it_reads(files, model, tmp_path):
     both.write_bytes((files / "test.txt").read_bytes())
     for read, written in [(both, both), (files / "test.txt", model)]:
         before = written.read_bytes()
-        assert "expected another file than the one that is read" in fail("predict", model, read, "-o", written)
+        assert "expected another file than the one that is read" in fail(
+            "predict", model, read, "-o", written
+        )
         assert written.read_bytes() == before
 
 
