@@ -31,6 +31,7 @@ from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.short import fold_short, is_short
 from structune.rna.structure.strands import nick_of, places
 from structune.rna.structure.sums import Inference, RNASums, check_forced, letters_of
+from structune.running.batches import batches
 from structune.structure import (
     Array,
     FloatArray,
@@ -38,6 +39,8 @@ from structune.structure import (
     offsets_of,
     take_segments,
 )
+
+_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
 
 
 class RNA(RNASums):
@@ -146,12 +149,14 @@ class RNA(RNASums):
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
-        rest = np.arange(len(shard))
-        if (short := np.flatnonzero(is_short(shard, self._space))).size:
-            potentials, some = Potentials(self._cells(w), self._allowed), shard.take(short)
-            partners, is_known = fold_short(potentials, some, self._space, gains, lonely)
-            found[:, take_segments(shard.offsets, short)[1]] = partners
-            rest = np.delete(rest, short[is_known])
+        is_open, sizes = np.ones(len(shard), bool), shard.sizes()
+        potentials, short = Potentials(self._cells(w), self._allowed), is_short(shard, self._space)
+        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            some = np.array(run)
+            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
+            found[:, take_segments(shard.offsets, some)[1]] = partners
+            is_open[some] = ~is_known
+        rest = np.flatnonzero(is_open)
 
         def decode(k: int, pairs: FloatArray) -> None:
             a, b = shard.offsets[rest[k] : rest[k] + 2].tolist()
