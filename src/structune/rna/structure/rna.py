@@ -149,14 +149,7 @@ class RNA(RNASums):
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
-        is_open, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = Potentials(self._cells(w), self._allowed), is_short(shard, self._space)
-        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            some = np.array(run)
-            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
-            found[:, take_segments(shard.offsets, some)[1]] = partners
-            is_open[some] = ~is_known
-        rest = np.flatnonzero(is_open)
+        rest = self._fold_short(w, shard, gains, lonely, found)
 
         def decode(k: int, pairs: FloatArray) -> None:
             a, b = shard.offsets[rest[k] : rest[k] + 2].tolist()
@@ -166,6 +159,19 @@ class RNA(RNASums):
         if rest.size:
             self._of_pairs(w, shard.take(rest), decode)
         return found
+
+    def _fold_short(
+        self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool, found: IntArray
+    ) -> IntArray:
+        """Fill in the partners in short sequences; which sequences are left."""
+        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
+        potentials, short = Potentials(self._cells(w), self._allowed), is_short(shard, self._space)
+        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            some = np.array(run)
+            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
+            found[:, take_segments(shard.offsets, some)[1]] = partners
+            is_left[some] = ~is_known
+        return np.flatnonzero(is_left)
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
