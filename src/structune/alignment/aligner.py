@@ -176,6 +176,10 @@ class SequenceAligner(AlignsFamilies):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
+    def memory_of(self, n: int, m: int, keep: bool = False) -> float:
+        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+        return self._structure.memory_of(n, m, keep)
+
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
 
@@ -295,7 +299,7 @@ class SequenceAligner(AlignsFamilies):
         pairs = as_list(X, "pairs")
         shard = self.alignment_.encode(pairs)
         for p, (n, m) in enumerate(shard.lengths.tolist()):
-            check_room(self._structure.memory_of(n, m, keep), n, m, f"pair {p}")
+            check_room(self.memory_of(n, m, keep), n, m, f"pair {p}")
         found = self._each(shard, function)
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, found, strict=True)
