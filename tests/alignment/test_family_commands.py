@@ -154,4 +154,4 @@ def test_families_for_which_there_is_too_little_memory(families, monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 100)
     message = fail("align", "--multiple", families / "one.fa", *QUIET)
-    assert "one.fa: 3 sequences, 3 times two need 0.0 GB of memory, found 0.0 GB available" in message
+    assert "one.fa: 3 sequences, 3 pairs need 0.0 GB of memory, found 0.0 GB available" in message

@@ -5,6 +5,7 @@ import io
 
 import pytest
 
+from memory_use import peak_of
 from structune.errors import DataError
 from structune.files import text, unpacking
 from structune.files.text import Lines, byte_lines, load
@@ -63,3 +64,9 @@ def test_no_more_is_unpacked_than_shows_what_a_file_is(monkeypatch):
     with pytest.raises(DataError, match="bytes of gzip"):
         load(io.BytesIO(gzip.compress(b"a\n" * 10_000_000)))
     assert 200_000 < sum(map(len, seen)) < 10_000_000
+
+
+def test_a_file_that_is_read_at_once_is_in_memory_once(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"text\n" * 1_000_000)
+    assert peak_of(lambda: load(path)) < 1.3 * path.stat().st_size

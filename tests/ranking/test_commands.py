@@ -233,6 +233,14 @@ def test_where_rank_reads_and_writes(files, tmp_path):
     assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()).decode() == expected
 
 
+def test_rank_does_not_write_over_what_it_reads(files, tmp_path):
+    both = tmp_path / "both.gz"
+    both.write_bytes((files / "test.txt.gz").read_bytes())
+    message = fail("rank", files / "m.structune", both, "-o", both)
+    assert "both.gz: expected another file than the one that is read" in message
+    assert both.read_bytes() == (files / "test.txt.gz").read_bytes()
+
+
 def test_features_are_found_by_their_numbers(files, tmp_path):
     """Others are not looked at, and those that a line leaves out are 0."""
     (tmp_path / "a.txt").write_text("0 qid:1 5:1 8:3\n0 qid:1 1:2\n0 qid:q 3:1\n")

@@ -1,10 +1,13 @@
 """Work on items as they come."""
 
 import threading
+import time
+import weakref
 from itertools import count
 
 import pytest
 
+from structune.running import memory
 from structune.running.live import live_map
 
 
@@ -44,6 +47,17 @@ def test_no_more_is_read_or_begun_than_is_needed():
     assert len(begun) <= 4
 
 
+def test_long_items_are_not_read_far_ahead():
+    read, go_on = count(), threading.Event()
+    items = (next(read) for _ in range(1000))
+    results = live_map(items, lambda _: go_on.wait(30), 2, lambda _: 500, 1000, 1000)
+    time.sleep(0.2)
+    go_on.set()
+    assert next(results)
+    results.close()
+    assert next(read) < 20
+
+
 def test_what_comes_after_the_end_is_not_worked_on():
     come, begun = threading.Semaphore(1), []
 
@@ -78,3 +92,62 @@ def test_errors_come_after_the_results_before_them():
     with pytest.raises(ZeroDivisionError):
         list(live_map(range(10), work, 2, int, 1, 1))
     assert list(live_map([], work, 2, int, 1, 1)) == []
+
+
+class Table:
+    """What takes memory as long as it is there."""
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_work_waits_for_the_memory_of_results_that_nobody_has_used(monkeypatch, most):
+    tables = weakref.WeakSet()
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 70 + 100 * (most - len(tables)))
+
+    def work(run):
+        with memory.held_memory(100.0, "a table", "none"):
+            table = Table()
+            tables.add(table)
+            assert len(tables) <= most
+            return [table]
+
+    for run in live_map(range(6), work, 3, lambda _: 1, 1, 1, lambda _: 100.0):
+        time.sleep(0.02)  # a slow reader
+        run.clear()
+    assert not memory._rooms.held
+
+
+def test_work_that_asks_for_no_room_waits_for_its_own(monkeypatch):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 150)
+    within = []
+
+    def work(run):
+        with memory.held_memory(100.0, "a table", "none"):
+            within.append(run)
+            time.sleep(0.01)
+            assert len(within) == 1
+            within.clear()
+        return run
+
+    assert len(list(live_map(range(6), work, 3, lambda _: 1, 1, 1))) == 6
+
+
+def test_rooms_are_given_back_by_work_that_nobody_waits_for(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 250)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def work(run):
+        begun.release()
+        return run if run[0] == 0 else go_on.wait(30)
+
+    results = live_map(range(100), work, 2, int, 100, 1, lambda _: 100.0)
+    assert next(results) == [0]
+    assert begun.acquire(timeout=30)
+    assert begun.acquire(timeout=30)
+    results.close()
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name.endswith("(serve)"):
+            thread.join(30)
+    assert not memory._rooms.held

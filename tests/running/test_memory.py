@@ -1,6 +1,5 @@
 """What there is of memory, as Linux tells it, and who may have it."""
 
-import resource
 import threading
 
 import pytest
@@ -12,10 +11,12 @@ from structune.running import memory
 @pytest.fixture
 def system(tmp_path, monkeypatch):
     """A system that tells nothing but what is written into it."""
+    resource = pytest.importorskip("resource")
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_OWN_GROUPS", tmp_path / "groups")
     monkeypatch.setattr(memory, "_GROUPS", tmp_path)
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    unlimited = (resource.RLIM_INFINITY,) * 2
+    monkeypatch.setattr(resource, "getrlimit", lambda _: unlimited)
 
     def write(**files):
         for name, text in files.items():
@@ -36,6 +37,7 @@ def test_what_nobody_tells_is_no_reason_to_refuse(system):
 def test_the_least_of_what_limits(system, monkeypatch):
     system(meminfo="MemTotal:  16 kB\nMemAvailable:   8 kB\n")
     assert memory.available_memory() == 8192
+    resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
     assert memory.available_memory() == 8192
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1, 1))
@@ -45,22 +47,34 @@ def test_the_least_of_what_limits(system, monkeypatch):
 @pytest.mark.parametrize(
     ("groups", "folder", "names", "cached"),
     [
-        ("0::/a/b\n", "", ("max", "current"), "inactive_file"),
+        ("0::/a/b\n", "", ("max", "current"), ""),
         (
             "5:cpu,memory:/a/b\n0::/\n",
             "memory__",
             ("limit_in_bytes", "usage_in_bytes"),
-            "total_inactive_file",
+            "total_",
         ),
     ],
 )
 def test_control_groups_and_those_around_them(system, groups, folder, names, cached):
     system(meminfo="MemAvailable: 8 kB\n", groups=groups)
     limit, used = (f"{folder}a__memory.{name}" for name in names)
-    system(**{limit: "max\n", used: "70\n", f"{folder}a__memory.stat": f"{cached} 30\n"})
+    system(
+        **{
+            limit: "max\n",
+            used: "70\n",
+            f"{folder}a__memory.stat": f"{cached}inactive_file 20\n{cached}active_file 10\n",
+        }
+    )
     assert memory.available_memory() == 8192
     system(**{limit: "1000\n"})
     assert memory.available_memory() == 960  # files that were read can be forgotten
+
+
+@pytest.mark.parametrize("meminfo", ["MemTotal: 16 kB\n", "MemAvailable: much\n", "MemAvailable:\n"])
+def test_what_the_system_tells_in_no_known_words_is_not_told(system, meminfo):
+    system(meminfo=meminfo, groups="no group\n")
+    assert memory.available_memory() is None
 
 
 def test_what_does_not_fit_is_refused(system):
@@ -90,6 +104,26 @@ def test_a_thread_waits_for_what_another_holds(system):
         done.append("a")
     thread.join(20)
     assert done == ["a", "b"]
+
+
+def test_a_room_is_waited_for_until_it_is_given_back(system):
+    """Whichever thread does so, and work within it is refused only if there never was enough."""
+    system(meminfo="MemAvailable: 1000000 kB\n")
+    first, later = memory.Room(6e8), []
+    system(meminfo="MemAvailable: 400000 kB\n")
+    thread = threading.Thread(target=lambda: later.append(memory.Room(6e8)))
+    thread.start()
+    with first.entered(), memory.held_memory(7e8, "more", "fewer"):
+        thread.join(0.2)
+    with pytest.raises(DataError, match="found 1\\.0 GB"), first.entered(), memory.held_memory(2e9, "b", "c"):
+        pass
+    assert not later
+    system(meminfo="MemAvailable: 1000000 kB\n")
+    first.give_back()
+    first.give_back()
+    thread.join(20)
+    (second,) = later
+    second.give_back()
 
 
 def test_the_memory_of_a_batch_is_a_setting(monkeypatch):

@@ -364,6 +364,17 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     assert not (tmp_path / "out.txt").exists()
 
 
+def test_predict_does_not_write_over_what_it_reads(files, model, tmp_path):
+    both = tmp_path / "both.txt"
+    both.write_bytes((files / "test.txt").read_bytes())
+    for read, written in [(both, both), (files / "test.txt", model)]:
+        before = written.read_bytes()
+        assert "expected another file than the one that is read" in fail(
+            "predict", model, read, "-o", written
+        )
+        assert written.read_bytes() == before
+
+
 def test_predict_compressed(files, model, tmp_path):
     (tmp_path / "in.gz").write_bytes(gzip.compress((files / "test.txt").read_bytes()))
     succeed("predict", model, tmp_path / "in.gz", "-o", tmp_path / "out.gz")

@@ -186,6 +186,10 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
+    def memory_of(self, n: int, m: int, keep: bool = False) -> float:
+        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+        return self._structure.memory_of(n, m, keep)
+
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
 
@@ -303,9 +307,9 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         """The residues of each pair, and what a function finds of it, on threads."""
         self._check_fitted()
         pairs = as_list(X, "pairs")
-        shard, needed = self.alignment_.encode(pairs), self._structure.memory_of
+        shard = self.alignment_.encode(pairs)
         for p, (n, m) in enumerate(shard.lengths.tolist()):
-            check_room(needed(n, m, keep), n, m, f"pair {p}")
+            check_room(self.memory_of(n, m, keep), n, m, f"pair {p}")
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return zip(texts, self._each(shard, function), strict=True)
 

@@ -68,7 +68,8 @@ def plot_match_probabilities(
 def _checked(probabilities: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     if not all(shape):
         raise DataError(f"found sequences of {shape[0]} and {shape[1]} residues, expected at least one each")
-    require_memory(11.0 * shape[0] * shape[1], "the drawing of {:,} by {:,} residues".format(*shape), "fewer")
+    drawing = "the cells of a drawing of {:,} by {:,} residues".format(*shape)
+    require_memory(11.0 * shape[0] * shape[1], drawing, "shorter sequences")
     table = np.asarray(probabilities, dtype=np.float64)
     if table.shape != shape:
         raise DataError(

@@ -36,7 +36,7 @@ class UntilError(Generic[T]):
             raise self._error
 
 
-def in_words(minutes: float) -> str:
+def time_in_words(minutes: float) -> str:
     """About how long it takes."""
     return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import chain, islice
 from pathlib import Path
+from shutil import copyfileobj
 from typing import IO, Any
 
 from structune.errors import DataError
@@ -38,9 +39,10 @@ def load(source: Source) -> tuple[str, bytes]:
     if _is_text(source):
         data = _encoded(source.read())
     else:
-        whole = unpacked(source, name)
+        content = io.BytesIO()
         with whole_gzip(name):
-            data = b"".join(iter(lambda: whole.read(_PIECE), b""))
+            copyfileobj(unpacked(source, name), content, _PIECE)
+        data = content.getvalue()  # no copy, as that of joined pieces would be
     return name, data.removeprefix(_BOM)
 
 

@@ -48,6 +48,10 @@ class RNAPredictions(StructuredEstimator):
     def _structure(self) -> RNA:
         return self.rna_.like(self.max_span, self.circular, self.initiation)
 
+    def memory_of(self, n: int) -> float:
+        """Bytes that predictions for a sequence of n bases take, about; twice as many for what few need."""
+        return self._structure.memory_of(n)
+
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
     ) -> list[str]:

@@ -9,6 +9,8 @@ from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
+from structune.running.memory import Room
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -20,6 +22,7 @@ def live_map(
     size: Callable[[T], int],
     most_size: int,
     most_items: int,
+    needed: Callable[[T], float] = lambda _: 0.0,
 ) -> Generator[R, None, None]:
     """Results of runs of items, in order, each as soon as it is known.
 
@@ -30,14 +33,18 @@ def live_map(
     ----------
     work : callable
         From items, at least one, to a result. None is begun once the iterator is closed.
+    needed : callable
+        From an item to the bytes that work on it takes. They are held from its turn on, until the result
+        after its own is asked for.
 
     Raises
     ------
     Exception
         What reading or work raised, after the results before it.
     """
-    source, turn, stopped = _Reader(items, n_threads * most_items), Lock(), Event()
-    results: Queue[Future[R | None]] = Queue(n_threads + 1)
+    source, turn = _Reader(items, _Queue(size, n_threads, most_size, most_items)), Lock()
+    stopped, closed = Event(), Event()
+    results: Queue[tuple[Future[R | None], Room]] = Queue(n_threads + 1)
 
     def serve() -> None:
         while True:
@@ -50,31 +57,65 @@ def live_map(
                     return
                 if not batch:
                     stopped.set()
-                results.put(result)
+                room = Room(max(map(needed, batch), default=0.0))
+                results.put((result, room))
             try:
                 if not batch and source.error is not None:
                     raise source.error
-                result.set_result(work(batch) if batch else None)
+                with room.entered():
+                    result.set_result(work(batch) if batch else None)
             except BaseException as error:
                 result.set_exception(error)
+            if closed.is_set():
+                room.give_back()
 
     for _ in range(n_threads):
         Thread(target=serve, daemon=True).start()  # a daemon: nothing may ever come
     try:
-        while (found := results.get().result()) is not None:
-            yield found
+        while True:
+            result, room = results.get()
+            try:
+                if (found := result.result()) is None:
+                    return
+                yield found
+            finally:
+                del result
+                found = None
+                room.give_back()
     finally:
+        closed.set()
         stopped.set()
         source.stop()
-        _empty(results)
+        for _, room in _emptied(results):
+            room.give_back()
+
+
+class _Queue(Queue[list[T]]):
+    """Runs of items; full when they make up so many runs of a size or of a number of items."""
+
+    def __init__(self, size: Callable[[T], int], n_runs: int, most_size: int, most_items: int) -> None:
+        self._size, self._least, self._total = size, -(-most_size // most_items) or 1, 0
+        super().__init__(n_runs * max(1, most_size))
+
+    def _qsize(self) -> int:
+        return max(self._total, self._least * len(self.queue))
+
+    def _put(self, item: list[T]) -> None:
+        super()._put(item)
+        self._total += sum(map(self._size, item))
+
+    def _get(self) -> list[T]:
+        item: list[T] = super()._get()
+        self._total -= sum(map(self._size, item))
+        return item
 
 
 class _Reader(Generic[T]):
-    """A thread that reads, up to `ahead` items more than were taken."""
+    """A thread that reads, until a queue is full."""
 
-    def __init__(self, items: Iterable[T], ahead: int) -> None:
+    def __init__(self, items: Iterable[T], queue: _Queue[T]) -> None:
         self.error: BaseException | None = None
-        self._queue: Queue[list[T]] = Queue(ahead)  # of one item each; none at the end
+        self._queue = queue  # of one item each; none at the end
         self._held: list[list[T]] = []
         self._stopped = False
         Thread(target=self._read, args=(items,), daemon=True).start()
@@ -108,13 +149,15 @@ class _Reader(Generic[T]):
     def stop(self) -> None:
         """Read no more."""
         self._stopped = True
-        _empty(self._queue)
+        _emptied(self._queue)
         with suppress(Full):
             self._queue.put_nowait([])  # for who waits
 
 
-def _empty(queue: Queue[R]) -> None:
+def _emptied(queue: Queue[R]) -> list[R]:
     """Take all out: who waits to put something in goes on."""
+    found = []
     with suppress(Empty):
         while True:
-            queue.get_nowait()
+            found.append(queue.get_nowait())
+    return found

@@ -18,10 +18,11 @@ _MEGABYTES = 512  # by default
 _SMALL = 1 << 28  # bytes that nobody asks for
 _MEMINFO, _STATUS, _OWN_GROUPS = map(Path, ("/proc/meminfo", "/proc/self/status", "/proc/self/cgroup"))
 _GROUPS = Path("/sys/fs/cgroup")
-_FILES = {  # of a control group: what is allowed, what is used, and how much of that can be had back
-    "": ("memory.max", "memory.current", "inactive_file"),
-    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+_FILES = {  # of a control group: what is allowed, what is used, and what begins the names of files in memory
+    "": ("memory.max", "memory.current", ""),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
 }
+_HAD_BACK = ("inactive_file", "active_file")  # files that were read can be forgotten
 
 
 def batch_memory() -> int:
@@ -63,39 +64,75 @@ def require_memory(needed: float, what: str, expected: str) -> None:
 def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
     """The same, for work of several threads: one waits until there is enough beside what others hold.
 
-    Work within work has what that holds.
+    Work within work, or within a `Room`, has what that holds.
     """
-    me = threading.get_ident()
-    if needed <= _SMALL or me in _held:
+    if needed <= _SMALL:
         yield
         return
-    with _given_back:
-        free = _free_beside(needed)
-        if free is not None and needed > free:
-            raise _too_large(needed, free, what, expected)
-        _held[me] = needed
+    given = getattr(_own, "room", None)
+    room = Room(needed) if given is None else given
     try:
-        yield
+        if room.free is not None and needed > room.free:
+            raise _too_large(needed, room.free, what, expected)
+        with room.entered():
+            yield
     finally:
-        with _given_back:
-            del _held[me]
-            _given_back.notify_all()
+        if given is None:
+            room.give_back()
 
 
-_held: dict[int, float] = {}  # by threads
-_given_back = threading.Condition()
-_at_first: list[int | None] = [None]  # what there was when nobody held any
+class Room:
+    """Memory that is held until it is given back; making one waits until there is so much beside others.
+
+    Or until nobody else holds any: then it is there, or work within is refused. Who is in a room waits for
+    nobody, so those that make theirs in the order in which they give them back never wait for each other.
+
+    Attributes
+    ----------
+    free : int, optional
+        Bytes that there were when nobody held any, where the system tells.
+    """
+
+    def __init__(self, needed: float) -> None:
+        with _rooms.changed:
+            self.free = _rooms.free_for(needed)
+            _rooms.held[self] = self._needed = needed
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Let this thread work within it; with nothing in it, it is none."""
+        outer = getattr(_own, "room", None)
+        _own.room = self if self._needed else outer
+        try:
+            yield
+        finally:
+            _own.room = outer
+
+    def give_back(self) -> None:
+        """Let others have it; does nothing the second time."""
+        with _rooms.changed:
+            _rooms.held.pop(self, None)
+            _rooms.changed.notify_all()
 
 
-def _free_beside(needed: float) -> int | None:
-    """Wait until so much is there, or nobody holds any; what there is then."""
-    while True:
-        if not _held:
-            _at_first[0] = available_memory()
-        free = _at_first[0]
-        if not _held or free is None or needed + sum(_held.values()) <= free:
-            return free
-        _given_back.wait()
+class _Rooms:
+    """Those of all threads."""
+
+    def __init__(self) -> None:
+        self.changed, self.held = threading.Condition(), dict[Room, float]()
+        self._at_first: int | None = None
+
+    def free_for(self, needed: float) -> int | None:
+        """Wait until so much is there, or nobody holds any; what there was when nobody did."""
+        while held := sum(self.held.values()):
+            if self._at_first is None or needed + held <= self._at_first:
+                return self._at_first
+            self.changed.wait()
+        self._at_first = available_memory()
+        return self._at_first
+
+
+_rooms, _own = _Rooms(), threading.local()  # the room that a thread is in
 
 
 def _too_large(needed: float, free: int, what: str, expected: str) -> DataError:
@@ -112,13 +149,12 @@ def available_memory() -> int | None:
 
 
 def _of_machine() -> Iterator[int]:
-    if _MEMINFO.exists():
-        yield _kilobytes(_MEMINFO, "MemAvailable")
+    yield from _kilobytes(_MEMINFO, "MemAvailable")
 
 
 def _of_groups() -> Iterator[int]:
     """What the control groups that the process is in leave, containers above all."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         for line in _OWN_GROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
             kind = "memory" if "memory" in controllers.split(",") else controllers
@@ -127,12 +163,12 @@ def _of_groups() -> Iterator[int]:
                 yield from _left(_GROUPS / kind / str(group).lstrip("/"), *_FILES[kind])
 
 
-def _left(group: Path, allowed: str, used: str, reclaimed: str) -> Iterator[int]:
+def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
     """What one group leaves, if there is such a group here and it has a limit."""
     with suppress(OSError, ValueError):
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
-        yield limit - held + int(statistics.get(reclaimed, 0))
+        yield limit - held + sum(int(statistics.get(prefix + name, 0)) for name in _HAD_BACK)
 
 
 def _of_limit() -> Iterator[int]:
@@ -141,11 +177,13 @@ def _of_limit() -> Iterator[int]:
         import resource
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY and _STATUS.exists():
-            yield limit - _kilobytes(_STATUS, "VmSize")
+        if limit != resource.RLIM_INFINITY:
+            yield from (limit - used for used in _kilobytes(_STATUS, "VmSize"))
 
 
-def _kilobytes(file: Path, name: str) -> int:
-    """Bytes, from a line of a file of the system's."""
-    lines = dict(line.split(":", 1) for line in file.read_text().splitlines() if ":" in line)
-    return 1024 * int(lines[name].split()[0])
+def _kilobytes(file: Path, name: str) -> Iterator[int]:
+    """Bytes, from a line of a file of the system's, if there are both."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in file.read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                yield 1024 * int(line.split()[1])

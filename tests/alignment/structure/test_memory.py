@@ -10,7 +10,7 @@ from structune.alignment.structure import inference
 
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
 ASKED = {
-    "alignment": lambda aligner, pair: aligner.predict([pair]),
+    "alignment": lambda aligner, pair: aligner.predict([pair, pair]),
     "confidence": lambda aligner, pair: aligner.predict_confidence([pair], posteriors=True),
     "probabilities": lambda aligner, pair: aligner.posterior(*pair),
 }
@@ -27,14 +27,14 @@ def drawn(n):
 def test_tables(monkeypatch, ask, n, keeps):
     if not keeps:
         monkeypatch.setattr(inference, "_MOST_KEPT", 0)
-    aligner, pair = SequenceAligner.pretrained(), drawn(n)
+    aligner, pair = SequenceAligner.pretrained().set_params(n_jobs=1), drawn(n)
     asked, taken = asked_and_taken(monkeypatch, inference, lambda: ask(aligner, pair))
     assert 0.7 * taken < asked < 1.3 * taken, (asked / 1e6, taken / 1e6)
 
 
 def test_a_band_takes_less():
     structure = SequenceAligner.pretrained()._structure
-    assert structure.with_band(50).memory_of(20_000, 20_000) < structure.memory_of(20_000, 20_000) / 20
+    assert structure.with_band(50).memory_of(20_000, 20_000) < structure.memory_of(20_000, 20_000) / 15
 
 
 def test_a_family_is_known_the_better_the_more_of_it_is_found(monkeypatch):
@@ -46,5 +46,5 @@ def test_a_family_is_known_the_better_the_more_of_it_is_found(monkeypatch):
     aligner.align(family[:3])
     asked.clear()
     taken = peak_of(lambda: aligner.align(family))
-    assert len(asked) == 41
+    assert len(asked) == 3  # before, and after each twenty sequences
     assert 0.7 * taken < asked[-1] < 1.3 * taken, (asked[0] / 1e6, asked[-1] / 1e6, taken / 1e6)

@@ -332,3 +332,6 @@ def test_a_sequence_for_which_there_is_too_little_memory(model, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
     with pytest.raises(DataError, match=r"chromosome: 3,000 bases need 0\.0 GB of memory, found 0\.0 GB"):
         model.predict([AnnotatedSequence("chromosome", "ACG" * 1000, ())])
+    several = [AnnotatedSequence(name, "ACG" * 1000, ()) for name in "abc"]
+    with pytest.raises(DataError, match="a and 2 more: 9,000 bases need"):
+        model.predict(several)

@@ -21,6 +21,7 @@ from structune.rna.formats.dot_bracket import (
     write_dot_bracket,
 )
 from structune.rna.formats.record import RNARecord
+from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"
 RECORDS = [RNARecord("a", "GGGAAACCC", "(((...)))"), RNARecord("b", "ACGU", "(..)")]
@@ -267,6 +268,7 @@ def test_structures_may_be_as_deep_as_they_are_long():
     assert to_dot_bracket(partners(deep)) == deep
 
 
-def test_too_many_pairs_that_cross_are_refused():
+def test_too_many_pairs_that_cross_are_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
     with pytest.raises(DataError, match="1,000,000 pairs that cross others need"):
         largest_nested(np.arange(2_000_000) ^ 2)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rnas import random_sequence
+from structune.rna.structure import rna as decoding
 from structune.rna.structure import short
 from structune.rna.structure.decoding import accuracy
 from structune.rna.structure.potentials import Potentials
@@ -67,3 +68,19 @@ def test_sums_beyond_the_range_are_left_to_others(scale, expected):
     )
     assert is_known.all() == expected
     assert (partners[0] >= 0).any() == expected
+
+
+def test_a_call_of_the_kernel_has_so_many_bases(monkeypatch):
+    """Ctrl-C waits for it."""
+    rna, w, sequences = problem({})
+    shard, sizes = rna.encode(sequences), []
+    here = found(rna, w, shard)
+
+    def counted(potentials, some, *rest):
+        sizes.append(some.sizes().tolist())
+        return short.fold_short(potentials, some, *rest)
+
+    monkeypatch.setattr(decoding, "fold_short", counted)
+    monkeypatch.setattr(decoding, "_AT_ONCE", 20)
+    assert_array_equal(here, found(rna, w, shard))
+    assert sizes[: len(sizes) // 4] == [[0, 1, 2, 12, 30], [31], [99], [100], [12, 5]]

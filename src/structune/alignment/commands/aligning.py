@@ -17,10 +17,9 @@ from structune.alignment.commands.options import Request
 from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
-from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
-from structune.cli.batches import Progress, in_words
+from structune.cli.batches import Progress, time_in_words
 from structune.cli.checks import INTERRUPTED, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import binary_source, open_text
@@ -55,7 +54,7 @@ def run(request: Request) -> int:
 
     def memory_of(named: Named) -> float:
         x, y = named[1]
-        return aligner._structure.memory_of(len(x), len(y), keep=request.plot is not None)
+        return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
 
     try:
         with (
@@ -102,19 +101,19 @@ def _pairs(request: Request, file: str, aligner: SequenceAligner) -> tuple[Itera
         both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
         largest = list(zip(proteins[::2], proteins[1::2], strict=True))
     for (a, x), (b, y) in largest:
-        _announce(request, aligner._structure, f"{file}, {a} and {b}", (len(x), len(y)))
+        _announce(request, aligner, f"{file}, {a} and {b}", (len(x), len(y)))
     return (((a, b), (x, y)) for (a, x), (b, y) in both), total
 
 
-def _announce(request: Request, structure: Alignment, name: str, lengths: tuple[int, int]) -> None:
+def _announce(request: Request, aligner: SequenceAligner, name: str, lengths: tuple[int, int]) -> None:
     """Refuse a pair for which there is not enough memory; tell what a large one costs."""
-    needed = structure.memory_of(*lengths, keep=request.plot is not None)
+    needed = aligner.memory_of(*lengths, keep=request.plot is not None)
     check_room(needed, *lengths, name)
     (n, m), band = lengths, request.band
     n_cells = max(lengths) * (min(lengths) if band is None else min(*lengths, 2 * band + 1))
     if not request.quiet and (needed > batch_memory() or n_cells >= _LONG):
         advice = " (less with --band)" if band is None else ""
-        time = in_words(_MINUTES * n_cells / _LONG)
+        time = time_in_words(_MINUTES * n_cells / _LONG)
         say(f"{name}: {n:,} and {m:,} residues may take {needed / 1e9:.1f} GB of memory and {time}{advice}")
 
 

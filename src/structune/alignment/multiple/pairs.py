@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
 
 _MATCH = 145  # bytes for one, and for copies of it
+_HELD = 8  # bytes of one that was found, until all are: of a column and a value
+_ASKED_EVERY = 20  # sequences
 _FEWEST = 2.75  # of a residue with another sequence: what there is beside them counts for so many
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
@@ -94,17 +96,20 @@ class _Memory:
 
     def __init__(self, lengths: IntArray, compared: Sequence[IntArray], n_threads: int) -> None:
         self._places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
-        self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} times two"
+        self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
         self._tables = 12.0 * n_threads * float(lengths.max(initial=0)) ** 2
         self._n_done = self._n_found = 0
+        self._all, self._looked_at = sum(self._places), 0.0
 
     def check(self, n_found: int | None = None) -> None:
         """Refuse a family that needs more than there is, with so many matches of one more sequence."""
         if n_found is not None:
+            self._looked_at += self._places[self._n_done]
             self._n_done, self._n_found = self._n_done + 1, self._n_found + n_found
-        looked_at = sum(self._places[: self._n_done])
-        share = max(_FEWEST, self._n_found / max(1.0, looked_at))
-        needed = _MATCH * share * sum(self._places) + self._tables
+            if self._n_done % _ASKED_EVERY:
+                return
+        share = max(_FEWEST, self._n_found / max(1.0, self._looked_at))
+        needed = _MATCH * share * self._all + self._tables - _HELD * self._n_found
         require_memory(needed, self._name, "fewer or shorter ones")
 
 

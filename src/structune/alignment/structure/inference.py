@@ -21,10 +21,8 @@ from structune.structure import Array, FloatArray, IntArray
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 _RESIDUE = 1000  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
-_BLOCKS, _MATCHES = (
-    2,
-    4,
-)  # whose tables are in memory at once; numbers of a match, those of decoding among them
+_BLOCKS = 2  # whose tables are in memory at once
+_MATCHES = 4  # numbers of a match, those of decoding among them
 
 T = TypeVar("T")
 

@@ -102,11 +102,10 @@ class OrfFinder(StructuredEstimator):
         )
 
         def genes_of(block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
-            longest = max((each for each, _ in block), key=lambda each: len(each.sequence))
-            needed = _BASE * float(sum(len(each.sequence) for each, _ in block))
-            with held_memory(
-                needed, f"{longest.name}: {len(longest.sequence):,} bases", "a shorter sequence"
-            ):
+            n_bases = sum(len(each.sequence) for each, _ in block)
+            first, others = block[0][0].name, len(block) - 1
+            what = f"{first} and {others} more" if others else first
+            with held_memory(_BASE * float(n_bases), f"{what}: {n_bases:,} bases", "shorter sequences"):
                 return self._genes(block)
 
         return [genes for some in make_executor(self.n_jobs).map(genes_of, blocks) for genes in some]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 
+from structune.cli.checks import check_apart
 from structune.cli.streams import binary_source, open_bytes, write_texts
 from structune.ranking.commands.data import open_ranker
 from structune.ranking.letor import LetorData
@@ -17,6 +18,7 @@ _HEADING = "query\trank\tdocument\tscore\tcomment\n"
 
 def run(model_path: Path, file: str, output: str) -> None:
     """Rank the documents of a file, and write them in their order, some queries at a time."""
+    check_apart([model_path, file], [None if output == "-" else Path(output)])
     model, reader = open_ranker(model_path)
     ranked = _lines(model, reader.read(binary_source(file)))
     first = next(ranked)  # what is wrong there is told before the output is opened

@@ -23,6 +23,7 @@ def in_order(
     work: Callable[[list[Example]], list[R]],
     n_jobs: int | None,
     n_structures: int = 1,
+    needed: Callable[[Example], float] = lambda _: 0.0,
 ) -> Generator[list[R], None, None]:
     """Results of some examples after the other, each as soon as it is known.
 
@@ -32,6 +33,8 @@ def in_order(
         From examples to one result each. None is begun once the iterator is closed.
     n_structures : int
         How many each result may hold.
+    needed : callable
+        Bytes that an example takes until its result is used: until the next ones are asked for.
 
     Raises
     ------
@@ -40,7 +43,13 @@ def in_order(
     """
     most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
     results = live_map(
-        examples, lambda batch: _attempt(batch, work), count_jobs(n_jobs), _size, most_bases, _MOST_EXAMPLES
+        examples,
+        lambda batch: _attempt(batch, work),
+        count_jobs(n_jobs),
+        _size,
+        most_bases,
+        _MOST_EXAMPLES,
+        needed,
     )
     with closing(results):
         for done, error in results:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from structune.cli.batches import Progress, UntilError, in_words
+from structune.cli.batches import Progress, UntilError, time_in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.options import PRETRAINED
@@ -92,19 +92,31 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     examples = chain(first, source)
     if not quiet and folder.max_span is None:
         examples = chain(_announced(examples, folder))
-    results = in_order(examples, lambda batch: recipe.fold(folder, batch), n_jobs, wanted.most_structures)
+
+    def needed(example: Example) -> float:
+        return folder.memory_of(len(example.record.sequence)) if recipe.with_pairs else 0.0
+
+    def work(batch: list[Example]) -> list[Folded]:
+        return recipe.fold(folder, batch)
+
+    results = in_order(examples, work, n_jobs, wanted.most_structures, needed)
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.format if writing.window is None else "windows") as output,
         closing(results),
         Progress(shown) as progress,
     ):
+
+        def write(folded: Folded) -> None:
+            output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
+            drawings.draw(folded)
+
         for batch in results:
-            for folded in batch:
-                output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
-                drawings.draw(folded)
+            n_done = len(batch)
+            while batch:
+                write(batch.pop(0))  # its table of pairs is then gone: others wait for the memory
             output.flush()
-            progress.advance(len(batch))
+            progress.advance(n_done)
     source.check()
 
 
@@ -114,7 +126,7 @@ def _announced(examples: Iterable[Example], folder: RNAFolder) -> Iterator[Examp
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
             minutes = _MINUTES * (n / _LONG) ** 3
-            cost = f"{folder._structure.memory_of(n) / 1e9:.1f} GB of memory and {in_words(minutes)}"
+            cost = f"{folder.memory_of(n) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
             told = "" if STRANDS in example.record.sequence else advice
             say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
         yield example

@@ -36,7 +36,7 @@ def checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
     given = probabilities
     if issparse(probabilities):
-        require_memory(24.0 * n * n, f"the drawing of {n:,} bases", "a shorter sequence")
+        require_memory(24.0 * n * n, f"the cells of a drawing of {n:,} bases", "a shorter sequence")
         given = given.toarray()
     given = np.asarray(given, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):

@@ -30,7 +30,8 @@ from structune.rna.structure.potentials import Potentials, Scores
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.short import fold_short, is_short
 from structune.rna.structure.strands import nick_of, places
-from structune.rna.structure.sums import RNASums, check_forced
+from structune.rna.structure.sums import Inference, RNASums, check_forced, letters_of
+from structune.running.batches import batches
 from structune.structure import (
     Array,
     FloatArray,
@@ -38,6 +39,8 @@ from structune.structure import (
     offsets_of,
     take_segments,
 )
+
+_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
 
 
 class RNA(RNASums):
@@ -73,13 +76,20 @@ class RNA(RNASums):
         shard = shard.free() if cost is None else shard
         most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
         tilt = None if cost is None else ("cost", cost)
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            with self._room(shard, s, 3):
-                extra, most[s] = self._scores_beside(shard, s, tilt)
-                viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
-                check_forced(shard, s, viterbi.score)
-                partners[a:b], values[s] = viterbi.best(), viterbi.score
+
+        def fold(s: int) -> None:
+            extra, most[s] = self._scores_beside(shard, s, tilt)
+            viterbi = self._viterbi(scores, shard, s, extra)
+            partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
+
+        for s in range(len(shard)):
+            self._with_room(shard, s, 3, fold)
         return partners, values + most - shard.forced
+
+    def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
+        viterbi = Viterbi(scores, letters_of(shard, s), self._space, extra)
+        check_forced(shard, s, viterbi.score)
+        return viterbi
 
     def n_best(
         self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
@@ -88,16 +98,15 @@ class RNA(RNASums):
 
         None that scores more than `within` below the best.
         """
-        shard, scores, found = shard.free(), Scores(self._cells(w), self._allowed), []
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            with self._room(shard, s, 5):
-                extra = shard.pair_scores(s, self._reach(shard, s))
-                viterbi = Viterbi(scores, shard.letters[a:b], self._space, extra)
-                check_forced(shard, s, viterbi.score)
-                most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
-                partners, values = viterbi.n_best(n, min(most_loss, within))
-                found.append((partners, values - shard.forced[s]))
-        return found
+        shard, scores = shard.free(), Scores(self._cells(w), self._allowed)
+
+        def fold(s: int) -> tuple[Array, FloatArray]:
+            viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+            most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
+            partners, values = viterbi.n_best(n, min(most_loss, within))
+            return partners, values - shard.forced[s]
+
+        return [self._with_room(shard, s, 5, fold) for s in range(len(shard))]
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
@@ -140,27 +149,40 @@ class RNA(RNASums):
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
-        rest = np.arange(len(shard))
-        if (short := np.flatnonzero(is_short(shard, self._space))).size:
-            potentials, some = Potentials(self._cells(w), self._allowed), shard.take(short)
-            partners, is_known = fold_short(potentials, some, self._space, gains, lonely)
-            found[:, take_segments(shard.offsets, short)[1]] = partners
-            rest = np.delete(rest, short[is_known])
+        rest = self._fold_short(w, shard, gains, lonely, found)
+
+        def decode(k: int, pairs: FloatArray) -> None:
+            a, b = shard.offsets[rest[k] : rest[k] + 2].tolist()
+            for partners, gain in zip(found, gains, strict=True):
+                partners[a:b] = gain.best(pairs, b - a, self._space.reach(b - a), lonely)
+
         if rest.size:
-            for s, pairs in zip(rest, self._pairs(w, shard.take(rest)), strict=True):
-                a, b = shard.offsets[s : s + 2].tolist()
-                for partners, gain in zip(found, gains, strict=True):
-                    partners[a:b] = gain.best(pairs, b - a, self._space.reach(b - a), lonely)
+            self._of_pairs(w, shard.take(rest), decode)
         return found
+
+    def _fold_short(
+        self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool, found: IntArray
+    ) -> IntArray:
+        """Fill in the partners in short sequences; which sequences are left."""
+        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
+        potentials, short = Potentials(self._cells(w), self._allowed), is_short(shard, self._space)
+        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            some = np.array(run)
+            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
+            found[:, take_segments(shard.offsets, some)[1]] = partners
+            is_left[some] = ~is_known
+        return np.flatnonzero(is_left)
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, found = Scores(self._cells(w), self._allowed), list[IntArray]()
-        shard = shard.free()
-        for s, (inference, _) in enumerate(self._inferences(w, shard, n_tables=6)):
-            letters = shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
+        scores, shard = Scores(self._cells(w), self._allowed), shard.free()
+
+        def draw(s: int, inference: Inference, _: Any) -> IntArray:
+            letters = letters_of(shard, s)
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
-            found.append(samples(inference, model, n, rng))
+            return samples(inference, model, n, rng)
+
+        found = self._of_each(w, shard, draw, n_tables=6)
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
@@ -202,10 +224,13 @@ class RNA(RNASums):
             raise DataError(
                 f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
             )
-        found = np.array(np.nan)
-        for inference, _ in self._inferences(w, shard.take([sequence]), n_tables=6):
+
+        def windows(_: int, inference: Inference, __: Any) -> Array:
             if isinstance(inference, ScaledInference):
-                found = inference.unpaired_windows(size)
+                return inference.unpaired_windows(size)
+            return np.array(np.nan)
+
+        (found,) = self._of_each(w, shard.take([sequence]), windows, n_tables=6)
         if not np.all(np.isfinite(found)):
             raise self._cannot("windows of unpaired bases with weights as large as these")
         return np.asarray(found)
@@ -216,7 +241,7 @@ class RNA(RNASums):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        (table,) = (self._square(flat, part) for flat in self._pairs(w, part))
+        (table,) = self._of_pairs(w, part, lambda _, flat: self._square(flat, part))
         return table
 
     def _square(self, flat: FloatArray, part: RNAShard) -> Any:

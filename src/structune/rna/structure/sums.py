@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from itertools import pairwise
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy
@@ -52,6 +50,7 @@ from structune.structure import (
 )
 
 Inference = ScaledInference | LogInference
+R = TypeVar("R")
 
 
 class RNASums(Structure):
@@ -242,15 +241,18 @@ class RNASums(Structure):
     def _reach(self, shard: RNAShard, s: int) -> int:
         return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
 
-    def _inferences(
+    def _of_each(
         self,
         w: Array,
         shard: RNAShard,
+        collect: Callable[[int, Inference, Any], R],
         log_domain: bool = False,
         tilt: Tilt | None = None,
         n_tables: float = 4,
-    ) -> Iterator[tuple[Inference, Any]]:
-        """Of each sequence in turn, and what all its structures score beside.
+    ) -> list[R]:
+        """What is collected of each sequence from its sums, and from what all its structures score beside.
+
+        The tables are gone before those of the next sequence ask for memory.
 
         Raises
         ------
@@ -258,13 +260,29 @@ class RNASums(Structure):
             Constraints that no structure satisfies.
         """
         shard, potentials = shard.free(), Potentials(self._cells(w), self._allowed)
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            with self._room(shard, s, n_tables):
-                how = LogInference if log_domain else infer
-                extra, beside = self._scores_beside(shard, s, tilt)
-                inference = how(potentials, shard.letters[a:b], self._space, extra)
-                check_forced(shard, s, inference.log_partition.real)
-                yield inference, beside
+        how = LogInference if log_domain else infer
+
+        def of_one(s: int) -> R:
+            extra, beside = self._scores_beside(shard, s, tilt)
+            inference = how(potentials, letters_of(shard, s), self._space, extra)
+            check_forced(shard, s, inference.log_partition.real)
+            return collect(s, inference, beside)
+
+        return [self._with_room(shard, s, n_tables, of_one) for s in range(len(shard))]
+
+    def _with_room(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
+        """Work on a sequence, which has as much memory as so many tables of pairs take, or is refused.
+
+        All that work made is to be gone when it returns, but what it returns.
+        """
+        n = int(shard.offsets[s + 1] - shard.offsets[s])
+        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
+        expected = "a shorter one"
+        if self.max_span is None and not self.circular:
+            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
+        needed = self.memory_of(n, n_tables, weighted)
+        with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
+            return work(s)
 
     def memory_of(self, n: int, n_tables: float = 4, weighted: bool = False) -> float:
         """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own.
@@ -273,16 +291,6 @@ class RNASums(Structure):
         """
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
-
-    def _room(self, shard: RNAShard, s: int, n_tables: float) -> AbstractContextManager[None]:
-        """Hold the memory for so many tables of pairs of a sequence, or refuse it."""
-        n = int(shard.offsets[s + 1] - shard.offsets[s])
-        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
-        expected = "a shorter one"
-        if self.max_span is None and not self.circular:
-            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
-        needed = self.memory_of(n, n_tables, weighted)
-        return held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected)
 
     def _inside_outside(
         self,
@@ -295,10 +303,13 @@ class RNASums(Structure):
         """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
         shard, log_z = shard.free(), np.empty(len(shard), w.dtype)
         counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
-        for s, (inference, beside) in enumerate(self._inferences(w, shard, log_domain, tilt)):
+
+        def add(s: int, inference: Inference, beside: Any) -> None:
             log_z[s] = inference.log_partition + beside - shard.forced[s]
             if weights is not None:
                 inference.count(counts, float(weights[s]))
+
+        self._of_each(w, shard, add, log_domain, tilt)
         if weights is None:
             return log_z, counts.cells
         found = counts.gather()
@@ -311,14 +322,28 @@ class RNASums(Structure):
         _, counts = self._inside_outside(w, shard, shard.weights)
         return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
 
-    def _pairs(self, w: FloatArray, shard: RNAShard) -> Iterator[FloatArray]:
-        """Probabilities of all pairs of each sequence in turn, a table of pairs."""
-        for s, (inference, _) in enumerate(self._inferences(w, shard)):
+    def _of_pairs(
+        self,
+        w: FloatArray,
+        shard: RNAShard,
+        collect: Callable[[int, FloatArray], R],
+        log_domain: bool = False,
+    ) -> list[R]:
+        """What is collected of each sequence from the probabilities of all its pairs, a table of pairs."""
+
+        def of_one(s: int, inference: Inference, _: Any) -> R:
             inference.count(Counts(inference.n, w.dtype))
-            if not np.all(np.isfinite(inference.pairs)):  # outside, sums left the range
-                ((inference, _),) = self._inferences(w, shard.take([s]), log_domain=True)
-                inference.count(Counts(inference.n, w.dtype))
-            yield inference.pairs
+            if log_domain or np.all(np.isfinite(inference.pairs)):
+                return collect(s, inference.pairs)
+            # outside, sums left the range
+            return self._of_pairs(w, shard.take([s]), lambda _, pairs: collect(s, pairs), True)[0]
+
+        return self._of_each(w, shard, of_one, log_domain)
+
+
+def letters_of(shard: RNAShard, s: int) -> Array:
+    """Those of one sequence."""
+    return shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
 
 
 def check_forced(shard: RNAShard, s: int, value: float) -> None:

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from structune.cli.checks import check_apart
 from structune.cli.streams import binary_source, open_bytes, write_texts
 from structune.tagging.commands.columns import TOKEN, Reader, open_model
 from structune.tagging.conll import ConllData, conll_text
@@ -18,6 +19,7 @@ _MARGINAL, _OF_RANK = 120, 250  # bytes for the probability of a label, and for 
 
 def run(model_path: Path, file: str, output: str, with_marginals: bool, n_best: int | None) -> None:
     """Label a file, and write it with its labels, some sentences at a time."""
+    check_apart([model_path, file], [None if output == "-" else Path(output)])
     model, reader = open_model(model_path)
     labelled = _texts(model, reader, file, with_marginals, n_best)
     first = next(labelled)  # what is wrong there is told before the output is opened
