@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
-from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from structune.alignment.confidence import ConfidentAlignment, confident
-from structune.alignment.inputs import Pairs, Rows, checked_pairs
+from structune.alignment.inputs import Pairs, Rows, checked_gamma, checked_pairs
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.multiple.families import AlignsFamilies
 from structune.alignment.structure.alignment import Alignment
@@ -202,10 +200,10 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        gamma = self._checked_gamma(gamma)
+        chosen = checked_gamma(self.gamma if gamma is None else gamma)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
-        return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, gamma))
+        return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, chosen))
 
     def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
         """The most probable alignment of each pair: that of the highest score."""
@@ -239,7 +237,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
-        chosen = self._checked_gamma(gamma) if method == "mea" else None
+        chosen = checked_gamma(self.gamma if gamma is None else gamma) if method == "mea" else None
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )
@@ -287,12 +285,6 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         if not found.size:
             raise DataError("found no pairs to score, expected at least one")
         return float(found.mean())
-
-    def _checked_gamma(self, gamma: float | None) -> float:
-        gamma = self.gamma if gamma is None else gamma
-        if not (isinstance(gamma, Real) and gamma >= 0.0):
-            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
-        return gamma if gamma <= sys.float_info.max else np.inf
 
     def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
         def split(part: AlignmentShard) -> list[IntArray]:

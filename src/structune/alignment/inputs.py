@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from structune.alignment.structure.proteins import ProteinPair
 from structune.errors import DataError
@@ -19,3 +23,10 @@ def checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
     if not pairs:
         raise DataError("the training set is empty: expected at least one pair")
     return pairs, rows
+
+
+def checked_gamma(gamma: Any) -> float:
+    """A number >= 0, infinite if it is larger than doubles are."""
+    if not (isinstance(gamma, Real) and gamma >= 0.0):
+        raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+    return float(gamma) if gamma <= sys.float_info.max else np.inf
