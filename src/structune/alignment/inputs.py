@@ -25,7 +25,7 @@ def checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
     return pairs, rows
 
 
-def checked_gamma(gamma: Any) -> float:
+def checked_gamma(gamma: float) -> float:
     """A number >= 0, infinite if it is larger than doubles are."""
     if not (isinstance(gamma, Real) and gamma >= 0.0):
         raise DataError(f"gamma={gamma!r}: expected a number >= 0")
