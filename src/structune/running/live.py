@@ -80,7 +80,7 @@ def live_map(
                 yield found
             finally:
                 del result
-                found = None
+                found = None  # gone before others have its memory
                 room.give_back()
     finally:
         closed.set()
