@@ -115,6 +115,16 @@ def test_ctrl_c_at_every_so_many_evaluations(life, tmp_path):
     assert_the_same(lives[-1], whole)
 
 
+def test_ctrl_c_in_one_search_of_a_tree_ends_them_all(life, tmp_path):
+    work, k = WORKS["tuned tree"]
+    whole = work(None)
+    life.update(done=0, evaluations=k, press=True)
+    with pytest.raises(KeyboardInterrupt):
+        work(Checkpoint(tmp_path / "c"))
+    life.update(done=0, evaluations=10**9)
+    assert_the_same(work(Checkpoint(tmp_path / "c")), whole)
+
+
 def test_a_search_that_goes_on_with_other_roundings(life, tmp_path, monkeypatch):
     """As on another machine: where it stands counts, and not whether every step can be taken again."""
     work, k = WORKS["implicit"]

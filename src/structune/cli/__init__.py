@@ -7,6 +7,7 @@ from contextlib import suppress
 
 def main() -> None:
     """Run the command line."""
+    _replace_closed_streams()
     from structune.cli.app import app
     from structune.cli.checks import short_warnings
 
@@ -17,6 +18,13 @@ def main() -> None:
         if isinstance(end.code, int) and end.code:
             _end_at_once(end.code)
         raise
+
+
+def _replace_closed_streams() -> None:
+    """By the null device, as `print` takes them (``>&-``); the next file would take their place else."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _end_at_once(code: int) -> None:
