@@ -25,7 +25,7 @@ import numpy as np
 KILLS, QUICK_KILLS = 1000, 60
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 INTERVALS = (0.0, 0.01, 0.1)  # seconds between two files of a checkpoint
-FIRST, GROWTH = 1 / 12, 1.08  # the mean time to a kill, of what the work takes, and how it grows
+FIRST, GROWTH = 1 / 20, 1.06  # the mean time to a kill, of what the work takes, and how it grows
 SAVES = 5  # of each model, one after the other
 CUT = 130  # exit code of a process that Ctrl-C has ended
 MOST_SECONDS = 60.0  # of a life
@@ -120,9 +120,11 @@ class Killed:
 
     def _life(self, interval: float, seconds: float = MOST_SECONDS, sign: Any = signal.SIGKILL) -> int:
         """A process that works until it ends, or is killed; 0 if the work is done."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until the child can catch it
         child = os.fork()
         if not child:
             self._live(interval)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         code = _wait(child, seconds)
         if code is None:
             os.kill(child, sign)
@@ -140,9 +142,10 @@ class Killed:
         """As commands do: fit, save, remove the checkpoint."""
         from structune.running import Checkpoint
 
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = 1
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             checkpoint = Checkpoint(self.checkpoint, interval, lasting=True)
             model = self.work(checkpoint)
             if checkpoint.is_done:

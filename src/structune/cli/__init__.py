@@ -1,5 +1,6 @@
 """The command line: ``structune train | tune | predict | fold | rank | align | genes | evaluate``."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -11,13 +12,16 @@ def main() -> None:
     from structune.cli.app import app
     from structune.cli.checks import short_warnings
 
+    code = 0
     try:
         with short_warnings():
             app(prog_name="structune")
     except SystemExit as end:
-        if isinstance(end.code, int) and end.code:
-            _end_at_once(end.code)
-        raise
+        if not isinstance(end.code, int) or not end.code:
+            raise
+        code = end.code
+    if code:  # here the error is gone, and with it what it held, such as a folder that is not finished
+        _end_at_once(code)
 
 
 def _replace_closed_streams() -> None:
