@@ -1,6 +1,5 @@
 """The command line: ``structune train | tune | predict | fold | rank | align | genes | evaluate``."""
 
-import gc
 import os
 import sys
 from contextlib import suppress
