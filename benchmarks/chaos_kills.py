@@ -64,6 +64,7 @@ def serve(path: Path, n: int) -> None:
     for round_ in count():  # all works as often
         for k, work in enumerate(works):
             work.end_after_kills(np.random.default_rng([round_, k]))
+        print("killed", sum(work.kills for work in works), flush=True)
         if sum(work.kills for work in works) >= n:
             break
     rows = [work.told() for work in works]
@@ -103,10 +104,13 @@ class Killed:
     def end_after_kills(self, rng: np.random.Generator) -> None:
         """Kill its processes until one comes to its end."""
         mean, interval, has_state = FIRST * self.seconds, float(rng.choice(INTERVALS)), False
+        left = set[int]()
         self.old, pressed = self.model.stat().st_mtime_ns, self.signals[signal.SIGINT]
         while code := self._life(interval, rng.exponential(mean), SIGNALS[rng.integers(len(SIGNALS))]):
             mean *= GROWTH
-            self.in_a_write += any(self.folder.glob("*.partial"))
+            partial = {path.stat().st_mtime_ns for path in self.folder.glob("*.partial")}
+            self.in_a_write += bool(partial - left)  # not those that earlier ones left
+            left |= partial
             self._check_files(has_state)
             has_state = self.checkpoint.exists()
             if code == 1:
@@ -115,8 +119,8 @@ class Killed:
         else:
             self.ends += 1
             self._compare(self.signals[signal.SIGINT] > pressed)
-        for left in self.folder.glob("checkpoint*"):
-            left.unlink()
+        for path in self.folder.glob("checkpoint*"):
+            path.unlink()
 
     def _life(self, interval: float, seconds: float = MOST_SECONDS, sign: Any = signal.SIGKILL) -> int:
         """A process that works until it ends, or is killed; 0 if the work is done."""
