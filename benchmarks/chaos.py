@@ -8,6 +8,10 @@ cluster     worker processes of a Dask cluster are killed during one fit, whenev
             have died: the weights have to have the bits of the undisturbed fit on such a cluster
 load        fits beside a busy loop for each core: how many times as long they take, and how many times the
             processor time, of which threads that spin while they wait take more
+kills       processes that fit models of all kinds are killed at random times, by SIGKILL, SIGTERM and SIGINT,
+            and begun again until they end: no checkpoint and no model may be lost, and no fit end elsewhere
+disks       disks that are full or read-only, damaged and cold caches, closed pipes: commands have to end with
+            an exit code and a line that say so, or as ever, and what was written before has to be whole
 """
 
 from __future__ import annotations
@@ -16,11 +20,14 @@ import argparse
 import json
 
 from chaos_cluster import cluster
+from chaos_disks import disks
+from chaos_kills import kills
 from chaos_load import load
 from common import folder_for, write
 
 NAME = "chaos"
-PARTS = {"cluster": cluster, "load": load}  # functions of `quick`, which raise when something was lost
+# functions of `quick`, which raise when something was lost
+PARTS = {"cluster": cluster, "load": load, "kills": kills, "disks": disks}
 
 
 def main() -> None:

@@ -1108,6 +1108,32 @@ def chaos_load() -> str:
     return table(header, rows)
 
 
+def chaos_kills() -> str:
+    works: dict[str, list[dict[str, Any]]] = {}
+    for row in result("chaos")["kills"]["works"]:
+        works.setdefault(row["work"].partition(":")[0], []).append(row)
+    works["all"] = result("chaos")["kills"]["works"]
+    names = ["kills", "in a write", "ends", "lost states", "half-written models", "other ends", "other bits"]
+    rows = [
+        [kind, str(len(found)), *(f"{sum(row[name] for row in found):,}" for name in names)]
+        for kind, found in works.items()
+    ]
+    return table(["kind", "works", "kills", "while a file was written", *names[2:]], rows)
+
+
+def chaos_disks() -> str:
+    rows = [
+        [
+            found["what"],
+            str(found["runs"]),
+            ", ".join(map(str, found["exit codes"])),
+            str(len(found["failures"])),
+        ]
+        for found in result("chaos")["disks"]["cases"]
+    ]
+    return table(["what", "commands", "exit code", "failures"], rows)
+
+
 def numbers() -> str:
     """The handful of the README: each beside the best of others, with what is to be said against it."""
     flat, genomes_ = result("flat_tables")["summary"], result("new_genomes")

@@ -1,7 +1,12 @@
 """Which command the words of a command line mean."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+import structune
 from commands import fail, run, succeed
 from structune.kinds import kinds
 
@@ -98,3 +103,35 @@ def test_too_little_memory_is_told_in_one_line(monkeypatch, tmp_path, error):
     sequences.write_text(">a\nGGGAAACCC\n")
     told = fail("fold", sequences)
     assert told.startswith(f"structune: found too little memory ({error or 'it ran out'}), expected ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="found no limits of files")
+def test_what_is_not_finished_is_removed_at_the_end(tmp_path):
+    """In a process of its own, which ends without what Python does at its end."""
+    train = tmp_path / "train.txt"
+    train.write_text("the DET\ndog NOUN\n\n" * 50)
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+    script = f"{limited}; from structune.cli import main; main()"
+    command = [sys.executable, "-c", script, "shard", train, tmp_path / "new"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "structune: [Errno 27] File too large\n")
+    assert list(tmp_path.iterdir()) == [train]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="found no sh")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed):
+    command = [sys.executable, "-c", "from structune.cli import main; main()", "--version"]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    done = subprocess.run([*shell, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("" if ">&-" in closed.split() else f"structune {structune.__version__}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="found no /dev/full")
+def test_a_full_disk_behind_standard_output():
+    command = [sys.executable, "-c", "from structune.cli import main; main()", "--version"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "structune: [Errno 28] No space left on device\n"

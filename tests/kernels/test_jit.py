@@ -129,6 +129,31 @@ for kind in sys.argv[1:]:
         assert done.stdout.split() == expected.split()
 
 
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "change", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b[:-9] + b"?" + b[-8:]]
+)
+def test_damaged_files_are_compiled_anew(monkeypatch, tmp_path, kind, change):
+    monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
+    assert module.kernel(plus_one)(1) == 2
+    [path] = tmp_path.rglob(f"*.{kind}")
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+    for hits in (0, 1):
+        again = module.kernel(plus_one)
+        assert again(1) == 2
+        assert sum(again.stats.cache_hits.values()) == hits
+
+
+def test_a_disk_that_is_full(monkeypatch, tmp_path):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
+    monkeypatch.setattr(module._Files, "_write", refuse)
+    assert module.kernel(plus_one)(1) == 2
+
+
 def test_a_numba_that_loads_in_another_way(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
     assert module.kernel(plus_one)(1) == 2

@@ -4,22 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import Classifier, MultitaskEstimator, SequenceTagger
+from structune import MultitaskEstimator
 from structune.learning.risk import Risk
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.learning.tuning.response import Response
 from structune.running.checkpoints import Checkpoint
-from structune.tagging.data.hmm import simulate_hmm
-
-OBSERVED, HIDDEN = simulate_hmm(24, 3, 6, length=6, agreement=0.7, random_state=np.random.default_rng(0))[
-    ::-1
-]
-X = [[[f"x={seen}"] for seen in row] for row in OBSERVED]
-Y = [["abc"[label] for label in row] for row in HIDDEN]
-RNG = np.random.default_rng(0)
-TABLE = RNG.normal(size=(60, 8))
-CLASSES = (TABLE[:, :3] + RNG.normal(size=(60, 3))).argmax(axis=1)
-
+from works import WORKS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of fits that do not converge, or collapse
 
@@ -55,57 +44,6 @@ def life(monkeypatch):
 
     monkeypatch.setattr(Risk, "count_passes", counted)
     return left
-
-
-def by_sum(name):
-    """Seven groups of weights."""
-    return str(sum(map(ord, name)) % 7)
-
-
-def tagger(**settings):
-    return lambda checkpoint: SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(X, Y)
-
-
-def classifier(**settings):
-    return lambda checkpoint: Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, CLASSES)
-
-
-def tree(**settings):
-    inner, data = SequenceTagger(n_jobs=1), {"a": (X[:12], Y[:12]), "b": (X[12:], Y[12:])}
-    nodes = {"root": ["a", "b"]}
-    return lambda checkpoint: MultitaskEstimator(
-        inner, nodes, n_jobs=1, checkpoint=checkpoint, **settings
-    ).fit(data)
-
-
-VALUES = (0.1, 1.0, 10.0)
-WORKS = {  # and every which evaluation they survive at least
-    "lbfgs": (tagger(), 5),
-    "newton": (classifier(tuning=None), 5),
-    "conjugate gradients": (classifier(tuning=None, hessian="exact"), 8),
-    "l1": (tagger(l1=0.5), 5),
-    "l1 by newton": (classifier(tuning=None, l1=0.5), 5),
-    "bundle of outputs": (tagger(loss="margin"), 5),
-    "lbfgs to its limit": (tagger(max_iterations=8), 4),
-    "bundle to its limit": (tagger(loss="margin", penalty=1e-6, tolerance=1e-9, max_iterations=60), 15),
-    "bundle of planes": (classifier(loss="margin", tuning=None), 5),
-    "ramp": (tagger(loss="ramp"), 8),
-    "constraints": (tagger(constraints="validation"), 150),
-    "implicit": (tagger(tuning="implicit", folds=2, groups=by_sum), 32),
-    "implicit by newton": (classifier(tuning="implicit", folds=2, groups=by_sum), 32),
-    "accuracy": (tagger(tuning=ImplicitTuner(criterion="accuracy"), folds=2), 50),
-    "majorize": (tagger(tuning="majorize"), 40),
-    "effective": (tagger(tuning=MajorizeTuner(count="effective", tolerance=1e-3)), 40),
-    "calibrated": (tagger(tuning=MajorizeTuner(calibrated=True), folds=2), 40),
-    "majorize margins": (classifier(tuning=MajorizeTuner(), loss="margin"), 12),
-    "direct": (tagger(tuning=DirectTuner(beta=0.01)), 8),
-    "grid": (tagger(tuning=GridTuner(VALUES), folds=2), 20),
-    "warm grid": (tagger(tuning=GridTuner(VALUES, warm=True), folds=2), 20),
-    "grid of margins": (tagger(tuning=GridTuner(VALUES[:2]), folds=2, loss="margin"), 30),
-    "tree": (tree(gammas=(0.5,)), 20),
-    "chosen tree": (tree(gammas=(0.0, 0.5)), 40),
-    "tuned tree": (tree(tuning="implicit"), 40),
-}
 
 
 def told(model):
@@ -175,6 +113,16 @@ def test_ctrl_c_at_every_so_many_evaluations(life, tmp_path):
         lives.append(work(Checkpoint(tmp_path / "c")))
     assert 1 < len(lives) < 50
     assert_the_same(lives[-1], whole)
+
+
+def test_ctrl_c_in_one_search_of_a_tree_ends_them_all(life, tmp_path):
+    work, k = WORKS["tuned tree"]
+    whole = work(None)
+    life.update(done=0, evaluations=k, press=True)
+    with pytest.raises(KeyboardInterrupt):
+        work(Checkpoint(tmp_path / "c"))
+    life.update(done=0, evaluations=10**9)
+    assert_the_same(work(Checkpoint(tmp_path / "c")), whole)
 
 
 def test_a_search_that_goes_on_with_other_roundings(life, tmp_path, monkeypatch):

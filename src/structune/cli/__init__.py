@@ -7,16 +7,27 @@ from contextlib import suppress
 
 def main() -> None:
     """Run the command line."""
+    _replace_closed_streams()
     from structune.cli.app import app
     from structune.cli.checks import short_warnings
 
+    code = 0
     try:
         with short_warnings():
             app(prog_name="structune")
     except SystemExit as end:
-        if isinstance(end.code, int) and end.code:
-            _end_at_once(end.code)
-        raise
+        if not isinstance(end.code, int) or not end.code:
+            raise
+        code = end.code
+    if code:  # here the error is gone, and with it what it held, such as a folder that is not finished
+        _end_at_once(code)
+
+
+def _replace_closed_streams() -> None:
+    """By the null device, as `print` takes them (``>&-``); the next file would take their place else."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _end_at_once(code: int) -> None:

@@ -10,6 +10,7 @@ import gc
 import inspect
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -36,24 +37,14 @@ _SELDOM = 50_000  # new objects between looks for garbage, which else are a tent
 class Commands(TyperGroup):
     """All commands; tells wrong input in one line on stderr, and ends with exit code 2."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _told_in_one_line():  # --version writes, too
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         gc.set_threshold(_SELDOM)
-        try:
+        with _told_in_one_line():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            self._fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        except StructuneError as error:
-            self._fail(str(error))
-        except MemoryError as error:
-            self._fail(
-                f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs"
-            )
-
-    def _fail(self, message: str) -> None:
-        say(message)
-        raise typer.Exit(2)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Learning first, then use."""
@@ -78,6 +69,26 @@ class Commands(TyperGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("What can be learned"):
             formatter.write_dl([(kind.word, kind.about) for kind in kinds().values() if kind.commands])
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """Tell what users can mend, and end with exit code 2."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except StructuneError as error:
+        _fail(str(error))
+    except MemoryError as error:
+        _fail(f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs")
+
+
+def _fail(message: str) -> None:
+    say(message)
+    raise typer.Exit(2)
 
 
 class OfKinds(TyperGroup):

@@ -41,6 +41,11 @@ def tune_priors(
         With the precisions to begin with at the root.
     monitor : Monitor, optional
         Gets a record a node, and those of the tuner.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        A search was interrupted.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}
@@ -55,6 +60,8 @@ def tune_priors(
         problem = _problem(node, full[node], splits, groups, None if parent is None else weights[parent])
         if problem.splits:
             found = replace(tuner, refit=False).tune(problem, monitor)
+            if found.status == "interrupted":  # one search of many: the others would go on, as in `fit_node`
+                raise KeyboardInterrupt
             log_precision[node], gamma = found.log_precision, found.gamma or 0.0
         else:
             log_precision[node], gamma = (
