@@ -203,3 +203,18 @@ def test_files_that_are_refused(tmp_path, text, message):
     path.write_text(text)
     said = fail("shard", "classifier", path, tmp_path / "f")
     assert re.search(f"train.svm.*{message}", said), said
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_names_of_a_fit_before_are_forgotten(tmp_path, width):
+    pandas = pytest.importorskip("pandas")
+    model = regressor().fit(pandas.DataFrame(X[:, :width]).rename(columns="x{}".format), NUMBERS)
+    write_shards(regressor(), tmp_path / "f", X, NUMBERS)
+    assert not hasattr(model.fit_shards(tmp_path / "f"), "feature_names_in_")
+    assert_allclose(model.coef_, regressor().fit(X, NUMBERS).coef_, rtol=1e-6)
+
+
+def test_classes_are_numbers_or_text(tmp_path):
+    writer = ShardWriter(tmp_path / "f")
+    with pytest.raises(DataError, match=r"found the classes \['a'\] beside \[0\], expected numbers or text"):
+        classifier().write_blocks(lambda: iter([(X, np.arange(N) % 2), (X, LETTERS)]), writer)

@@ -83,6 +83,10 @@ def test_first_weights_are_those_of_all_documents_together(monkeypatch, kind):
             [(X[:10], Y[:10], QUERIES[:10]), (X[10:], Y[10:], QUERIES[10:])],
             "block 1: found the query 1",
         ),
+        (
+            [(X, Y, QUERIES), (X, Y, QUERIES + N), (X, Y, QUERIES)],
+            "block 2: found the query 0",
+        ),
         ([(X, Y, QUERIES), (X, -1.0 * Y, QUERIES + N)], "block 1: document 0.* found the relevance -1.0"),
         ([(X, np.zeros(len(Y)), QUERIES)], "no query with documents of different relevance"),
     ],

@@ -151,3 +151,15 @@ def test_rooms_are_given_back_by_work_that_nobody_waits_for(monkeypatch):
         if thread.name.endswith("(serve)"):
             thread.join(30)
     assert not memory._rooms.held
+
+
+def test_nothing_is_begun_once_it_is_closed(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 150)
+    begun = []
+    results = live_map(range(100), lambda run: begun.append(run) or run, 2, int, 100, 1, lambda _: 100.0)
+    assert next(results) == [0]  # and the next waits for its room
+    results.close()
+    for thread in threading.enumerate():
+        if thread.name.endswith("(serve)"):
+            thread.join(30)
+    assert begun == [[0]]

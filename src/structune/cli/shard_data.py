@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from structune.cli.dispatch import asked
 from structune.cli.settings import Sharding
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError
-from structune.files.shards import ShardFolder, ShardWriter, is_shard_folder, open_shards, write_shards
+from structune.files.shards import ShardFolder, ShardWriter, is_shard_folder, open_shards
 
 
 class Target:
@@ -22,11 +21,6 @@ class Target:
 
     def writer(self) -> ShardWriter:
         return ShardWriter(self._to.folder, self._to.folds, self._to.seed)
-
-    def write(self, estimator: Any, X: Any, y: Any, **options: Any) -> ShardFolder:
-        """Write examples that are in memory, as `fit` of the estimator takes them."""
-        to = self._to
-        return write_shards(estimator, to.folder, X, y, n_folds=to.folds, random_state=to.seed, **options)
 
     @staticmethod
     def described(written: ShardFolder, examples: str, parts: str) -> str:

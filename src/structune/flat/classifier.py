@@ -139,6 +139,9 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         centre, totals, found = Centre(self.fit_intercept), dict[Any, float](), list[Any]()
         for X, y, weights, _ in blocks:
             labels, codes = np.unique(y, return_inverse=True)
+            if found and (found[0].dtype.kind == "U") != (labels.dtype.kind == "U"):
+                these, others = labels[:1].tolist(), found[0][:1].tolist()
+                raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
             found = [np.unique(np.concatenate([*found, labels]))]
             if self.class_weight is None:
                 centre.add(X, weights)

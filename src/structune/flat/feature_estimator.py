@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -112,6 +112,10 @@ class FeatureEstimator(BlockEstimator):
     @abstractmethod
     def _checked(self, X: Any, y: Any, more: Any = None, most: Any = None, /, *, reset: bool = True) -> Any:
         """What `fit` takes, as scikit-learn has it; with the features of what was before, without `reset`."""
+
+    def _adopt(self, model: Self) -> None:
+        self.__dict__.pop("feature_names_in_", None)  # of a fit before: the other model may have none
+        super()._adopt(model)
 
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
         start = self._start(structure)

@@ -148,14 +148,16 @@ class Ranker(FeatureEstimator):
         return self
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RankingShard, None]]:
-        last, n_queries, n_documents = None, 0, 0
+        seen, n_queries, n_documents = set[Any](), 0, 0
         for number, (shard, ids) in enumerate(self._checked_blocks(blocks())):
-            if number and ids[0] == last:
-                raise DataError(
-                    f"block {number}: found the query {last} of the block before, expected all documents of "
-                    "a query in one block"
-                )
-            last, n_queries, n_documents = ids[-1], n_queries + len(shard), n_documents + len(ids)
+            for query in dict.fromkeys(ids.tolist()):
+                if query in seen:
+                    raise DataError(
+                        f"block {number}: found the query {query} of a block before, expected all documents "
+                        "of a query in one block"
+                    )
+                seen.add(query)
+            n_queries, n_documents = n_queries + len(shard), n_documents + len(ids)
             yield shard, None
         if not n_queries:
             raise _no_uneven(n_documents)

@@ -59,6 +59,9 @@ def live_map(
                     stopped.set()
                 room = Room(max(map(needed, batch), default=0.0))
                 results.put((result, room))
+            if closed.is_set():  # while it waited
+                room.give_back()
+                return
             try:
                 if not batch and source.error is not None:
                     raise source.error
