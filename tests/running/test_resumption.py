@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from structune import MultitaskEstimator
 from structune.learning.risk import Risk
+from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.tuning.response import Response
 from structune.running.checkpoints import Checkpoint
 from works import WORKS
@@ -104,15 +105,32 @@ def test_killed_at_every_so_many_evaluations(name, life, tmp_path):
     assert_the_same(found, whole)
 
 
-def test_ctrl_c_at_every_so_many_evaluations(life, tmp_path):
-    """Which writes what there is at that moment."""
-    work, k = WORKS["ramp"]
+@pytest.mark.parametrize("name", ["ramp", "bundle of outputs", "bundle of planes", "bundle to its limit"])
+def test_ctrl_c_at_every_so_many_evaluations(name, life, tmp_path):
+    """Which writes what was kept last."""
+    work, k = WORKS[name]
     whole, lives = work(None), []
     while not lives or lives[-1].status_ == "interrupted":
         life.update(done=0, evaluations=k, press=True)
         lives.append(work(Checkpoint(tmp_path / "c")))
     assert 1 < len(lives) < 50
     assert_the_same(lives[-1], whole)
+
+
+@pytest.mark.parametrize("name", ["bundle of outputs", "bundle of planes"])
+def test_ctrl_c_while_a_plane_is_added(name, tmp_path, monkeypatch):
+    work, _ = WORKS[name]
+    whole, append, left = work(None), CuttingPlanes._append, iter([*[False] * 7, True])
+
+    def pressed(planes, row, offset):
+        append(planes, row, offset)
+        if next(left, False):
+            planes._gram[planes._n - 1] = 0.0  # as it was before
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CuttingPlanes, "_append", pressed)
+    assert work(Checkpoint(tmp_path / "c")).status_ == "interrupted"
+    assert_the_same(work(Checkpoint(tmp_path / "c")), whole)
 
 
 def test_ctrl_c_in_one_search_of_a_tree_ends_them_all(life, tmp_path):

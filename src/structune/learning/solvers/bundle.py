@@ -75,10 +75,14 @@ class Bundle:
         return state
 
     def keep(self, search: Callable[[], State]) -> None:
-        """Let a checkpoint have what there is when it is written, and the state of a search."""
+        """Let a checkpoint have what there is now, and the state of a search.
+
+        Not what there is when it is written, which Ctrl-C may do while a plane takes the place of another.
+        """
         if self.kept is not None:
-            seen = dict if self.seen is None else self.seen.state
-            self.kept.keep(lambda: {**self.planes.state(), **seen(), **search()})
+            seen = {} if self.seen is None else self.seen.state()
+            told = {**self.planes.state(), **seen, **search()}
+            self.kept.keep(lambda: told)
 
 
 def minimize_bundle(

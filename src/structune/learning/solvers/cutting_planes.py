@@ -80,11 +80,11 @@ class CuttingPlanes:
         self._append(gradient + self.linear, value - float(gradient @ w))
 
     def state(self) -> State:
-        """The planes and the linear function, and what was computed of them: later it has other bits."""
+        """Copies of the planes and the linear function, and of what was computed: later it has other bits."""
         n = self._n
         at_center = {"at_center": self.at_center} if np.isfinite(self.at_center) else {}
-        arrays = {"rows": self._rows[:n], "offsets": self._offsets[:n]}
-        return {**arrays, "gram": self._gram[:n, :n], "linear": self.linear, **at_center}
+        arrays = {"rows": self._rows[:n].copy(), "offsets": self._offsets[:n].copy()}
+        return {**arrays, "gram": self._gram[:n, :n].copy(), "linear": self.linear, **at_center}
 
     def restore(self, state: Restored) -> None:
         """Planes and linear function of an earlier run, as `state` gave them."""
