@@ -74,7 +74,7 @@ def test_some_example_counts(word):
         clone(estimator).fit(*data, sample_weight=np.zeros(len(data[0])))
 
 
-@pytest.mark.parametrize("word", EXAMPLES)
+@pytest.mark.parametrize("word", sorted(set(EXAMPLES) - {"classifier", "regressor", "ranking"}))  # tables
 def test_inputs_are_several(word):
     example = EXAMPLES[word]
     with pytest.raises(DataError, match="found one NoneType, expected a list of"):

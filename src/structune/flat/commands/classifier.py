@@ -22,3 +22,13 @@ def shard(train: TrainFiles, sharding: Sharding, quiet: opt.Quiet = False) -> No
     from structune.flat.commands.sharding import run
 
     run(train, Classifier(), sharding, quiet)
+
+
+def warm() -> None:
+    """Compile the kernels of classifiers."""
+    import numpy as np
+
+    from structune.flat.classifier import Classifier
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    Classifier(tuning=None, n_jobs=1).fit(X, X[:, 0] > 0.0)

@@ -22,3 +22,13 @@ def shard(train: TrainFiles, sharding: Sharding, quiet: opt.Quiet = False) -> No
     from structune.flat.regressor import Regressor
 
     run(train, Regressor(), sharding, quiet)
+
+
+def warm() -> None:
+    """Compile the kernels of regressors."""
+    import numpy as np
+
+    from structune.flat.regressor import Regressor
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    Regressor(tuning=None, n_jobs=1).fit(X, X[:, 0])
