@@ -682,3 +682,17 @@ def test_a_header_that_does_not_fit(header, tmp_path):
     save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
     with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
         structune.load(tmp_path / "model")
+
+
+def test_ctrl_c_in_the_regression_that_a_fit_begins_with(monkeypatch):
+    """Which ends early with weights of its own, from which a fit would end elsewhere."""
+    whole, left = Risk.count_passes, iter([True])
+
+    def pressed(risk, spent=1.0):
+        if next(left, False):
+            raise KeyboardInterrupt
+        whole(risk, spent)
+
+    monkeypatch.setattr(Risk, "count_passes", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        ranker().fit(X, Y, QUERIES)

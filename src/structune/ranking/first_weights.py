@@ -45,6 +45,11 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG.
 
     Queries count by their weights.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The regression was interrupted.
     """
     first = shards[0].design
     n_cells = sum(shard.n_parts for shard in shards) * first.n_columns
@@ -54,7 +59,10 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
         warnings.simplefilter("ignore")  # of weights that come out as 0, which is no news here
         tuner = MajorizeTuner(start=1.0)  # where ramp fits begin decides where they end
         model = Regressor(tuning=tuner, fit_intercept=False, n_jobs=1)
-        return np.asarray(model.fit(X, gains, weights).coef_)
+        model.fit(X, gains, weights)
+    if model.status_ == "interrupted":  # what begins elsewhere ends elsewhere
+        raise KeyboardInterrupt
+    return np.asarray(model.coef_)
 
 
 def _documents(shard: RankingShard, centred: bool) -> _Documents:
