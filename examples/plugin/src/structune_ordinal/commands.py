@@ -115,12 +115,21 @@ def shard(train: TrainFiles, sharding: Sharding, label: Label = "label", order: 
       structune tune ordinal shards/ -m answers.structune
     """
     from structune.cli.shard_data import Target
+    from structune.files import write_shards
     from structune_ordinal.data import read_tables, require_labels
     from structune_ordinal.estimator import OrdinalClassifier
 
     target, table = Target(sharding), require_labels(read_tables(train, label), label)
-    model = OrdinalClassifier(order=_labels(order))
-    written = target.write(model, table.rows, table.labels, names=table.names, extra={"label": label})
+    written = write_shards(
+        OrdinalClassifier(order=_labels(order)),
+        sharding.folder,
+        table.rows,
+        table.labels,
+        names=table.names,
+        n_folds=sharding.folds,
+        random_state=sharding.seed,
+        extra={"label": label},
+    )
     target.tell(written, _described(table))
 
 
