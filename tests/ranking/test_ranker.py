@@ -225,6 +225,15 @@ def test_weights_that_are_refused(weights, message):
 # --- awkward queries --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n_features", [3, 2100])  # whose squares are summed, or not
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, which says no more than that
+def test_features_too_large(n_features):
+    X = np.zeros((len(NOISY[0]), n_features))
+    X[:, :3] = 1e308 * np.sign(NOISY[0][:, :3])
+    with pytest.raises(DataError, match="not finite: scale the features"):
+        quietly(ranker(loss="ramp", penalty=1e-3), X, *NOISY[1:])
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_one_query(loss):
     one = X[:8], Y[:8], QUERIES[:8]

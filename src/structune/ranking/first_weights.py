@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from structune.errors import DataError
 from structune.flat.regressor import Regressor
 from structune.flat.structure.design import Design
 from structune.learning.risk import Risk
@@ -48,6 +49,8 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
 
     Raises
     ------
+    DataError
+        Features are so large that their sums or squares are not finite.
     KeyboardInterrupt
         The regression was interrupted.
     """
@@ -82,6 +85,7 @@ def _moments(parts: Iterable[_Documents]) -> _Documents:
         part = np.block([[design.gram(weights), products], [products.T, weights @ gains**2]])
         moments = moments + part if moments.size else part
         total += float(weights.sum())
+    _check_finite(moments)
     values, vectors = np.linalg.eigh(moments)
     weight = total / values.size  # of each: examples count by their weights
     rows = np.sqrt(np.maximum(values, 0.0) / (weight or 1.0))[:, None] * vectors.T
@@ -93,7 +97,13 @@ def _together(parts: Iterable[_Documents]) -> _Documents:
     X: Any = (
         np.vstack(matrices) if isinstance(matrices[0], np.ndarray) else scipy.sparse.vstack(matrices, "csr")
     )
+    _check_finite(X if isinstance(X, np.ndarray) else X.data)
     return X, np.concatenate(gains), np.concatenate(weights)
+
+
+def _check_finite(values: FloatArray) -> None:
+    if not np.isfinite(values).all():
+        raise DataError("the sums or squares of features are not finite: scale the features")
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:
