@@ -136,13 +136,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         return Examples(X, y, check_weights(sample_weight, y.size), groups)
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
-        centre, totals, found = Centre(self.fit_intercept), dict[Any, float](), list[Any]()
+        centre, totals, classes = Centre(self.fit_intercept), dict[Any, float](), None
         for X, y, weights, _ in blocks:
             labels, codes = np.unique(y, return_inverse=True)
-            if found and (found[0].dtype.kind == "U") != (labels.dtype.kind == "U"):
-                these, others = labels[:1].tolist(), found[0][:1].tolist()
-                raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
-            found = [np.unique(np.concatenate([*found, labels]))]
+            classes = labels if classes is None else _joined(classes, labels)
             if self.class_weight is None:
                 centre.add(X, weights)
                 continue
@@ -150,16 +147,15 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
                 rows = codes == code
                 centre.add(X[rows], weights[rows], label)
                 totals[label] = totals.get(label, 0.0) + float(weights[rows].sum())
-        if not found:
+        if classes is None:
             raise DataError("found no examples, expected at least one")
-        (self.classes_,) = found
-        if self.classes_.size < 2:
-            raise DataError(f"found one class, {self.classes_[0]!r}, expected two at least")
+        if classes.size < 2:
+            raise DataError(f"found one class, {classes[0]!r}, expected two at least")
+        self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
-        classes = self.classes_.tolist()
-        self._weight_of = self._class_weights(np.array([totals[label] for label in classes]))
-        return Location(centre.mean(dict(zip(classes, self._weight_of.tolist(), strict=True))))
+        self._weight_of = self._class_weights(np.array([totals[label] for label in classes.tolist()]))
+        return Location(centre.mean(dict(zip(classes.tolist(), self._weight_of.tolist(), strict=True))))
 
     def _class_weights(self, totals: FloatArray) -> FloatArray:
         """The weight of each class, shape (n_classes,), from those of its examples together."""
@@ -236,6 +232,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         model.classes_ = _checked_classes(header["classes"])
         model._unpack(header, arrays)
         return model
+
+
+def _joined(classes: Any, labels: Any) -> Any:
+    """The classes of some examples, and of more."""
+    if (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
+        these, others = labels[:1].tolist(), classes[:1].tolist()
+        raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
+    return np.union1d(classes, labels)
 
 
 def _checked_classes(labels: Any) -> Any:

@@ -7,12 +7,13 @@ from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 
 class Flanks(NamedTuple):
     """Of each part of a flank: the ``signal`` it belongs to, and the places around it, from ``first`` up to
-    before ``last``; and the number of words that a part has weights for."""
+    before ``last``; the number of words that a part has weights for, and of strands that have sites."""
 
     signal: Any
     first: Any
     last: Any
     n_words: Any
+    n_strands: Any
 
 
 @part_of_bare_kernel
@@ -31,7 +32,7 @@ def score_flanks(flanks, sites, letters, none, table, running, out):
     """Add the scores of the flanks of sites to ``out``; ``running`` (n + 1,) is lent."""
     n = letters.word.size
     for b in range(flanks.signal.size):
-        for reverse in range(2):
+        for reverse in range(flanks.n_strands):
             words = letters.reverse_word if reverse else letters.word
             running[0] = 0.0
             for t in range(n):
@@ -48,7 +49,7 @@ def count_flanks(flanks, sites, letters, none, used, factor, running, table):
     """Add how often each word of a flank is used; ``running`` (n + 1,) is lent."""
     n = letters.word.size
     for b in range(flanks.signal.size):
-        for reverse in range(2):
+        for reverse in range(flanks.n_strands):
             words = letters.reverse_word if reverse else letters.word
             for t in range(n + 1):
                 running[t] = 0.0

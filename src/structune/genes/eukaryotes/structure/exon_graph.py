@@ -135,7 +135,7 @@ class ExonGraph(Structure):
         return shard
 
     def check_shard(self, shard: ExonShard) -> None:
-        n, n_words = shard.letters.size, (0, 4**self.weights.word_length + 1)
+        n, n_words = shard.letters.size, (0, self.weights.no_word + 1)
         n_tables = 1 if self.scaling is None else len(self.scaling.tables)
         check_range("tables", shard.tables, np.int8, (len(shard),), 0, n_tables)
         check_offsets(shard.starts, len(shard), n)
@@ -269,7 +269,7 @@ class ExonGraph(Structure):
     ) -> None:
         """Add counts of a sequence, `factor` times, to those of its table; of tracks squares if asked for."""
         weights, dtype, out = self.weights, totals.dtype, totals[shard.tables[s]]
-        n_labels, n_words = len(weights.labels), 4**weights.word_length
+        n_labels, n_words = len(weights.labels), weights.no_word
         table, running = np.zeros((n_labels, n_words + 1), dtype), np.empty(weights.n_columns, dtype)
         rows = np.zeros((sequence.n if weights.n_tracks else 0, n_labels), dtype)
         shape = weights.n_strands, weights.n_introns

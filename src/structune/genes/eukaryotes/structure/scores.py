@@ -81,7 +81,7 @@ class SequenceScores:
         evidence: Sequence[Evidence] | None = None,
     ) -> Iterator[ScoredSequence]:
         """Each sequence with its scores; `w` are all weights by table."""
-        weights, layout, none = self.weights, self._window_layout, 4**self.weights.word_length
+        weights, layout, none = self.weights, self._window_layout, self.weights.no_word
         tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
@@ -107,7 +107,7 @@ class SequenceScores:
 
     def count_sites(self, sequence: ScoredSequence, used: Array, factor: float, out: Array) -> None:
         """Add what is in windows and flanks of sites, by how often each is used, to sums by weight."""
-        sites, letters, none = sequence.sites, sequence.letters, 4**self.weights.word_length
+        sites, letters, none = sequence.sites, sequence.letters, self.weights.no_word
         emissions.count_sites(sites, letters, none, used, factor, self.weights.window_table(out))
         running = np.empty(sequence.n + 1, out.dtype)
         table = self.weights.flank_table(out)
@@ -143,7 +143,7 @@ class SequenceScores:
             for a, b in pairwise(ends)
         ]
         signal, first, last = np.array(known, np.int64).reshape(-1, 3).T.copy()
-        return Flanks(signal, first, last, self.weights.flank_words)
+        return Flanks(signal, first, last, self.weights.flank_words, self.weights.n_strands)
 
     def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
         """Of tracks and costs, by position and label."""

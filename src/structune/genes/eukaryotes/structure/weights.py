@@ -105,6 +105,11 @@ class ExonWeights:
         return max(*self.orders, *around) + 1
 
     @property
+    def no_word(self) -> int:
+        """The number of what is no word of that length: it is cut, or holds other letters."""
+        return int(4**self.word_length)
+
+    @property
     def flank_words(self) -> int:
         return int(4 ** (self.flank_order + 1))
 
@@ -151,8 +156,7 @@ class ExonWeights:
 
     def words(self, w: Array) -> Array:
         """Scores of the longest words by label, with one of 0 for no word."""
-        length = self.word_length
-        table = np.zeros((len(self.labels), 4**length + 1), w.dtype)
+        table = np.zeros((len(self.labels), self.no_word + 1), w.dtype)
         for k in self.orders:
             words = table[:, :-1].reshape(len(table), -1, 4 ** (k + 1))
             words += self.part(w, f"order {k}")[:, None]
