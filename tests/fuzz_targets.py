@@ -654,7 +654,9 @@ MODELS = {
 }
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
-    f"{name} shards": Target(f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), 0.5)
+    f"{name} shards": Target(
+        f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), _SHARES.get(name, 0.5)
+    )
     for name, kind in EXAMPLES.items()
 }
 STATES = {"checkpoint": Target("checkpoint", checkpoints, _any_mutation, _use_checkpoint, 0.2)}
