@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError, StructuneError
+from structune.learning.tuning.problem import mark_chosen
 from structune.plots import (
     plot_learning_curve,
     plot_penalties,
@@ -84,6 +85,9 @@ def test_the_chosen_step_is_marked():
     figure = plot_tuning(implicit(n_steps=4), NAMES)  # losses 9, 8, 7, 9
     assert figure.axes[1].get_lines()[-1].get_xdata()[0] == 2
     assert plot_tuning(majorize(), NAMES).axes[1].get_lines()[-1].get_xdata()[0] == 2
+    steps = implicit()
+    mark_chosen(steps, np.full(3, 1 / 9))
+    assert plot_tuning(steps, NAMES).axes[1].get_lines()[-1].get_xdata()[0] == 1
 
 
 def test_a_grid_of_one_precision_is_drawn_over_it():

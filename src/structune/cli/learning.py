@@ -17,6 +17,7 @@ from structune.errors import StructuneError
 from structune.kinds import kind_of
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import StructuredEstimator
+from structune.learning.tuning.problem import chosen_step
 from structune.running.monitor import STOPPED
 
 
@@ -114,11 +115,12 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     yield "status", model.status_
     yield "passes over the data", f"{model.passes_:.1f}"
     yield "seconds", f"{seconds:.1f}"
-    losses = [record["heldout_loss"] for record in model.history_ if "heldout_loss" in record]
-    if losses:
+    steps = [record for record in model.history_ if "heldout_loss" in record]
+    if steps:
         criterion = getattr(model.tuning, "criterion", "loss")
         name = "held-out loss" if criterion == "loss" else f"lost {criterion} of what is held out, as a loss"
-        yield name, f"{min(losses):.6g}, from {losses[0]:.6g}"
+        chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
+        yield name, f"{chosen:.6g}, from {first:.6g}"
     if isinstance(model, ConstrainedEstimator) and model.constraints is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model.gamma:g}"

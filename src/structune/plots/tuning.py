@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.learning.tuning.problem import chosen_step
 from structune.plots.figure import (
     ACCENT,
     LABEL_SIZE,
@@ -163,8 +164,8 @@ def _grid_figure(
 
 
 def _chosen(steps: History, measure: str) -> int:
-    """The step whose precisions were kept: that of lowest held-out loss, or the last."""
-    return int(np.argmin(values_of(steps, measure))) if measure == "heldout_loss" else len(steps) - 1
+    """The step whose precisions were kept; of those without held-out losses the last."""
+    return chosen_step(steps) if measure == "heldout_loss" else len(steps) - 1
 
 
 def _log2_precisions(steps: History, group_names: Sequence[str]) -> FloatArray:

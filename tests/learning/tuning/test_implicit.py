@@ -15,7 +15,7 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
 from structune.learning.tuning.hypergradient import hypergradient
 from structune.learning.tuning.implicit import BOUNDS, _Outcome, _Search
-from structune.learning.tuning.problem import TuningProblem
+from structune.learning.tuning.problem import TuningProblem, chosen_step
 from structune.learning.tuning.response import GRID, Response
 from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor
@@ -60,8 +60,12 @@ def value_and_gradient(problem, d, **options):
 def test_the_heldout_loss_falls(which, splits):
     problem = hmm_tuning_problem(which=which, **splits)
     result = ImplicitTuner().tune(problem)
-    losses = [r["heldout_loss"] for r in result.history if r["stage"] == "implicit"]
+    steps = [record for record in result.history if record["stage"] == "implicit"]
+    losses = [step["heldout_loss"] for step in steps]
     assert result.status == "converged"
+    chosen = steps[chosen_step(steps)]
+    assert chosen["heldout_loss"] == result.heldout_loss
+    assert_array_equal(chosen["log_precision"], result.log_precision)
     assert result.heldout_loss in losses[1:]
     assert result.heldout_loss < (0.99 if which == "grouped" else 1.0) * losses[0]
     best = heldout_loss(problem, optima(problem, result.log_precision))

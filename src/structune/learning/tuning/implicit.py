@@ -23,7 +23,7 @@ from structune.learning.tuning.hypergradient import (
     kept_points,
     restored_points,
 )
-from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
+from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult, mark_chosen
 from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
@@ -357,6 +357,8 @@ class _Search:
                 w, status = getattr(stop, "w", w), stop_status(stop)
         value = None if self.best is None else self.best.loss
         log_precision, gamma = self._parts(d)
+        if status not in STOPPED:  # or the search may go on
+            mark_chosen(self.monitor.history, log_precision)
         found = TuningResult(log_precision, w, status, value, self.passes.spent, self.monitor.history)
         return found if self.problem.parent is None else replace(found, gamma=gamma)
 
