@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.genes.formats.genbank import read_genbank
+from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.record import Transcript
 
 BASES = "acgtacgtac" * 6
@@ -167,3 +168,13 @@ def test_any_bytes_are_read_or_refused(content):
     for start in (b"", b"LOCUS       r1   10 bp  DNA\n"):
         with suppress(DataError):
             list(read_genbank(io.BytesIO(start + content)))
+
+
+@pytest.mark.parametrize("location", ["3..8", "55..61", "123^124", "join(1..", "3..x"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_sequences_alone_need_no_sound_features(location, end):
+    text = (record(cds(location, 'gene="a"'), "\n") + record(name="r2")).replace("\n", end)
+    found = list(read_sequences(io.BytesIO(text.encode())))
+    assert [(each.sequence, each.transcripts, each.skipped) for each in found] == [
+        (BASES.upper(), (), ())
+    ] * 2

@@ -21,6 +21,7 @@ from structune.genes.formats.dna import check_dna
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
+_FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*")
 _OTHER_ORDER = "parts in another order than on the strand (across the origin, or trans-splicing)"
 _STRANDS = {1: "+", -1: "-"}
 
@@ -56,10 +57,11 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     return parse_genbank(Lines(source, strip=False))
 
 
-def parse_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
-    """Read records of lines that are whole."""
+def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
+    """Read records of lines that are whole; of those without genes no feature is looked at."""
     begun: dict[str, int] = {}
-    for number, text in _records(lines):
+    for number, whole in _records(lines):
+        text = whole if with_genes else _FEATURES.sub(r"\1", whole)
         with lines.at(number):
             found = _annotated(_parsed(text))
             _check_length(found, text)

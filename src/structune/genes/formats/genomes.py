@@ -70,7 +70,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
 def read_sequences(
     source: Source, skipped: Callable[[DataError], None] | None = None
 ) -> Iterator[AnnotatedSequence]:
-    """Read the sequences of FASTA or GenBank, one at a time, with what GenBank has on them.
+    """Read the sequences of FASTA or GenBank, one at a time; what GenBank has on them is not looked at.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def read_sequences(
     """
     lines = Lines(source, strip=False)
     head = next((text for text in lines.head(_HEAD) if text.strip()), "")
-    first, parse = ("LOCUS", parse_genbank) if head.startswith("LOCUS") else (">", _of_fasta)
+    first, parse = ("LOCUS", _of_genbank) if head.startswith("LOCUS") else (">", _of_fasta)
     if skipped is None:
         yield from parse(lines)
         return
@@ -107,6 +107,10 @@ def read_sequences(
             skipped(error)
     if is_empty:
         raise DataError(f"{lines.name}: found no sequences, expected some")
+
+
+def _of_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
+    return parse_genbank(lines, with_genes=False)
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
