@@ -54,6 +54,16 @@ def test_transcripts_of_genes():
     assert not skipped
 
 
+@pytest.mark.parametrize("kind", ["start_codon", "stop_codon"])
+def test_whole_transcripts_have_the_codons_that_others_have(kind):
+    lines = [GENE, MRNA, line("mRNA", 1, 90, attributes="ID=u;Parent=g")]
+    lines += [cds(1, 9), cds(11, 19, attributes="Parent=u")]
+    assert [t.name for t in read(*lines)[0]] == ["t", "u"]
+    (found,), skipped = read(*lines, line(kind, 7, 9, attributes="Parent=t"))
+    assert found.name == "t"
+    assert skipped == [Skipped("c", "u", "not whole", (10, 19))]
+
+
 def test_parts_of_a_transcript_may_have_ids_of_their_own():
     (found,), _ = read(
         GENE, MRNA, cds(1, 3, attributes="ID=1;Parent=t"), cds(7, 9, attributes="ID=2;Parent=t")

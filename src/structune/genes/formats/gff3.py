@@ -24,6 +24,7 @@ from structune.genes.formats.parts import (
 _FASTA = "##FASTA"
 _TRANSCRIPTS = ("mRNA", "transcript")
 _GTF = re.compile(r'(gene|transcript)_id "')
+_CODONS = ("start_codon", "stop_codon")
 _PREFIX = re.compile(r"\A(gene|transcript|cds):(?!\Z)", re.IGNORECASE)
 
 
@@ -41,6 +42,7 @@ class _Features:
     parts: list[Part] = field(default_factory=list)
     parents: dict[str, _Parent] = field(default_factory=dict)
     proteins: set[str] = field(default_factory=set)
+    codons: dict[str, set[str]] = field(default_factory=lambda: {kind: set() for kind in _CODONS})
     circular: set[str] = field(default_factory=set)
 
 
@@ -56,9 +58,10 @@ def read_gff3(source: Source) -> GeneAnnotation:
     it, is the phase plus one.
 
     These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
-    ``start_range``, ``end_range``, a phase other than 0 at the start, or a parent that is not in the file
-    while others are), trans-splicing (``exception=trans-splicing``, or parts on two contigs or strands),
-    parts that overlap (programmed frameshifts), and phases that do not follow from the lengths of the parts.
+    ``start_range``, ``end_range``, a phase other than 0 at the start, no ``start_codon`` or ``stop_codon``
+    where others in the file have them, or a parent that is not in the file while others are), trans-splicing
+    (``exception=trans-splicing``, or parts on two contigs or strands), parts that overlap (programmed
+    frameshifts), and phases that do not follow from the lengths of the parts.
 
     Parameters
     ----------
@@ -104,6 +107,8 @@ def _add_line(found: _Features, number: int, text: str) -> None:
         if _GTF.match(columns[8]):  # each part would be a gene
             raise DataError(f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value")
         found.parts.append(coding(part, columns[7]))
+    elif columns[2] in _CODONS:
+        found.codons[columns[2]].update(_parents(part))
     elif name := attributes.get("ID"):
         gene = attributes.get("Parent") or (name if columns[2] in _TRANSCRIPTS else "")
         found.parents[name] = _Parent(gene, part.score)
@@ -135,7 +140,8 @@ def _keys(part: Part, found: _Features, cds_only: bool) -> Iterator[Key]:
     for parent in parents:
         above = found.parents.get(parent)
         if above is not None and above.gene:
-            yield Key(_name(parent), _name(above.gene), above.score)
+            lacks = any(of and parent not in of for of in found.codons.values())
+            yield Key(_name(parent), _name(above.gene), above.score, "not whole" if lacks else "")
         elif above is not None or cds_only:
             yield Key(own or _name(parent), _name(parent))
         else:
