@@ -13,6 +13,7 @@ from structune.alignment.kernels.sums import Below, Factors, Rows
 from structune.alignment.structure.pair import Pair, begin_with, map_factors, n_tables, row_of
 from structune.errors import DataError
 from structune.running.memory import require_memory
+from structune.running.steps import step
 from structune.structure import Array
 
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
@@ -49,14 +50,15 @@ class Inference:
         self._blocks, self._first_rows = pair.blocks(), []
         ends, logs = [np.exp(self._none)[None]], [np.zeros(1)]
         row = None
-        for block in self._blocks:
-            rows = self._begin(block, row)
-            self._first_rows.append(row_of(pair, rows, block, block.start))
-            match, values = self._forward(block, rows)
-            self._last = match, rows
-            ends.append(values[1:])
-            logs.append(rows.logs[1:])
-            row = row_of(pair, rows, block, block.stop)
+        with step("sums forward", lambda: (len(ends) - 1) / len(self._blocks)):
+            for block in self._blocks:
+                rows = self._begin(block, row)
+                self._first_rows.append(row_of(pair, rows, block, block.start))
+                match, values = self._forward(block, rows)
+                self._last = match, rows
+                ends.append(values[1:])
+                logs.append(rows.logs[1:])
+                row = row_of(pair, rows, block, block.stop)
         values, scales = np.concatenate(ends), np.concatenate(logs)
         values, scales = values[values != 0.0], scales[values != 0.0]
         with np.errstate(invalid="ignore"):  # the caller is told below
@@ -84,8 +86,10 @@ class Inference:
         below = Below(
             np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
         )
-        for k in reversed(range(len(self._blocks))):
-            yield self._blocks[k], self._backward(k, below, used)
+        k = n_blocks = len(self._blocks)
+        with step("sums backward", lambda: 1.0 - k / n_blocks):
+            for k in reversed(range(n_blocks)):
+                yield self._blocks[k], self._backward(k, below, used)
         first = slice(0, int(pair.cells.high[0]) + 1)
         used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
