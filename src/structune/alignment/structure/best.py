@@ -23,7 +23,7 @@ class _Best:
         self.pair = pair
 
     def found(self) -> tuple[IntArray, float]:
-        pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks()
+        pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks
         first_rows, row, score, last = list[Rows](), None, pair.none, 0
         with step("best scores", lambda: len(first_rows) / len(blocks)):
             for block in blocks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
 from math import isqrt
@@ -67,9 +66,10 @@ class Pair:
     @property
     def most_score(self) -> float:
         """A bound of what any part of a score is, of either sign."""
-        gaps = max(np.abs(part[np.isfinite(part)]).max(initial=0.0) for part in _parts(self.scores))
+        scores = self.scores
+        gaps = np.abs(np.concatenate((*scores.x, *scores.y, scores.steps, scores.both)))
         terminal = sum(np.abs(part).max(initial=0.0) for part in (self._terminal_x, self._terminal_y))
-        return float(max(gaps, self._most_match + terminal))
+        return float(max(gaps[np.isfinite(gaps)].max(initial=0.0), self._most_match + terminal))
 
     @cached_property
     def real(self) -> Pair:
@@ -98,6 +98,7 @@ class Pair:
             scores += self._bonus(rows, columns)
         return np.asarray(scores)
 
+    @cached_property
     def blocks(self) -> list[slice]:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
@@ -156,10 +157,6 @@ def _through(side: Side, forced: IntArray) -> Side:
     begins, ends = side.begins.copy(), side.ends.copy()
     begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
     return side._replace(begins=begins, ends=ends)
-
-
-def _parts(scores: Factors) -> Iterator[Array]:
-    yield from (*scores.x, *scores.y, scores.steps, scores.both)
 
 
 def map_factors(function: Any, scores: Factors) -> Factors:

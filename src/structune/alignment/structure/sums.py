@@ -47,7 +47,7 @@ class Inference:
             raise RangeError("scores are too large for the linear domain")
         self._factors = map_factors(np.exp, _tilted(pair.scores, tilt))
         self._none = pair.none - tilt * pair.m
-        self._blocks, self._first_rows = pair.blocks(), []
+        self._blocks, self._first_rows = pair.blocks, []
         ends, logs = [np.exp(self._none)[None]], [np.zeros(1)]
         row = None
         with step("sums forward", lambda: (len(ends) - 1) / len(self._blocks)):

@@ -22,7 +22,7 @@ from structune.genes.eukaryotes.inputs import (
     checked_tracks,
     encoded,
 )
-from structune.genes.eukaryotes.pieces import Gene, join, pieces_of
+from structune.genes.eukaryotes.pieces import Gene, join, may_have_gene, pieces_of
 from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.rules import GeneRules
@@ -297,6 +297,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             piece
             for s, each in enumerate(sequences)
             for piece in pieces_of(s, each.sequence, None if values is None else values[s])
+            if may_have_gene(piece.text, self.introns_[0])  # there are files of many that have none
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
