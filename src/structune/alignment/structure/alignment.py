@@ -21,6 +21,7 @@ from structune.alignment.structure.pair import Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.structure.short import best_short
 from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
@@ -349,8 +350,10 @@ class Alignment(Structure):
         gamma : float
             How much a right match counts beside two residues rightly left out; inf to count nothing else.
         """
-        found = [inference.most_accurate(pair, gamma) for _, pair in self._pairs(w, shard)]
-        return np.concatenate([np.empty(0, np.int64), *found])
+        partners, left = best_short(self.feature_set, w, shard, gamma, self.band)
+        for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left)), strict=True):
+            partners[shard.starts[p] : shard.starts[p + 1]] = inference.most_accurate(pair, gamma)
+        return partners
 
     def decode(
         self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False

@@ -140,16 +140,20 @@ class FeatureSet:
         self, letters: Array, annotation: FloatArray, offsets: IntArray
     ) -> list[SequenceFeatures]:
         """The same of sequences one after the other, of which each begins at its offset."""
+        joined = self.describe_joined(letters, annotation, offsets)
+        return [
+            SequenceFeatures(joined.pairing[a:b], joined.residues[a:b], joined.hydrophilic[a + s : b + s + 1])
+            for s, (a, b) in enumerate(pairwise(offsets.tolist()))
+        ]
+
+    def describe_joined(self, letters: Array, annotation: FloatArray, offsets: IntArray) -> SequenceFeatures:
+        """The same, one after the other: each sequence has one place more than it has residues."""
         alphabet, sizes = self.alphabet, np.diff(offsets)
         residues, classes = alphabet.residue_table[letters], alphabet.class_table[letters]
         sequence = np.repeat(np.arange(sizes.size), sizes)
         shifted = (_shifted(classes, sequence, shift) for shift in self.shifts)
         pairing = np.hstack([residues, *shifted, annotation])
-        places = _places(alphabet.hydrophilic_table[letters], offsets)
-        return [
-            SequenceFeatures(pairing[a:b], residues[a:b], places[a + s : b + s + 1])
-            for s, (a, b) in enumerate(pairwise(offsets.tolist()))
-        ]
+        return SequenceFeatures(pairing, residues, _places(alphabet.hydrophilic_table[letters], offsets))
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -173,25 +177,30 @@ class FeatureSet:
 
     def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
         """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
-        n = len(sequence)
+        return self.sides(w, sequence, np.array([0, len(sequence)]))
+
+    def sides(self, w: Array, sequence: SequenceFeatures, offsets: IntArray) -> tuple[Side, Array]:
+        """The same of sequences one after the other."""
+        n, number = len(sequence), np.arange(offsets.size - 1)
+        n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
         terminal = np.full(n, w[self.terminal][1])
         residue, opens, closes = np.zeros((3, n), w.dtype)
-        site, site_open = np.zeros((2, n + 1), w.dtype)
+        site, site_open = np.zeros((2, n_places), w.dtype)
         if self.linear:
             terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
             residue = sequence.residues @ w[self.linear["gap residue"]]
         if self._sees_hydrophilic:
             places = sequence.hydrophilic
-            residue = residue + w[self.linear["gap within"]][places[:-1]]
-            opens = w[self.linear["gap opens"]][places[:-1]]
-            closes = w[self.linear["gap closes"]][places[1:]]
+            residue = residue + w[self.linear["gap within"]][places[before]]
+            opens = w[self.linear["gap opens"]][places[before]]
+            closes = w[self.linear["gap closes"]][places[before + 1]]
             site = w[self.linear["gap opposite"]][places]
             site_open = w[self.linear["gap opens opposite"]][places]
         if self._secondary is not None:
             residue = residue + sequence.pairing[:, self._secondary.columns] @ w[self._secondary_gap]
-        ends = np.full(n + 1, w[self.terminal][0])
+        ends = np.full(n_places, w[self.terminal][0])
         begins = ends.copy()
-        begins[0] = ends[n] = 0.0
+        begins[offsets[:-1] + number] = ends[offsets[1:] + number] = 0.0
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
 
     def factors(self, w: Array, x: Side, y: Side) -> Factors:

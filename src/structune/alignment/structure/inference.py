@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -92,7 +92,6 @@ def room_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
     return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 
-@lru_cache(1 << 12)  # asked for several times, of many short pairs
 def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
     """Bytes that the alignments of sequences of n and m residues take, with their probabilities.
 
@@ -101,9 +100,8 @@ def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False
     keep : bool
         Whether the probabilities of all matches are wanted.
     """
-    cells = cells_near(n, m, band)
-    width = widest(cells)
-    size = rows_at_once(cells, n_steps)
+    width = m + 1 if band is None else widest(cells_near(n, m, band))
+    size = rows_at_once(n, width, n_steps)
     rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
     return 8.0 * (width * rows + posteriors) + n * width + _RESIDUE * (n + m)  # choices are bytes

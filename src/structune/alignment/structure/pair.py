@@ -103,7 +103,7 @@ class Pair:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
             return []
-        size = rows_at_once(self.cells, self.features.n_steps)
+        size = rows_at_once(self.n, widest(self.cells), self.features.n_steps)
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, rows: slice, fill: float | None = None) -> Rows:
@@ -117,10 +117,9 @@ class Pair:
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
 
 
-def rows_at_once(cells: Cells, n_steps: int) -> int:
-    """How many residues of x there are tables of at a time."""
-    fitting = _CELLS // (n_tables(n_steps) * widest(cells))
-    n = int(cells.low.size) - 1
+def rows_at_once(n: int, width: int, n_steps: int) -> int:
+    """How many of the n residues of x there are tables of at a time, whose rows have so many cells."""
+    fitting = _CELLS // (n_tables(n_steps) * width)
     return min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
 
 

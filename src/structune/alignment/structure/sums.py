@@ -16,9 +16,9 @@ from structune.running.memory import require_memory
 from structune.running.steps import step
 from structune.structure import Array
 
-_LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 _MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
-_MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
+MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
 
 class RangeError(ArithmeticError):
@@ -43,7 +43,7 @@ class Inference:
 
     def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
         self.pair, self._tilt = pair, tilt
-        if pair.most_score > _MOST_SCORE:
+        if pair.most_score > MOST_SCORE:
             raise RangeError("scores are too large for the linear domain")
         self._factors = map_factors(np.exp, _tilted(pair.scores, tilt))
         self._none = pair.none - tilt * pair.m
@@ -93,7 +93,7 @@ class Inference:
         first = slice(0, int(pair.cells.high[0]) + 1)
         used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
-        if not abs(lost) < _LOST:
+        if not abs(lost) < LOST:
             raise RangeError("forward and backward sums leave the range of a double")
 
     def _backward(self, k: int, below: Below, used: Factors) -> Array:
