@@ -165,7 +165,7 @@ def _aligner(**options: Any) -> Any:
 def _gene_finder(**options: Any) -> Any:
     from structune import GeneFinder
 
-    return GeneFinder(flank=30, features="paper", **options)
+    return GeneFinder(flank=30, **options)
 
 
 def _prokaryotic_finder(**options: Any) -> Any:
@@ -235,7 +235,7 @@ CASES = {
         0.01,
         limit=2.0,
         small=10_000,
-        options=("--flank", "30", "--features", "paper"),
+        options=("--flank", "30"),
     ),
     "prokaryotic-genes": Case(
         "gb", partial(contigs, simulated_orfs.annotated), _prokaryotic_finder, _genomes, 0.03, 0.01

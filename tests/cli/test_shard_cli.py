@@ -102,11 +102,12 @@ def test_rna_is_read_block_by_block(files, tmp_path):
 
 
 def test_what_is_left_out_is_counted_over_all_blocks(files, tmp_path):
-    (tmp_path / "train.dbn").write_text(f"{RNA}>e\nGAAC\n(..)\n" * 3)
+    path = tmp_path / "train.dbn"
+    path.write_text("".join(f"{RNA}>e{k}\nGAAC\n(..)\n" for k in range(3)))
     with mock.patch.object(rna_sharding, "_MOST_SEQUENCES", 2):
-        done = run("shard", "rna", tmp_path / "train.dbn", tmp_path / "f", "--quiet")
-    assert "skipped 3 sequences: sequence 4 (bases 1 and 4 (from 1): a hairpin of 2" in done.stderr
-    assert ", sequence 9 (" in done.stderr
+        done = run("shard", "rna", path, tmp_path / "f", "--quiet")
+    assert f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): a hairpin of 2" in done.stderr
+    assert f", {path}: record 'e1' (" in done.stderr
     assert [number for number, _ in open_shards(tmp_path / "f").model.skipped_] == [4, 9, 14]
 
 

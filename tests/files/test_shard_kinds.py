@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from sklearn.base import clone
 
+import simulated_genes
 from shard_kinds import EXAMPLES, rewrite, with_array
 from structune import GeneFinder, SequenceAligner, load
 from structune.errors import DataError
@@ -121,6 +122,17 @@ def test_blocks_of_genomes(tmp_path, name):
     assert_allclose(found.coef_, clone(finder).fit(*kind.data).coef_, atol=1e-6)
     with pytest.raises(DataError, match="found no gene to learn from"):
         finder.write_blocks(lambda: iter([[nothing]]), ShardWriter(tmp_path / "g"))
+
+
+def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
+    genomes = simulated_genes.genome(1, 5)
+    finder = GeneFinder(flank=30, n_jobs=1, random_state=3, **UNTIED)
+    finder.write_blocks(lambda: iter([genomes[:1], genomes[1:4], genomes[4:]]), ShardWriter(tmp_path / "f"))
+    expected = clone(finder).fit(genomes)
+    assert_allclose(clone(finder).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-6)
+    given = iter([genomes, genomes[:2]])
+    with pytest.raises(DataError, match="found blocks of 15 genes, and then of 6: expected the same twice"):
+        finder.write_blocks(lambda: iter([next(given)]), ShardWriter(tmp_path / "g"))
 
 
 # --- refused ----------------------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ def test_one_warning_names_a_few_of_many():
 
 
 def test_nothing_left_to_learn_from():
-    with pytest.raises(DataError, match=r"all 2 structures are outside .*sequence 0: bases 0 and 3.*'trim'"):
+    with pytest.raises(DataError, match=r"all 2 structures are outside .*sequence 0 \(bases 0 and 3.*'trim'"):
         folder().fit(["GAAC", "GAAC"], ["(..)", "(..)"])
 
 

@@ -71,7 +71,7 @@ def test_what_comes_after_the_end_is_not_worked_on():
     results.close()
     come.release()
     for thread in threading.enumerate():
-        if thread.name.endswith("(serve)"):
+        if thread.name.endswith("serve)"):
             thread.join(10)
     assert begun == [[0]]
 
@@ -146,10 +146,13 @@ def test_rooms_are_given_back_by_work_that_nobody_waits_for(monkeypatch):
     assert begun.acquire(timeout=30)
     assert begun.acquire(timeout=30)
     results.close()
+    threads = [thread for thread in threading.enumerate() if thread.name.endswith("serve)")]
+    for thread in threads:
+        thread.join(0.3)
+    assert list(memory._rooms.held.values()) == [100.0]  # one still works
     go_on.set()
-    for thread in threading.enumerate():
-        if thread.name.endswith("(serve)"):
-            thread.join(30)
+    for thread in threads:
+        thread.join(30)
     assert not memory._rooms.held
 
 
@@ -160,6 +163,6 @@ def test_nothing_is_begun_once_it_is_closed(monkeypatch):
     assert next(results) == [0]  # and the next waits for its room
     results.close()
     for thread in threading.enumerate():
-        if thread.name.endswith("(serve)"):
+        if thread.name.endswith("serve)"):
             thread.join(30)
     assert begun == [[0]]

@@ -126,6 +126,16 @@ def test_a_room_is_waited_for_until_it_is_given_back(system):
     second.give_back()
 
 
+def test_a_room_is_held_until_nobody_is_in_it(system):
+    system(meminfo="MemAvailable: 1000000 kB\n")
+    room = memory.Room(6e8)
+    with room.entered():
+        with room.entered():
+            room.give_back()
+        assert list(memory._rooms.held) == [room]
+    assert not memory._rooms.held
+
+
 def test_the_memory_of_a_batch_is_a_setting(monkeypatch):
     monkeypatch.delenv("STRUCTUNE_MEMORY", raising=False)
     assert memory.batch_memory() == 512_000_000

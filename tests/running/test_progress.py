@@ -2,13 +2,20 @@
 
 import functools
 import io
+import sys
+import time
+from contextlib import contextmanager
 
 import pytest
 import rich.console
 import rich.progress  # before the console is replaced: it takes its own reference
 
-from structune import SequenceTagger
+from structune import RNAFolder, SequenceAligner, SequenceTagger
+from structune.alignment.structure import best, sums
+from structune.cli import batches
+from structune.rna.structure import decoding, inference
 from structune.running.progress import Bars
+from structune.running.steps import step
 
 
 @pytest.fixture
@@ -50,6 +57,51 @@ def test_nothing_moves_without_a_terminal(capfd):
     bars.print("x" * 200)
     bars.stop()
     assert capfd.readouterr().err == "x" * 200 + "\n"
+
+
+def test_a_long_step_has_a_bar_while_it_goes_on(terminal, monkeypatch):
+    monkeypatch.setattr(batches, "_SOON", 0.0)
+    monkeypatch.setattr(batches, "_LOOK", 0.01)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with batches.Progress(True) as progress:
+        with step("sums inside", lambda: 0.25):
+            assert eventually(lambda: tasks(progress._bars)[1] == ("sums inside", 1.0, 0.25, True))
+        assert eventually(lambda: not tasks(progress._bars)[1][-1])
+    with batches.Progress(False) as progress:
+        assert progress._bars is None
+
+
+def eventually(happens, seconds=30):
+    until = time.monotonic() + seconds
+    while not happens() and time.monotonic() < until:
+        time.sleep(0.01)
+    return happens()
+
+
+def test_steps_of_examples_go_from_nothing_to_all(monkeypatch):
+    """Whatever kernels they take: none stays where it is, or goes beyond its end."""
+    told = []
+
+    @contextmanager
+    def recorded(name, done):
+        before = done()
+        yield
+        told.append((name, before, done()))
+
+    for module in (inference, decoding, sums, best):
+        monkeypatch.setattr(module, "step", recorded)
+    rna, residues = "GGGAAACCC" * 20, "ARNDCQEGHILK" * 9
+    for span in (None, 20):
+        folder = RNAFolder.pretrained().set_params(max_span=span, n_jobs=1)
+        folder.pair_probabilities(rna)
+        folder.predict_viterbi([rna])
+    aligner = SequenceAligner.pretrained().set_params(n_jobs=1)
+    aligner.predict([(residues, residues)])
+    aligner.predict_viterbi([(residues, residues)])
+    names = {"sums inside", "sums outside", "best scores", "sums forward", "sums backward"}
+    assert {name for name, _, _ in told} == names
+    assert all(before == 0.0 for _, before, _ in told)
+    assert all(after == pytest.approx(1.0, abs=1e-3) for _, _, after in told)
 
 
 @pytest.mark.parametrize("tuning", [None, "implicit", "majorize", "direct", "grid"])

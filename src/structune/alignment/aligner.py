@@ -200,7 +200,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        chosen = checked_gamma(self.gamma if gamma is None else gamma)
+        chosen = checked_gamma(gamma, self.gamma)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
         return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, chosen))
@@ -237,7 +237,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
-        chosen = checked_gamma(self.gamma if gamma is None else gamma) if method == "mea" else None
+        chosen = checked_gamma(gamma, self.gamma) if method == "mea" else None
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )

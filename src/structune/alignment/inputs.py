@@ -25,8 +25,9 @@ def checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
     return pairs, rows
 
 
-def checked_gamma(gamma: float) -> float:
-    """A number >= 0, infinite if it is larger than doubles are."""
+def checked_gamma(given: float | None, default: float) -> float:
+    """The one that is given, or the other: a number >= 0, infinite if it is larger than doubles are."""
+    gamma = default if given is None else given
     if not (isinstance(gamma, Real) and gamma >= 0.0):
         raise DataError(f"gamma={gamma!r}: expected a number >= 0")
     return float(gamma) if gamma <= sys.float_info.max else np.inf

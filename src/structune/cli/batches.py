@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from threading import Event, Thread
 from typing import Generic, Self, TypeVar
 
 from structune.errors import StructuneError
 from structune.running.progress import Bars
+from structune.running.steps import longest_step
 
 T = TypeVar("T")
+_SOON, _LOOK = 3.0, 0.5  # seconds: steps that take less are not shown; how often is looked
 
 
 class UntilError(Generic[T]):
@@ -42,7 +45,7 @@ def time_in_words(minutes: float) -> str:
 
 
 class Progress:
-    """Count and rate of items on standard error, if that is a terminal.
+    """Count and rate of items on standard error, if that is a terminal; and what takes some seconds of one.
 
     Parameters
     ----------
@@ -66,15 +69,28 @@ class Progress:
     ) -> None:
         self.count, self._total, self._stage, self._unit, self._digits = 0.0, total, stage, unit, digits
         self._bars = Bars() if shown and sys.stderr.isatty() else None
-        self._start = time.perf_counter()
+        self._start, self._ended = time.perf_counter(), Event()
 
     def __enter__(self) -> Self:
         self.advance(0)
+        if self._bars is not None:
+            Thread(target=self._show_steps, args=(self._bars,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended.set()
         if self._bars is not None:
             self._bars.stop()
+
+    def _show_steps(self, bars: Bars) -> None:
+        """The step of an example that has taken long, while it goes on."""
+        while not self._ended.wait(_LOOK):
+            step = longest_step()
+            if step is None or time.monotonic() - step.start < _SOON:
+                bars.hide_part()
+            else:
+                done = step.done()
+                bars.show_part(step.name, done, f"{done:.0%} of this step")
 
     def advance(self, count: float) -> None:
         """So many more are done."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,6 @@ from structune.genes.formats.record import (
 )
 from structune.structure import FloatArray, IntArray
 
-Blocks = Callable[[], Iterable[Sequence[AnnotatedSequence]]]
 _CODON = 3
 AS_DNA = str.maketrans("Uu", "Tt")
 

@@ -16,7 +16,7 @@ from structune.structure import Shard
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
 
-Blocks = Callable[[], Iterable[tuple[Any, ...]]]
+Blocks = Callable[[], Iterable[Any]]
 
 
 class BlockEstimator(StructuredEstimator):
@@ -30,9 +30,9 @@ class BlockEstimator(StructuredEstimator):
         Parameters
         ----------
         blocks : function without arguments
-            Gives what `fit` takes of some examples, as a tuple ``(X, y, ...)``, block by block. It is called
-            twice where something is to be known of all examples before the first is encoded, such as their
-            classes.
+            Gives what `fit` takes of some examples, as a tuple ``(X, y, ...)``, block by block; for gene
+            finders lists of `AnnotatedSequence`. It is called twice where something is to be known of all
+            examples before the first is encoded, such as their classes, or the lengths of introns.
         writer : ShardWriter
         extra : mapping, optional
             As `ShardWriter.finish` takes it.
@@ -40,7 +40,7 @@ class BlockEstimator(StructuredEstimator):
         Raises
         ------
         DataError
-            What `fit` refuses; names the block, from 0.
+            What `fit` refuses; names the block, from 0, where examples have no names.
         """
         model = self.__sklearn_clone__()
         for shard, groups in model._encoded_blocks(blocks):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -149,16 +150,24 @@ class RNAFolder(RNAPredictions, BlockEstimator):
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
         rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
-        for number, block in enumerate(blocks()):
-            with in_block(number):
-                _, shard, groups = self._training(rna, left_out, *block)
+        for number, (X, y, *more) in enumerate(blocks()):
+            weights, groups, names = [*more, None, None, None][:3]  # files have names of their sequences
+            with in_block(number) if names is None else nullcontext():
+                _, shard, groups = self._training(rna, left_out, X, y, weights, groups, names)
             yield shard, groups
         if left_out.n_examples:
             left_out.report()
         self.rna_, self.skipped_ = rna, left_out.first
 
     def _training(
-        self, rna: RNA, left_out: LeftOut, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        rna: RNA,
+        left_out: LeftOut,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        names: Sequence[str] | None = None,
     ) -> tuple[FittingExamples, RNAShard, Any]:
         """Examples in the space of the model, encoded, with their groups."""
         sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
@@ -166,9 +175,9 @@ class RNAFolder(RNAPredictions, BlockEstimator):
             raise DataError("the training set is empty: expected at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
         weights = check_weights(sample_weight, len(sequences))
-        examples = fit_into_space(rna, sequences, structures, self.outside)
+        examples = fit_into_space(rna, sequences, structures, self.outside, names)
         shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
-        left_out.add(examples)
+        left_out.add(examples, names)
         groups = chosen_groups(groups, examples.kept, len(sequences))
         return examples, replace(shard, numbers=shard.numbers + start), groups
 

@@ -92,25 +92,24 @@ class LeftOut:
     _unknotted: _Count = field(default_factory=_Count)
     _trimmed: _Count = field(default_factory=_Count)
 
-    def add(self, examples: FittingExamples) -> None:
-        """Those of one more block."""
+    def add(self, examples: FittingExamples, names: Sequence[str] | None = None) -> None:
+        """Those of one more block, by name if they have any."""
         start = self.n_examples
         for s, reason in examples.skipped:
-            self._skipped.add(f"sequence {start + s} ({reason})")
+            self._skipped.add(f"{_called(s, names, start)} ({reason})")
             if len(self.first) < _MOST_KEPT:
                 self.first.append((start + s, reason))
         for count, dropped in ((self._unknotted, examples.unknotted), (self._trimmed, examples.trimmed)):
             for s, n in dropped.items():
-                count.add(f"{n} in sequence {start + s}", n)
+                count.add(f"{n} in {_called(s, names, start)}", n)
         self.n_kept += len(examples.kept)
         self.n_examples += len(examples.kept) + len(examples.skipped)
 
     def report(self) -> None:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
         if not self.n_kept:
-            s, reason = self.first[0]
             raise DataError(
-                f"all {self.n_examples} structures are outside the model's space (sequence {s}: {reason}); "
+                f"all {self.n_examples} structures are outside the model's space: {self._skipped}; "
                 "outside='trim' drops the pairs that offend"
             )
         parts = []
@@ -123,8 +122,16 @@ class LeftOut:
             warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
 
 
+def _called(s: int, names: Sequence[str] | None, start: int = 0) -> str:
+    return f"sequence {start + s}" if names is None else names[s]
+
+
 def fit_into_space(
-    rna: RNA, sequences: Sequence[str], structures: Sequence[Output], outside: str
+    rna: RNA,
+    sequences: Sequence[str],
+    structures: Sequence[Output],
+    outside: str,
+    names: Sequence[str] | None = None,
 ) -> FittingExamples:
     """What of some examples can be learned from.
 
@@ -134,6 +141,8 @@ def fit_into_space(
         In dot-bracket notation, perhaps with pseudoknots, or what is known of it.
     outside : {"skip", "trim", "error"}
         Whether structures outside the space are left out, lose the offending pairs, or are an error.
+    names : sequence of str, optional
+        What errors call the examples, in place of numbers.
 
     Raises
     ------
@@ -149,7 +158,7 @@ def fit_into_space(
         try:
             _add(found, s, rna, sequence, structure, outside)
         except DataError as error:
-            raise DataError(f"sequence {s}: {str(error).removeprefix('sequence 0: ')}") from None
+            raise DataError(f"{_called(s, names)}: {str(error).removeprefix('sequence 0: ')}") from None
     return found
 
 

@@ -30,7 +30,9 @@ from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
+from structune.rna.structure.sums import OF_KNOTS, OF_SUMS
 from structune.running.executors import make_executor
+from structune.running.memory import held_memory
 from structune.structure import FloatArray
 
 
@@ -48,9 +50,18 @@ class RNAPredictions(StructuredEstimator):
     def _structure(self) -> RNA:
         return self.rna_.like(self.max_span, self.circular, self.initiation)
 
-    def memory_of(self, n: int) -> float:
-        """Bytes that predictions for a sequence of n bases take, about; twice as many for what few need."""
-        return self._structure.memory_of(n)
+    def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
+        """Bytes that predictions for a sequence of n bases take, about.
+
+        Parameters
+        ----------
+        n_tables : float
+            Of pairs, at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and `predict_knotted`, 6 for
+            `sample` and `unpaired_windows`, and 4 for all else.
+        weighted : bool
+            Whether there are constraints or evidence: pairs then have scores of their own.
+        """
+        return self._structure.memory_of(n, n_tables, weighted)
 
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
@@ -129,7 +140,9 @@ class RNAPredictions(StructuredEstimator):
         structures = self.predict(sequences, gamma, constraints)
 
         def knot(s: int) -> str:
-            return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
+            needed, n = self.memory_of(len(sequences[s]), OF_KNOTS), len(sequences[s])
+            with held_memory(needed, f"sequence {s}: {n:,} bases with pseudoknots", "a shorter one"):
+                return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
 
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 

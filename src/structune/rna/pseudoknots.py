@@ -43,13 +43,15 @@ def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
     """The best structure of the bases that the first leaves."""
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
-    table, n = coo_array(pairs), first.size
+    n, free = first.size, np.flatnonzero(first < 0)
+    table = coo_array(pairs[free][:, free])
     row, column = table.coords
-    kept = (row < column) & (first[row] < 0) & (first[column] < 0)
-    left, right = row[kept].astype(np.int64), column[kept].astype(np.int64)
+    kept = row < column
+    left, right = free[row[kept]], free[column[kept]]
     reach = int(np.max(right - left, initial=0))
     flat = np.zeros(n_cells(n, reach))
     flat[row_of(left, n, reach) + right] = table.data[kept]
+    del table, row, column, kept, left, right  # as large as the rest
     return accuracy(gamma).best(flat, n, reach, lonely=False)
 
 

@@ -42,41 +42,35 @@ def live_map(
     Exception
         What reading or work raised, after the results before it.
     """
-    source, turn = _Reader(items, _Queue(size, n_threads, most_size, most_items)), Lock()
-    stopped, closed = Event(), Event()
-    results: Queue[tuple[Future[R | None], Room]] = Queue(n_threads + 1)
-
-    def serve() -> None:
-        while True:
-            result: Future[R | None] = Future()
-            with turn:  # results come in the order of turns
-                if stopped.is_set():
-                    return
-                batch = source.batch(size, most_size, most_items)
-                if stopped.is_set():  # while it waited
-                    return
-                if not batch:
-                    stopped.set()
-                room = Room(max(map(needed, batch), default=0.0))
-                results.put((result, room))
-            if closed.is_set():  # while it waited
-                room.give_back()
-                return
-            try:
-                if not batch and source.error is not None:
-                    raise source.error
-                with room.entered():
-                    result.set_result(work(batch) if batch else None)
-            except BaseException as error:
-                result.set_exception(error)
-            if closed.is_set():
-                room.give_back()
-
-    for _ in range(n_threads):
-        Thread(target=serve, daemon=True).start()  # a daemon: nothing may ever come
+    source = _Reader(items, _Queue(size, n_threads, most_size, most_items))
+    workers = _Workers(source, lambda: source.batch(size, most_size, most_items), work, needed, n_threads)
     try:
+        yield from workers.results()
+    finally:
+        workers.stop()
+        source.stop()
+
+
+class _Workers(Generic[T, R]):
+    """Threads that work on one run each, and results in the order of turns."""
+
+    def __init__(
+        self,
+        source: _Reader[T],
+        next_run: Callable[[], list[T]],
+        work: Callable[[list[T]], R],
+        needed: Callable[[T], float],
+        n_threads: int,
+    ) -> None:
+        self._source, self._next_run, self._work, self._needed = source, next_run, work, needed
+        self._turn, self._ended, self._stopped = Lock(), Event(), Event()
+        self._results: Queue[tuple[Future[R | None], Room]] = Queue(n_threads + 1)
+        for _ in range(n_threads):
+            Thread(target=self._serve, daemon=True).start()  # a daemon: nothing may ever come
+
+    def results(self) -> Generator[R, None, None]:
         while True:
-            result, room = results.get()
+            result, room = self._results.get()
             try:
                 if (found := result.result()) is None:
                     return
@@ -85,12 +79,45 @@ def live_map(
                 del result
                 found = None  # gone before others have its memory
                 room.give_back()
-    finally:
-        closed.set()
-        stopped.set()
-        source.stop()
-        for _, room in _emptied(results):
+
+    def stop(self) -> None:
+        """Begin no more work; rooms are given back as soon as nobody works in them."""
+        self._stopped.set()
+        self._ended.set()
+        for _, room in _emptied(self._results):
             room.give_back()
+
+    def _serve(self) -> None:
+        while self._serve_one():
+            pass
+
+    def _serve_one(self) -> bool:
+        """Work on the next run; whether there may be more. A method: no result is kept while it waits."""
+        with self._turn:
+            if self._ended.is_set():
+                return False
+            batch = self._next_run()
+            if self._ended.is_set():  # while it waited
+                return False
+            if not batch:
+                self._ended.set()
+            result, room = Future[R | None](), Room(max(map(self._needed, batch), default=0.0))
+            self._results.put((result, room))
+        with room.entered():
+            if self._stopped.is_set():  # while it waited; if it is later, the room is held until work ends
+                room.give_back()
+                return False
+            try:
+                result.set_result(self._result_of(batch))
+            except BaseException as error:
+                result.set_exception(error)
+        return True
+
+    def _result_of(self, batch: list[T]) -> R | None:
+        """None at the end, if reading came to one."""
+        if not batch and self._source.error is not None:
+            raise self._source.error
+        return self._work(batch) if batch else None
 
 
 class _Queue(Queue[list[T]]):

@@ -97,22 +97,31 @@ class Room:
         with _rooms.changed:
             self.free = _rooms.free_for(needed)
             _rooms.held[self] = self._needed = needed
+        self._n_within, self._is_given_back = 0, False
 
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Let this thread work within it; with nothing in it, it is none."""
         outer = getattr(_own, "room", None)
         _own.room = self if self._needed else outer
+        self._change(entered=1)
         try:
             yield
         finally:
             _own.room = outer
+            self._change(entered=-1)
 
     def give_back(self) -> None:
-        """Let others have it; does nothing the second time."""
+        """Let others have it as soon as nobody is in it; does nothing the second time."""
+        self._change(entered=0, given_back=True)
+
+    def _change(self, entered: int, given_back: bool = False) -> None:
         with _rooms.changed:
-            _rooms.held.pop(self, None)
-            _rooms.changed.notify_all()
+            self._n_within += entered
+            self._is_given_back |= given_back
+            if self._is_given_back and not self._n_within:
+                _rooms.held.pop(self, None)
+                _rooms.changed.notify_all()
 
 
 class _Rooms:

@@ -40,6 +40,9 @@ class Bars:
     def show_part(self, stage: str, done: float | None, line: str) -> None:
         self._show(1, stage, done, line)
 
+    def hide_part(self) -> None:
+        self._progress.update(self._progress.tasks[1].id, visible=False)
+
     def print(self, line: str) -> None:
         """A line that stays."""
         self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)

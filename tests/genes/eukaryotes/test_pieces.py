@@ -4,8 +4,8 @@ import pytest
 import simulated_genes as simulated
 from simulated_genes import exons
 from structune import GeneFinder
-from structune.genes.eukaryotes import pieces
-from structune.genes.eukaryotes.pieces import Gene, Piece, join, pieces_of
+from structune.genes.eukaryotes import gene_finder, pieces
+from structune.genes.eukaryotes.pieces import Gene, Piece, join, may_have_gene, pieces_of
 
 
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 180, 181, 1000])
@@ -49,3 +49,24 @@ def test_what_overlaps_is_taken_once(monkeypatch):
     across = [Gene("+", ((0, 200),), None)]
     join(across, [Gene("+", ((0, 50),), None)], Piece(0, 80, "", None))
     assert across == []
+
+
+@pytest.mark.parametrize("text", ["ATGTAA", "atgccuga", "TTACAT", "TCANNNCAT", "A" * 10])
+def test_short_pieces_that_may_have_a_gene(text):
+    assert may_have_gene(text, 4)
+
+
+@pytest.mark.parametrize("text", ["", "ATG", "TAA", "ATGCAT", "TTATAA", "A" * 9])
+def test_short_pieces_that_have_none(text):
+    assert not may_have_gene(text, 4)
+
+
+def test_no_short_sequence_with_a_gene_is_left_out(monkeypatch):
+    """Of all that may have been drawn, whatever a model thinks of genes."""
+    finder = GeneFinder(penalty=0.1).fit(simulated.genome(0, 2))
+    finder.coef_ = 30.0 * np.random.default_rng(0).normal(size=finder.coef_.size)
+    sequences = ["".join(np.random.default_rng(k).choice(list("ATG"), k % 20)) for k in range(400)]
+    found = finder.predict(sequences)
+    monkeypatch.setattr(gene_finder, "may_have_gene", lambda *_: True)
+    assert found == finder.predict(sequences)
+    assert sum(map(len, found)) > 3

@@ -169,16 +169,16 @@ def test_a_single_node_is_nearest():
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
-    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 100)
+    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 1000)
     monkeypatch.setattr(
         OrfGraph,
         "of_letters",
         lambda self, some, **options: seen.append(some) or encode(self, some, **options),
     )
-    nearest_node(tree, ["A" * 30, "C" * 60, "G" * 20])
-    nearest_node(tree, ["A", "ACGT" * 50])
+    nearest_node(tree, ["A" * 300, "C" * 600, "G" * 200])
+    nearest_node(tree, ["A", "ACGT" * 500])
     texts = [["".join("ACGT"[k] for k in part) for part in some] for some in seen]
-    assert texts == [["C" * 60, "A" * 30, "G" * 10], ["ACGT" * 25]]
+    assert texts == [["C" * 600, "A" * 300, "G" * 100], ["ACGT" * 250]]
 
 
 def test_from_a_finder_for_metagenomes():

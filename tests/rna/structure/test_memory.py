@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from memory_use import asked_and_taken
+from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
+from structune.rna.commands.data import Example
+from structune.rna.commands.decoding import Recipe
+from structune.rna.commands.options import Wanted
+from structune.rna.formats.record import RNARecord
 from structune.rna.structure import sums
+from structune.rna.structure.constraints import Constraints
 
 N = 700
 SEQUENCE = "".join(np.random.default_rng(0).choice(list("ACGU"), N))
@@ -19,6 +24,25 @@ ASKED = {
     "pairs": lambda folder: folder.pair_probabilities(SEQUENCE),
     "windows": lambda folder: folder.unpaired_windows(SEQUENCE, 8),
 }
+
+
+RECIPES = {
+    "pairs": Recipe(Wanted(), with_structures=False, with_pairs=True),
+    "samples": Recipe(Wanted(samples=3), with_pairs=True),
+    "several": Recipe(Wanted(nbest=3), with_pairs=True),
+    "windows": Recipe(Wanted(), with_structures=False, with_pairs=True, window=8),
+    "pseudoknots": Recipe(Wanted(pseudoknots=True), with_pairs=True),
+}
+
+
+@pytest.mark.parametrize("given", [None, Constraints(paired=np.linspace(-1.0, 1.0, N))], ids=["", "evidence"])
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_what_the_command_holds(recipe, given):
+    folder = RNAFolder.pretrained().set_params(n_jobs=1)
+    example = Example(0, RNARecord("a", SEQUENCE), "file", given)
+    recipe.fold(folder, [example])  # kernels are compiled
+    held, taken = recipe.memory_of(folder, example), peak_of(lambda: recipe.fold(folder, [example]))
+    assert 0.7 * taken < held < 1.3 * taken, (held / 1e6, taken / 1e6)
 
 
 @pytest.mark.parametrize("span", [None, 300])

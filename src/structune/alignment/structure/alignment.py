@@ -17,10 +17,11 @@ from structune.alignment.structure.counts import bonus, count_matches, known_mat
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Pair, cells_near
+from structune.alignment.structure.pair import Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import AlignedPair, parse_alignment
 from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.structure.short import best_short
 from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
 from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
@@ -224,10 +225,7 @@ class Alignment(Structure):
         return features.describe(letters, annotation(protein, features.profile, features.secondary, name))
 
     def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
-        return [
-            self.feature_set.describe(shard.letters[a:b], shard.annotation[a:b])
-            for a, b in pairwise(shard.offsets.tolist())
-        ]
+        return self.feature_set.describe_all(shard.letters, shard.annotation, shard.offsets)
 
     def _alignments(self, shard: AlignmentShard, outputs: IntArray | None) -> Iterator[IntArray]:
         partners = shard.partners if outputs is None else np.asarray(outputs)
@@ -287,7 +285,7 @@ class Alignment(Structure):
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
         """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
-        return inference.memory_of(cells_near(n, m, self.band), self.feature_set.n_steps, keep)
+        return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
     def log_partition(
         self,
@@ -352,8 +350,10 @@ class Alignment(Structure):
         gamma : float
             How much a right match counts beside two residues rightly left out; inf to count nothing else.
         """
-        found = [inference.most_accurate(pair, gamma) for _, pair in self._pairs(w, shard)]
-        return np.concatenate([np.empty(0, np.int64), *found])
+        partners, left = best_short(self.feature_set, w, shard, gamma, self.band)
+        for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left)), strict=True):
+            partners[shard.starts[p] : shard.starts[p + 1]] = inference.most_accurate(pair, gamma)
+        return partners
 
     def decode(
         self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False

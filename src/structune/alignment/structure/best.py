@@ -7,6 +7,7 @@ import numpy as np
 from structune.alignment.kernels import best as kernels
 from structune.alignment.kernels.sums import Rows
 from structune.alignment.structure.pair import Pair, begin_with, row_of
+from structune.running.steps import step
 from structune.structure import FloatArray, IntArray
 
 
@@ -22,15 +23,16 @@ class _Best:
         self.pair = pair
 
     def found(self) -> tuple[IntArray, float]:
-        pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks()
-        first_rows, row, score, last = [], None, pair.none, 0
-        for block in blocks:
-            rows, ends = self._fill(block, row)
-            first_rows.append(row_of(pair, rows, block, block.start))
-            row = row_of(pair, rows, block, block.stop)
-            r = int(np.argmax(ends))
-            if ends[r] > score:
-                score, last = ends[r], block.start + r
+        pair, scores, blocks = self.pair, self.pair.scores, self.pair.blocks
+        first_rows, row, score, last = list[Rows](), None, pair.none, 0
+        with step("best scores", lambda: len(first_rows) / len(blocks)):
+            for block in blocks:
+                rows, ends = self._fill(block, row)
+                first_rows.append(row_of(pair, rows, block, block.start))
+                row = row_of(pair, rows, block, block.stop)
+                r = int(np.argmax(ends))
+                if ends[r] > score:
+                    score, last = ends[r], block.start + r
         partner, state, i, j = np.full(pair.n, -1), kernels.BEGIN, last, 0
         for k, block in reversed(list(enumerate(blocks))):
             if i <= block.start:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,10 +134,26 @@ class FeatureSet:
 
     def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
         """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
-        alphabet = self.alphabet
+        return self.describe_all(letters, annotation, np.array([0, len(letters)]))[0]
+
+    def describe_all(
+        self, letters: Array, annotation: FloatArray, offsets: IntArray
+    ) -> list[SequenceFeatures]:
+        """The same of sequences one after the other, of which each begins at its offset."""
+        joined = self.describe_joined(letters, annotation, offsets)
+        return [
+            SequenceFeatures(joined.pairing[a:b], joined.residues[a:b], joined.hydrophilic[a + s : b + s + 1])
+            for s, (a, b) in enumerate(pairwise(offsets.tolist()))
+        ]
+
+    def describe_joined(self, letters: Array, annotation: FloatArray, offsets: IntArray) -> SequenceFeatures:
+        """The same, one after the other: each sequence has one place more than it has residues."""
+        alphabet, sizes = self.alphabet, np.diff(offsets)
         residues, classes = alphabet.residue_table[letters], alphabet.class_table[letters]
-        pairing = np.hstack([residues, *(_shifted(classes, shift) for shift in self.shifts), annotation])
-        return SequenceFeatures(pairing, residues, _places(alphabet.hydrophilic_table[letters]))
+        sequence = np.repeat(np.arange(sizes.size), sizes)
+        shifted = (_shifted(classes, sequence, shift) for shift in self.shifts)
+        pairing = np.hstack([residues, *shifted, annotation])
+        return SequenceFeatures(pairing, residues, _places(alphabet.hydrophilic_table[letters], offsets))
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -160,25 +177,30 @@ class FeatureSet:
 
     def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
         """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
-        n = len(sequence)
+        return self.sides(w, sequence, np.array([0, len(sequence)]))
+
+    def sides(self, w: Array, sequence: SequenceFeatures, offsets: IntArray) -> tuple[Side, Array]:
+        """The same of sequences one after the other."""
+        n, number = len(sequence), np.arange(offsets.size - 1)
+        n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
         terminal = np.full(n, w[self.terminal][1])
         residue, opens, closes = np.zeros((3, n), w.dtype)
-        site, site_open = np.zeros((2, n + 1), w.dtype)
+        site, site_open = np.zeros((2, n_places), w.dtype)
         if self.linear:
             terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
             residue = sequence.residues @ w[self.linear["gap residue"]]
         if self._sees_hydrophilic:
             places = sequence.hydrophilic
-            residue = residue + w[self.linear["gap within"]][places[:-1]]
-            opens = w[self.linear["gap opens"]][places[:-1]]
-            closes = w[self.linear["gap closes"]][places[1:]]
+            residue = residue + w[self.linear["gap within"]][places[before]]
+            opens = w[self.linear["gap opens"]][places[before]]
+            closes = w[self.linear["gap closes"]][places[before + 1]]
             site = w[self.linear["gap opposite"]][places]
             site_open = w[self.linear["gap opens opposite"]][places]
         if self._secondary is not None:
             residue = residue + sequence.pairing[:, self._secondary.columns] @ w[self._secondary_gap]
-        ends = np.full(n + 1, w[self.terminal][0])
+        ends = np.full(n_places, w[self.terminal][0])
         begins = ends.copy()
-        begins[0] = ends[n] = 0.0
+        begins[offsets[:-1] + number] = ends[offsets[1:] + number] = 0.0
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
 
     def factors(self, w: Array, x: Side, y: Side) -> Factors:
@@ -260,11 +282,13 @@ def _sizes(n: int) -> Iterator[int]:
     yield from (n, n, n, n + 1, n + 1, n + 1, n + 1)
 
 
-def _shifted(features: FloatArray, by: int) -> FloatArray:
-    """Features of the residue so many places further on; 0 beyond the ends."""
+def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
+    """Features of the residue so many places further on; 0 beyond the ends of its sequence."""
     out, n = np.zeros_like(features), len(features)
     if abs(by) < n:
-        out[max(0, -by) : n - max(0, by)] = features[max(0, by) : n - max(0, -by)]
+        to, of = slice(max(0, -by), n - max(0, by)), slice(max(0, by), n - max(0, -by))
+        is_within = sequence[to] == sequence[of]
+        out[to][is_within] = features[of][is_within]
     return out
 
 
@@ -280,8 +304,11 @@ def _tally(numbers: IntArray, values: Array) -> Array:
     return out
 
 
-def _places(hydrophilic: FloatArray) -> IntArray:
-    sums, places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.arange(hydrophilic.size + 1)
-    counts = sums[np.minimum(places + _WINDOW, places[-1])] - sums[np.maximum(places - _WINDOW, 0)]
+def _places(hydrophilic: FloatArray, offsets: IntArray) -> IntArray:
+    """Around each place of each sequence, one more than it has residues."""
+    sums, n_places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.diff(offsets) + 1
+    first, last = np.repeat(offsets[:-1], n_places), np.repeat(offsets[1:], n_places)
+    places = np.arange(first.size) - np.repeat(np.arange(n_places.size), n_places)
+    counts = sums[np.minimum(places + _WINDOW, last)] - sums[np.maximum(places - _WINDOW, first)]
     numbers: IntArray = np.rint(counts).astype(np.int64)
     return numbers

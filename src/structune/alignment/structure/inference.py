@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
-from structune.alignment.kernels.sums import Cells
 from structune.alignment.structure.best import best
 from structune.alignment.structure.features import Uses
-from structune.alignment.structure.pair import Pair, n_tables, rows_at_once, widest
+from structune.alignment.structure.pair import Pair, cells_near, n_tables, rows_at_once, widest
 from structune.alignment.structure.sums import Inference, LogInference, RangeError
 from structune.running.memory import held_memory, require_memory
 from structune.structure import Array, FloatArray, IntArray
@@ -93,16 +92,16 @@ def room_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
     return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 
-def memory_of(cells: Cells, n_steps: int, keep: bool = False) -> float:
-    """Bytes that the alignments of two sequences take that go through some cells, with their probabilities.
+def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
+    """Bytes that the alignments of sequences of n and m residues take, with their probabilities.
 
     Parameters
     ----------
     keep : bool
         Whether the probabilities of all matches are wanted.
     """
-    n, m, width = int(cells.low.size) - 1, int(cells.high[-1]), widest(cells)
-    size = rows_at_once(cells, n_steps)
+    width = m + 1 if band is None else widest(cells_near(n, m, band))
+    size = rows_at_once(n, width, n_steps)
     rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
     return 8.0 * (width * rows + posteriors) + n * width + _RESIDUE * (n + m)  # choices are bytes
@@ -133,7 +132,7 @@ class Posteriors:
         if self.table is None:
             yield from _blocks(self._inference)
         else:
-            for rows in reversed(self.pair.blocks()):
+            for rows in reversed(self.pair.blocks):
                 yield rows, self.table[rows, self.pair.columns(rows)]
 
     def most_accurate(self, gamma: float) -> IntArray:

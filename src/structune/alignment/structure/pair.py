@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
 from math import isqrt
@@ -67,9 +66,10 @@ class Pair:
     @property
     def most_score(self) -> float:
         """A bound of what any part of a score is, of either sign."""
-        gaps = max(np.abs(part[np.isfinite(part)]).max(initial=0.0) for part in _parts(self.scores))
+        scores = self.scores
+        gaps = np.abs(np.concatenate((*scores.x, *scores.y, scores.steps, scores.both)))
         terminal = sum(np.abs(part).max(initial=0.0) for part in (self._terminal_x, self._terminal_y))
-        return float(max(gaps, self._most_match + terminal))
+        return float(max(gaps[np.isfinite(gaps)].max(initial=0.0), self._most_match + terminal))
 
     @cached_property
     def real(self) -> Pair:
@@ -98,11 +98,12 @@ class Pair:
             scores += self._bonus(rows, columns)
         return np.asarray(scores)
 
+    @cached_property
     def blocks(self) -> list[slice]:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
             return []
-        size = rows_at_once(self.cells, self.features.n_steps)
+        size = rows_at_once(self.n, widest(self.cells), self.features.n_steps)
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, rows: slice, fill: float | None = None) -> Rows:
@@ -116,10 +117,9 @@ class Pair:
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
 
 
-def rows_at_once(cells: Cells, n_steps: int) -> int:
-    """How many residues of x there are tables of at a time."""
-    fitting = _CELLS // (n_tables(n_steps) * widest(cells))
-    n = int(cells.low.size) - 1
+def rows_at_once(n: int, width: int, n_steps: int) -> int:
+    """How many of the n residues of x there are tables of at a time, whose rows have so many cells."""
+    fitting = _CELLS // (n_tables(n_steps) * width)
     return min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
 
 
@@ -156,10 +156,6 @@ def _through(side: Side, forced: IntArray) -> Side:
     begins, ends = side.begins.copy(), side.ends.copy()
     begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
     return side._replace(begins=begins, ends=ends)
-
-
-def _parts(scores: Factors) -> Iterator[Array]:
-    yield from (*scores.x, *scores.y, scores.steps, scores.both)
 
 
 def map_factors(function: Any, scores: Factors) -> Factors:

@@ -13,11 +13,12 @@ from structune.alignment.kernels.sums import Below, Factors, Rows
 from structune.alignment.structure.pair import Pair, begin_with, map_factors, n_tables, row_of
 from structune.errors import DataError
 from structune.running.memory import require_memory
+from structune.running.steps import step
 from structune.structure import Array
 
-_LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 _MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
-_MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
+MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 
 
 class RangeError(ArithmeticError):
@@ -42,21 +43,22 @@ class Inference:
 
     def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
         self.pair, self._tilt = pair, tilt
-        if pair.most_score > _MOST_SCORE:
+        if pair.most_score > MOST_SCORE:
             raise RangeError("scores are too large for the linear domain")
         self._factors = map_factors(np.exp, _tilted(pair.scores, tilt))
         self._none = pair.none - tilt * pair.m
-        self._blocks, self._first_rows = pair.blocks(), []
+        self._blocks, self._first_rows = pair.blocks, []
         ends, logs = [np.exp(self._none)[None]], [np.zeros(1)]
         row = None
-        for block in self._blocks:
-            rows = self._begin(block, row)
-            self._first_rows.append(row_of(pair, rows, block, block.start))
-            match, values = self._forward(block, rows)
-            self._last = match, rows
-            ends.append(values[1:])
-            logs.append(rows.logs[1:])
-            row = row_of(pair, rows, block, block.stop)
+        with step("sums forward", lambda: (len(ends) - 1) / len(self._blocks)):
+            for block in self._blocks:
+                rows = self._begin(block, row)
+                self._first_rows.append(row_of(pair, rows, block, block.start))
+                match, values = self._forward(block, rows)
+                self._last = match, rows
+                ends.append(values[1:])
+                logs.append(rows.logs[1:])
+                row = row_of(pair, rows, block, block.stop)
         values, scales = np.concatenate(ends), np.concatenate(logs)
         values, scales = values[values != 0.0], scales[values != 0.0]
         with np.errstate(invalid="ignore"):  # the caller is told below
@@ -84,12 +86,14 @@ class Inference:
         below = Below(
             np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
         )
-        for k in reversed(range(len(self._blocks))):
-            yield self._blocks[k], self._backward(k, below, used)
+        k = n_blocks = len(self._blocks)
+        with step("sums backward", lambda: 1.0 - k / n_blocks):
+            for k in reversed(range(n_blocks)):
+                yield self._blocks[k], self._backward(k, below, used)
         first = slice(0, int(pair.cells.high[0]) + 1)
         used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
-        if not abs(lost) < _LOST:
+        if not abs(lost) < LOST:
             raise RangeError("forward and backward sums leave the range of a double")
 
     def _backward(self, k: int, below: Below, used: Factors) -> Array:

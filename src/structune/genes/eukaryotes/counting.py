@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from structune.errors import DataError
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
 from structune.genes.eukaryotes.structure.shard import ExonShard
@@ -27,28 +29,71 @@ def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -
         Examples of one group are left out together, if there are enough groups for all parts.
     random_state : int
     """
-    each = np.arange(len(shard))
+    shard = replace(shard, tables=drawn_parts(len(shard), groups, random_state))
+    return ExonGraph(graph.weights, counted(graph, [shard])), shard
+
+
+def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
+    """For each of `n` examples the table that it is to be scored by, from 1 on; as `scaled` has them."""
+    each = np.arange(n)
     names, group = np.unique(each if groups is None else np.asarray(groups), return_inverse=True)
     group = group if names.size >= FOLDS else each
     parts = 1 + np.random.default_rng(random_state).permutation(int(group.max()) + 1) % FOLDS
-    shard = replace(shard, tables=parts[group].astype(np.int8))
-    return ExonGraph(graph.weights, counted(graph, [shard])), shard
+    return parts[group].astype(np.int8)
+
+
+def scaled_blocks(
+    graph: ExonGraph, shards: Iterable[ExonShard], parts: NDArray[np.int8]
+) -> Generator[tuple[ExonShard, None], None, ExonGraph]:
+    """The examples of shards, without groups, with their tables: those of all are in `parts`.
+
+    Returns the graph with tables of all of them.
+    """
+    tally, done = Tally(graph), 0
+    for shard in shards:
+        tables = parts[done : done + len(shard)]
+        done += len(shard)
+        if done <= parts.size:
+            shard = replace(shard, tables=tables)
+            tally.add(shard)
+            yield shard, None
+    if done != parts.size:
+        raise DataError(f"found blocks of {parts.size} genes, and then of {done}: expected the same twice")
+    return ExonGraph(graph.weights, tally.scaling())
 
 
 def counted(graph: ExonGraph, shards: Iterable[ExonShard]) -> Scaling:
     """Tables of all examples, and without those whose table each is, if there are others."""
-    counts, decoys = np.zeros((2, FOLDS + 1, len(graph.weights)))
-    sizes = np.zeros(FOLDS + 1, np.int64)
+    tally = Tally(graph)
     for shard in shards:
+        tally.add(shard)
+    return tally.scaling()
+
+
+class Tally:
+    """What examples count, by the tables that they are to be scored by."""
+
+    def __init__(self, graph: ExonGraph) -> None:
+        self._graph = graph
+        self._counts, self._decoys = np.zeros((2, FOLDS + 1, len(graph.weights)))
+        self._sizes = np.zeros(FOLDS + 1, np.int64)
+
+    def add(self, shard: ExonShard) -> None:
         for k in np.unique(shard.tables).tolist():
             part = shard.take(shard.tables == k)
             part = replace(part, tables=np.zeros(len(part), np.int8))
-            graph.features(part, counts[k])
-            decoys[k] += graph.decoys(part)
-            sizes[k] += len(part)
-    every, found = counts.sum(axis=0), decoys.sum(axis=0)
-    tables = [log_odds(graph.weights, every, found)]
-    for k in range(1, int(np.max(np.flatnonzero(sizes), initial=0)) + 1):
-        others = sizes.sum() > sizes[k]
-        tables.append(log_odds(graph.weights, every - others * counts[k], found - others * decoys[k]))
-    return Scaling(graph.weights, np.array(tables))
+            self._graph.features(part, self._counts[k])
+            self._decoys[k] += self._graph.decoys(part)
+            self._sizes[k] += len(part)
+
+    def scaling(self) -> Scaling:
+        """Tables of all examples, and without those of each table."""
+        weights, sizes = self._graph.weights, self._sizes
+        every, found = self._counts.sum(axis=0), self._decoys.sum(axis=0)
+        tables = [log_odds(weights, every, found)]
+        for k in range(1, int(np.max(np.flatnonzero(sizes), initial=0)) + 1):
+            others = sizes.sum() > sizes[k]
+            tables.append(
+                log_odds(weights, every - others * self._counts[k], found - others * self._decoys[k])
+            )
+        return Scaling(weights, np.array(tables))

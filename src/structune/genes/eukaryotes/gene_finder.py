@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +13,7 @@ import numpy as np
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON, PRETRAINED, check_center, prior_mean
-from structune.genes.eukaryotes.counting import counted, scaled
+from structune.genes.eukaryotes.counting import drawn_parts, scaled, scaled_blocks
 from structune.genes.eukaryotes.hints import WEIGHT
 from structune.genes.eukaryotes.inputs import (
     checked_hints,
@@ -22,18 +21,18 @@ from structune.genes.eukaryotes.inputs import (
     checked_tables,
     checked_tracks,
     encoded,
-    written_blocks,
 )
-from structune.genes.eukaryotes.pieces import Gene, join, pieces_of
+from structune.genes.eukaryotes.pieces import Gene, join, may_have_gene, pieces_of
 from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.rules import GeneRules
 from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
-from structune.genes.examples import Blocks, GeneExamples, cut_examples, report
+from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
+from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
 from structune.learning.parameters import parameters
@@ -42,7 +41,7 @@ from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, Structure
 
 if TYPE_CHECKING:
-    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.genes.eukaryotes.structure.shard import ExonShard
     from structune.learning.tuning.problem import Tuner
 
 ORGANISMS = ("fly", "a_thaliana", "c_elegans", IN_COMMON)  # of models that come with structune
@@ -61,7 +60,7 @@ _MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
 
 @parameters
-class GeneFinder(ConstrainedEstimator):
+class GeneFinder(ConstrainedEstimator, BlockEstimator):
     """Eukaryotic genes by a conditional random field, with regularisation that it can learn.
 
     Parameters
@@ -196,46 +195,25 @@ class GeneFinder(ConstrainedEstimator):
         check_center(self.center)
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
-    def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
-        """Write a folder of shards of more annotated sequences than memory holds.
-
-        Parameters
-        ----------
-        blocks : function without arguments
-            Gives lists of AnnotatedSequence; it is called twice, first for the lengths of introns.
-        writer : ShardWriter
-
-        Raises
-        ------
-        DataError
-            As `fit`.
-
-        Warns
-        -----
-        SkippedGenesWarning
-            As `fit`.
-        """
-
-        def cut() -> Iterator[GeneExamples]:
-            return (self._examples(annotated_sequences(block, None)) for block in blocks())
-
-        introns, skipped = list[int](), list[Skipped]()
-        for examples in cut():
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[ExonShard, None]]:
+        introns, skipped, n = list[int](), list[Skipped](), 0
+        for examples in self._cut_blocks(blocks):
             introns += examples.introns
             skipped += examples.skipped
+            n += len(examples.sequences)
+        report(n, skipped, stacklevel=4)
         lengths = intron_lengths(introns)
         graph = self._graph(lengths, 0)
-        written = written_blocks(graph, cut(), writer, self.features == "full")
-        scaling = counted(graph, written) if self.features == "full" else None
-        for _ in written:  # what nobody counts is to be written, too
-            pass
-        report(writer.n_examples, skipped)
-        graph = ExonGraph(graph.weights, scaling)
-        model = copy(self)
-        model._import(np.zeros(graph.n_weights))
-        model._keep_graph(graph, lengths)
-        model.skipped_ = skipped
-        return writer.finish(model)
+        shards = (encoded(graph, each) for each in self._cut_blocks(blocks) if each.sequences)
+        if self.features == "full":
+            graph = yield from scaled_blocks(graph, shards, drawn_parts(n, None, self.random_state))
+        else:
+            yield from ((shard, None) for shard in shards)
+        self._keep_graph(graph, lengths)
+        self.skipped_ = skipped
+
+    def _cut_blocks(self, blocks: Blocks) -> Iterator[GeneExamples]:
+        return (self._examples(annotated_sequences(block, None)) for block in blocks())
 
     def _keep_structure(self, structure: ExonGraph) -> None:
         self.graph_ = structure  # with the tables of all parts of the examples
@@ -319,6 +297,7 @@ class GeneFinder(ConstrainedEstimator):
             piece
             for s, each in enumerate(sequences)
             for piece in pieces_of(s, each.sequence, None if values is None else values[s])
+            if may_have_gene(piece.text, self.introns_[0])  # there are files of many that have none
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]

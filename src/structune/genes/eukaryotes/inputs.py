@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import checked_regions
 from structune.learning.estimator_file import Arrays
 from structune.structure import FloatArray
-
-if TYPE_CHECKING:
-    from structune.files.shards import ShardWriter
 
 
 def checked_introns(lengths: list[Any]) -> tuple[int, int]:
@@ -119,18 +115,3 @@ def encoded(
 def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
     """As `ExonGraph.encode` wants them."""
     return list(sequences if tracks is None else zip(sequences, tracks, strict=True))
-
-
-def written_blocks(
-    graph: ExonGraph, blocks: Iterable[GeneExamples], writer: ShardWriter, is_counted: bool
-) -> Iterator[ExonShard]:
-    """Write the examples of each block, with the tables that they are to be scored by, and give them."""
-    done = 0
-    for examples in blocks:
-        if examples.sequences:
-            shard = encoded(graph, examples)
-            tables = 1 + (done + np.arange(len(shard))) % FOLDS if is_counted else 0
-            done += len(shard)
-            shard = replace(shard, tables=np.broadcast_to(tables, len(shard)).astype(np.int8))
-            writer.add(shard)
-            yield shard

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from structune.genes.eukaryotes.structure.rules import START, STOPS
 from structune.genes.formats.record import Exons
 from structune.structure import FloatArray
 
+_CODON = 3
+_ENDS = ({START}, set(STOPS)), ({"CAT"}, {"TTA", "CTA", "TCA"})  # codons at ends of genes, of either strand
 _MOST, _OVERLAP = 1 << 19, 1 << 16  # bases: of a piece, and of two that follow each other
 
 
@@ -47,6 +50,15 @@ class Piece:
     def input(self) -> Any:
         """As `ExonGraph.encode` wants it."""
         return self.text if self.tracks is None else (self.text, self.tracks)
+
+
+def may_have_gene(text: str, shortest_intron: int) -> bool:
+    """Whether there are start and stop codons on a strand, or room for introns that split them."""
+    if len(text) >= 2 * _CODON + shortest_intron:
+        return True
+    bases = text.upper().replace("U", "T")
+    codons = {bases[k : k + _CODON] for k in range(len(bases))}
+    return any(not codons.isdisjoint(starts) and not codons.isdisjoint(stops) for starts, stops in _ENDS)
 
 
 def pieces_of(s: int, text: str, tracks: FloatArray | None) -> Iterator[Piece]:

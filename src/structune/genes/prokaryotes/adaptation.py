@@ -106,6 +106,7 @@ def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], co
     """The inner node that is sure of most bases, and of how many; of a finder alone the empty name."""
     finder = _finder(model).with_code(code)
     graph = finder.graph_
+    sample = [letters for letters in sample if letters.size >= graph.rules.shortest]
     shard = finder.completed(graph.of_letters(sample, is_open=True), sample)
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 

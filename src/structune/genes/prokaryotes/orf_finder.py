@@ -113,7 +113,12 @@ class OrfFinder(StructuredEstimator):
     def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
         """Those of sequences that are worked off at once."""
         sequences, regions = [each for each, _ in block], [spans for _, spans in block]
-        pieces = [piece for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
+        pieces = [
+            piece
+            for s, each in enumerate(sequences)
+            for piece in known_pieces(each, s)
+            if piece.letters.size >= self.graph_.rules.shortest  # there are files of many that are shorter
+        ]
         letters = [piece.letters for piece in pieces]
         shard = self.graph_.of_letters(letters, is_open=not self.closed)
         if any(spans.size for spans in regions):

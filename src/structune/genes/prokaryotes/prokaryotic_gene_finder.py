@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.models import load_shipped
-from structune.genes.examples import Blocks, report
+from structune.genes.examples import report
 from structune.genes.formats.record import Skipped
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
@@ -22,12 +21,10 @@ from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups
-
-if TYPE_CHECKING:
-    from structune.files.shards import ShardFolder, ShardWriter
 
 _PRECISIONS = {
     "codons": 20.0,
@@ -43,7 +40,7 @@ _OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best o
 
 
 @parameters
-class ProkaryoticGeneFinder(OrfFinder):
+class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
 
     Parameters
@@ -145,36 +142,16 @@ class ProkaryoticGeneFinder(OrfFinder):
         self.skipped_, self.starts_ = [], None
         return self
 
-    def write_blocks(self, blocks: Blocks, writer: ShardWriter) -> ShardFolder:
-        """Write a folder of shards of more annotated sequences than memory holds.
-
-        Parameters
-        ----------
-        blocks : function without arguments
-            Gives lists of AnnotatedSequence.
-        writer : ShardWriter
-
-        Raises
-        ------
-        DataError
-            As `fit`.
-
-        Warns
-        -----
-        SkippedGenesWarning
-            As `fit`.
-        """
-        graph, skipped = self._graph(), list[Skipped]()
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[OrfShard, None]]:
+        graph, skipped, n = self._graph(), list[Skipped](), 0
         for block in blocks():
             examples = cut_genomes(annotated_sequences(block, None), graph.rules)
             skipped += examples.skipped
+            n += len(examples.sequences)
             if examples.sequences:
-                writer.add(graph.encode(examples.sequences, examples.genes))
-        report(writer.n_examples, skipped)
-        model = copy(self)
-        model._import(np.zeros(graph.n_weights))
-        model.graph_, model.skipped_, model.starts_ = graph, skipped, None
-        return writer.finish(model)
+                yield graph.encode(examples.sequences, examples.genes), None
+        report(n, skipped, stacklevel=4)
+        self.graph_, self.skipped_, self.starts_ = graph, skipped, None
 
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is None:

@@ -44,7 +44,12 @@ class Example:
 
     def refuse(self, message: str) -> DataError:
         """The error of this record."""
-        return DataError(f"{self.place}: record {shown(self.record.name)}: {message}")
+        return DataError(f"{self.called}: {message}")
+
+    @property
+    def called(self) -> str:
+        """Where it is, and its name."""
+        return f"{self.place}: record {shown(self.record.name)}"
 
     @property
     def structure(self) -> str:

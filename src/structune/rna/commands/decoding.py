@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structune.rna.commands.options import Wanted
 from structune.rna.formats.strands import STRANDS
+from structune.rna.structure.sums import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 
 if TYPE_CHECKING:
     from structune.rna.commands.data import Example
@@ -122,6 +123,20 @@ class Recipe:
                 found = replace(found, dimer=dimer)
             folded.append(found)
         return folded
+
+    def memory_of(self, folder: RNAFolder, example: Example) -> float:
+        """Bytes that this takes, the table of pairs with it if that is wanted."""
+        n_tables, wanted = OF_SUMS, self.wanted
+        if self.window is not None:
+            n_tables = OF_WINDOWS
+        elif self.with_structures:
+            if wanted.samples is not None:
+                n_tables = OF_SAMPLES
+            elif wanted.is_ranked:
+                n_tables = OF_SEVERAL
+            elif wanted.pseudoknots:
+                n_tables = OF_KNOTS
+        return folder.memory_of(len(example.record.sequence), n_tables, example.constraints is not None)
 
     def _choices(self, folder: RNAFolder, batch: list[Example]) -> list[Choices]:
         sequences = [example.record.sequence for example in batch]

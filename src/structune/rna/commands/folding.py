@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,23 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(reading.model, reading.contrafold, **reading.settings, **wanted.settings)
     recipe = _recipe(folder, reading, wanted, writing)
+    source = UntilError(_read(reading, writing.format, quiet))
+    first = _first(source, reading.inputs, writing)
+    drawings = _Drawings(writing, len(first) > 1, folder.circular)
+    examples: Iterable[Example] = chain(first, source)
+    if not quiet and folder.max_span is None:
+        examples = _announced(examples, folder, recipe)
+
+    def needed(example: Example) -> float:
+        return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
+
+    results = in_order(examples, partial(recipe.fold, folder), n_jobs, wanted.most_structures, needed)
+    _write(results, writing, drawings, quiet)
+    source.check()
+
+
+def _read(reading: Reading, format: str, quiet: bool) -> Iterator[Example]:
+    """Sequences, with all that is known of them."""
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
     read = read_sequences(reading.inputs, "constraints" if reading.constraints else "", reading.skip_bad)
@@ -73,60 +91,52 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     if reading.duplex:
         read = between_strands(read)
-    if writing.format in ("ct", "bpseq"):
-        read = of_one_strand(read, writing.format)
-    source = UntilError(read)
+    return of_one_strand(read, format) if format in ("ct", "bpseq") else read
+
+
+def _first(source: UntilError[Example], files: Sequence[str], writing: Writing) -> list[Example]:
+    """One sequence, or two where it is to be known whether there are several."""
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)
     named_alike = writing.plot is not None or writing.dot_plot is not None
     first = list(islice(source, 2 if of_one or named_alike else 1))  # who writes to a pipe may wait
     if not first:
         source.check()
-        raise DataError(f"{', '.join(reading.inputs)}: found no sequences")
-    several = len(first) > 1
-    if several and of_one:
+        raise DataError(f"{', '.join(files)}: found no sequences")
+    if len(first) > 1 and of_one:
         raise DataError(
-            f"{', '.join(reading.inputs)}: found several sequences, expected one: a BPSEQ file holds one "
+            f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
             "structure (--output FOLDER writes a file of each)"
         )
-    drawings = _Drawings(writing, several, folder.circular)
-    examples = chain(first, source)
-    if not quiet and folder.max_span is None:
-        examples = chain(_announced(examples, folder))
+    return first
 
-    def needed(example: Example) -> float:
-        return folder.memory_of(len(example.record.sequence)) if recipe.with_pairs else 0.0
 
-    def work(batch: list[Example]) -> list[Folded]:
-        return recipe.fold(folder, batch)
-
-    results = in_order(examples, work, n_jobs, wanted.most_structures, needed)
+def _write(
+    results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings, quiet: bool
+) -> None:
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.format if writing.window is None else "windows") as output,
         closing(results),
         Progress(shown) as progress,
     ):
-
-        def write(folded: Folded) -> None:
-            output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
-            drawings.draw(folded)
-
         for batch in results:
             n_done = len(batch)
             while batch:
-                write(batch.pop(0))  # its table of pairs is then gone: others wait for the memory
+                folded = batch.pop(0)
+                output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
+                drawings.draw(folded)
+                del folded  # its table of pairs is then gone: others wait for the memory
             output.flush()
             progress.advance(n_done)
-    source.check()
 
 
-def _announced(examples: Iterable[Example], folder: RNAFolder) -> Iterator[Example]:
+def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -> Iterator[Example]:
     """The same; tells what long ones cost."""
     advice = "" if folder.circular else " (seconds with --max-span 300)"
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
             minutes = _MINUTES * (n / _LONG) ** 3
-            cost = f"{folder.memory_of(n) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
+            cost = f"{recipe.memory_of(folder, example) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
             told = "" if STRANDS in example.record.sequence else advice
             say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
         yield example

@@ -10,9 +10,7 @@ from structune.cli.batches import Progress
 from structune.cli.checks import short_warnings
 from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
-from structune.errors import DataError
-from structune.rna.commands.data import Example, read_families, stream_with_structures
-from structune.rna.commands.training import left_out
+from structune.rna.commands.data import read_families, stream_with_structures
 from structune.rna.folder import RNAFolder
 from structune.running.batches import batches
 
@@ -23,24 +21,19 @@ def run(
     files: Sequence[Path], families: Path | None, folder: RNAFolder, sharding: Sharding, quiet: bool
 ) -> None:
     """Sequences are read block by block. Families are held out together, if they are known."""
-    target, block = Target(sharding), list[Example]()
+    target = Target(sharding)
     known = None if families is None else read_families(families)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
         examples = stream_with_structures(files)
         with Progress(not quiet, stage="shards", unit="sequences") as progress:
-            for block[:] in batches(examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES):
+            for block in batches(examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES):
                 sequences = [example.record.sequence for example in block]
                 structures = [example.structure for example in block]
                 groups = None if known is None else known.of(block)
-                yield sequences, structures, None, groups
+                yield sequences, structures, None, groups, [example.called for example in block]
                 progress.advance(len(block))
 
-    writer = target.writer()
     with short_warnings():
-        try:
-            written = folder.write_blocks(blocks, writer)
-        except DataError:
-            left_out(folder, block)  # names the record, if it is one
-            raise
+        written = folder.write_blocks(blocks, target.writer())
     target.tell(written, target.described(written, "sequences", "bases"))

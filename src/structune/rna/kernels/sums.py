@@ -103,6 +103,7 @@ def inside(
     left, right : (n + 1,), or empty for one strand
     ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
     partners : (n,) scratch
+        Its last number is the row that is worked on, for who watches.
     extent : (2,)
         Gets the smallest and the largest cell of P.
     """
@@ -122,7 +123,7 @@ def inside(
     least, most, level, raising = np.inf, 0.0, n - n, np.exp(RAISE)
     e[n], raised[n] = zero + 1.0, level
     for i in range(n - 1, -1, -1):
-        end = min(n, i + reach + 1)
+        partners[n - 1], end = i, min(n, i + reach + 1)
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
@@ -338,7 +339,7 @@ def outside(
             scalar_counts[4] += _prefixes_adjoint(
                 begin, n, reach, s, p, external_dangle, outer, free, rights, d_right
             )
-        end, level = min(n, i + reach + 1), raised[i]
+        partners[n - 1], end, level = i, min(n, i + reach + 1), raised[i]
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride + LEFT
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i - 1) % RING * stride + LEFT, (i - 2) % RING * stride + LEFT

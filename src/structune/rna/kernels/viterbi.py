@@ -89,7 +89,7 @@ def viterbi(
         lefts[nick] = rights[begin] = 0.0
     e[n] = 0.0
     for i in range(n - 1, -1, -1):
-        end = min(n, i + reach + 1)
+        partners[n - 1], end = i, min(n, i + reach + 1)
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT

@@ -18,10 +18,12 @@ from structune.rna.structure.inference import (
     grammar_choices,
     grammar_model,
     rows,
+    share_below,
 )
 from structune.rna.structure.potentials import Scores, with_ends
 from structune.rna.structure.space import Space, n_cells
 from structune.running.memory import require_memory
+from structune.running.steps import step
 from structune.structure import Array, FloatArray, IntArray
 
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
@@ -53,11 +55,13 @@ class Viterbi:
         suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
         left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
-        viterbi(
-            with_ends(letters, space.circular)[: n + 2], tables, scalars, extra, space.min_hairpin,
-            self._reach, nick, space.circular, all_lanes(float), pairs, multi, multi_2, suffixes, left, right,
-            ring, rows, np.empty(n, np.int64),
-        )  # fmt: skip
+        partners = np.full(n, n)
+        with step("best scores", lambda: share_below(partners, space)):
+            viterbi(
+                with_ends(letters, space.circular)[: n + 2], tables, scalars, extra, space.min_hairpin,
+                self._reach, nick, space.circular, all_lanes(float), pairs, multi, multi_2, suffixes, left,
+                right, ring, rows, partners,
+            )  # fmt: skip
         rest = np.full(pairs.size if space.circular else 0, -np.inf)
         return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
 

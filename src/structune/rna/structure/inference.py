@@ -23,7 +23,8 @@ from structune.rna.structure.potentials import (
 )
 from structune.rna.structure.space import Space, n_cells, row_of
 from structune.rna.structure.strands import is_base, nick_of
-from structune.structure import Array
+from structune.running.steps import step
+from structune.structure import Array, IntArray
 
 _RESCALINGS = 8
 _LONG = 800  # bases: beyond, the beginning tells how to scale the whole
@@ -108,7 +109,7 @@ class ScaledInference:
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
         self._left, self._right = np.zeros((2, self._n_of_strands()), self.dtype)
-        self._partners = np.empty(self.n, np.int64)
+        self._partners = np.full(self.n, self.n)
         self._scale(potentials, letters)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
         if space.circular:
@@ -148,16 +149,20 @@ class ScaledInference:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
         extent = np.empty(2)
-        kernels.inside(
-            self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
-            self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-            self._suffixes, self._raised, self._left, self._right, self._ring(), self._rows(2),
-            self._partners, extent,
-        )  # fmt: skip
+        with step("sums inside", self._share_below):
+            kernels.inside(
+                self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
+                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
+                self._suffixes, self._raised, self._left, self._right, self._ring(), self._rows(2),
+                self._partners, extent,
+            )  # fmt: skip
         with np.errstate(divide="ignore"):
             least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
         self._beyond = float(most if most >= SPAN else least)
         return self._logs().real, bool(extent[0] > LEAST and extent[1] < np.exp(SPAN))
+
+    def _share_below(self) -> float:
+        return share_below(self._partners, self._space)
 
     def _logs(self) -> Array:
         """Logs of the suffixes' partition functions, scaled."""
@@ -192,12 +197,13 @@ class ScaledInference:
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_of_strands()), self.dtype)
         outer = self._outer(counts, weight)
-        kernels.outside(
-            self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
-            self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
-            self._raised, self._left, self._right, shares, d_multi, d_strands, *outer, self._ring(),
-            self._rows(8), self._partners, counts.tables, loops, counts.scalars,
-        )  # fmt: skip
+        with step("sums outside", lambda: 1.0 - self._share_below()):
+            kernels.outside(
+                self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
+                self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
+                self._raised, self._left, self._right, shares, d_multi, d_strands, *outer, self._ring(),
+                self._rows(8), self._partners, counts.tables, loops, counts.scalars,
+            )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * np.count_nonzero(self._bases)
@@ -281,6 +287,12 @@ def rows(table: Array, n: int, reach: int) -> Iterator[Array]:
         size = min(reach + 1, n - i)
         yield table[start : start + size]
         start += size
+
+
+def share_below(partners: IntArray, space: Space) -> float:
+    """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
+    n_rows, n = partners.size - int(partners[-1]), partners.size
+    return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 
 
 def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:

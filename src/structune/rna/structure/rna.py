@@ -30,7 +30,16 @@ from structune.rna.structure.potentials import Potentials, Scores
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.short import fold_short, is_short
 from structune.rna.structure.strands import nick_of, places
-from structune.rna.structure.sums import Inference, RNASums, check_forced, letters_of
+from structune.rna.structure.sums import (
+    OF_BEST,
+    OF_SAMPLES,
+    OF_SEVERAL,
+    OF_WINDOWS,
+    Inference,
+    RNASums,
+    check_forced,
+    letters_of,
+)
 from structune.running.batches import batches
 from structune.structure import (
     Array,
@@ -83,7 +92,7 @@ class RNA(RNASums):
             partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
 
         for s in range(len(shard)):
-            self._with_room(shard, s, 3, fold)
+            self._with_room(shard, s, OF_BEST, fold)
         return partners, values + most - shard.forced
 
     def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
@@ -106,7 +115,7 @@ class RNA(RNASums):
             partners, values = viterbi.n_best(n, min(most_loss, within))
             return partners, values - shard.forced[s]
 
-        return [self._with_room(shard, s, 5, fold) for s in range(len(shard))]
+        return [self._with_room(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
@@ -182,7 +191,7 @@ class RNA(RNASums):
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             return samples(inference, model, n, rng)
 
-        found = self._of_each(w, shard, draw, n_tables=6)
+        found = self._of_each(w, shard, draw, n_tables=OF_SAMPLES)
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
@@ -230,7 +239,7 @@ class RNA(RNASums):
                 return inference.unpaired_windows(size)
             return np.array(np.nan)
 
-        (found,) = self._of_each(w, shard.take([sequence]), windows, n_tables=6)
+        (found,) = self._of_each(w, shard.take([sequence]), windows, n_tables=OF_WINDOWS)
         if not np.all(np.isfinite(found)):
             raise self._cannot("windows of unpaired bases with weights as large as these")
         return np.asarray(found)

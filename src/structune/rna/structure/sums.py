@@ -51,6 +51,8 @@ from structune.structure import (
 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")
+# tables of pairs at a time: sums inside, and one outside; best structures; with logs of sums, or copies
+OF_SUMS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.0, 5.0, 6.0, 6.0, 5.0
 
 
 class RNASums(Structure):
@@ -248,7 +250,7 @@ class RNASums(Structure):
         collect: Callable[[int, Inference, Any], R],
         log_domain: bool = False,
         tilt: Tilt | None = None,
-        n_tables: float = 4,
+        n_tables: float = OF_SUMS,
     ) -> list[R]:
         """What is collected of each sequence from its sums, and from what all its structures score beside.
 
@@ -284,11 +286,8 @@ class RNASums(Structure):
         with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
             return work(s)
 
-    def memory_of(self, n: int, n_tables: float = 4, weighted: bool = False) -> float:
-        """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own.
-
-        The four are those of the sums inside, and one of the sums outside.
-        """
+    def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
+        """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
 

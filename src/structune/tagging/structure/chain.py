@@ -45,7 +45,7 @@ class Chain(ChainInference):
         }
     )
 
-    order = 1
+    order, _tables = 1, (0, 3)
     _posteriors = (LinearPosterior, log_posterior)
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
 

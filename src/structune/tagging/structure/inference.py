@@ -15,7 +15,7 @@ from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
 from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
 from structune.tagging.structure.posterior import MoveScores, Posterior
-from structune.tagging.structure.shard import ChainShard, runs_of_sequences
+from structune.tagging.structure.shard import ChainShard, check_room, runs_of_sequences
 from structune.tagging.structure.space import ChainSpace
 
 
@@ -32,6 +32,7 @@ class ChainInference(ChainSpace):
     _posteriors: ClassVar[
         tuple[Callable[..., Any], Callable[..., Any]]
     ]  # in the linear, and in the log domain
+    _tables: ClassVar[tuple[int, int]]  # of states, of a sequence: to find its best labels, and for sums
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
 
@@ -45,6 +46,15 @@ class ChainInference(ChainSpace):
     def _blocks(self, shard: ChainShard, n_cells: int) -> Iterator[slice]:
         """Runs of sequences with about `n_cells` cells in each."""
         return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
+
+    def memory_of(self, n: int, n_tables: int, n_marginals: int = 0) -> float:
+        """Bytes that a sequence of n tokens takes: so many tables of states, beside the scores of labels."""
+        return 8.0 * n * ((1 + n_marginals) * self.n_labels + n_tables * self._n_states)
+
+    def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
+        """Refuse a sequence for which there is not enough memory: none is worked on in parts."""
+        n = int(np.max(shard.sizes(), initial=0))
+        check_room(self.memory_of(n, n_tables, n_marginals), n, self.n_labels)
 
     def _scores_of(
         self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, tilt: Tilt | None = None
@@ -95,6 +105,7 @@ class ChainInference(ChainSpace):
         within: bool = False,
         tilt: Tilt | None = None,
     ) -> Array:
+        self._check_room(shard, self._tables[1])
         within = within and shard.partial
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
@@ -143,6 +154,7 @@ class ChainInference(ChainSpace):
 
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
+        self._check_room(shard, self._tables[1], 1)
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         out = np.empty((shard.n_parts, self.n_labels))
         for block in self._blocks(shard, self._block_cells):
@@ -186,6 +198,7 @@ class ChainInference(ChainSpace):
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        self._check_room(shard, self._tables[0])
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
@@ -212,6 +225,7 @@ class ChainInference(ChainSpace):
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
+        self._check_room(shard, 2 * n)
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         results = []
         for s in range(len(shard)):

@@ -43,7 +43,7 @@ class SecondOrderChain(ChainInference):
             *("augmented", "counts", "complex", "n_best", "marginals"),
         }
     )
-    order = 2
+    order, _tables = 2, (1, 2)
     _posteriors = (LinearPairs, LogPairs)
     _most_labels, _growth = 256, "cube"
 

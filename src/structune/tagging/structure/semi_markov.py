@@ -16,7 +16,7 @@ from structune.tagging.structure.attribute_weights import OpenWeights
 from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
 from structune.tagging.structure.segment_shard import SegmentShard
 from structune.tagging.structure.segment_space import SegmentSpace
-from structune.tagging.structure.shard import runs_of_sequences
+from structune.tagging.structure.shard import check_room, runs_of_sequences
 
 _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work on at a time
 
@@ -122,6 +122,15 @@ class SemiMarkovChain(SegmentSpace):
     def _blocks(self, shard: SegmentShard) -> Iterator[slice]:
         """Runs of sequences with about as many cells as the caches hold."""
         return runs_of_sequences(shard.offsets, max(1, _BLOCK_CELLS // int(self.longest.sum())))
+
+    def memory_of(self, n: int, n_best: int = 1) -> float:
+        """Bytes that a sequence of n tokens takes, with so many of its best segmentations."""
+        n_cells = int(self.longest.sum()) + 2 * len(self.tags) + (5 * n_best - 1) * self.n_labels
+        return 8.0 * n * n_cells
+
+    def _check_room(self, shard: SegmentShard, n_best: int = 1) -> None:
+        n = int(np.max(shard.sizes(), initial=0))
+        check_room(self.memory_of(n, n_best), n, self.n_labels)
 
     def _fill(
         self,
@@ -243,6 +252,7 @@ class SemiMarkovChain(SegmentSpace):
     ) -> Array:
         if within:
             raise self._cannot("within")
+        self._check_room(shard)
         weights = shard.weights if weights is None else weights
         moves, opened = self._moves(w), self._open(w)
         counts = None if expected is None else self._open_counts(expected)
@@ -307,6 +317,7 @@ class SemiMarkovChain(SegmentSpace):
         self, w: FloatArray, shard: SegmentShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: tags of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        self._check_room(shard)
         moves, opened = self._moves(w), self._open(w)
         tags, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for sequences in self._blocks(shard):
@@ -332,6 +343,7 @@ class SemiMarkovChain(SegmentSpace):
         """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
+        self._check_room(shard, n)
         moves, opened, results = self._moves(w), self._open(w), []
         for s in range(len(shard)):
             block = self._fill(opened, w, shard, slice(s, s + 1))
@@ -345,6 +357,7 @@ class SemiMarkovChain(SegmentSpace):
 
     def marginals(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
         """Probability of each tag at each token, shape (n_tokens, n_tags)."""
+        self._check_room(shard)
         moves, opened = self._moves(w), self._open(w)
         out = np.empty((shard.n_parts, len(self.tags)))
         for sequences in self._blocks(shard):

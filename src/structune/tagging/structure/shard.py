@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from structune.running.memory import require_memory
 from structune.structure import IntArray, SequenceShard, take_segments
 from structune.tagging.structure.attribute_weights import AttributeRows
 from structune.tagging.structure.labels import BoolArray
@@ -68,3 +69,9 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
         stop = int(np.searchsorted(offsets, offsets[start] + n_tokens, side="right")) - 1
         yield slice(start, max(stop, start + 1))
         start = max(stop, start + 1)
+
+
+def check_room(needed: float, n: int, n_labels: int) -> None:
+    """Refuse a sequence of n tokens if there is not so much memory."""
+    what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
+    require_memory(needed, what, "it cut into shorter ones, or fewer labels")

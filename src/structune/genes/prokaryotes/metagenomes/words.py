@@ -56,8 +56,10 @@ def _scored(
         genes, everywhere = composition.at(share)
         odds, chances = np.where(HAS_STOP, 0.0, genes - everywhere), np.exp(genes)
         for s in contigs:
-            part, words = shard.part(s, CANDIDATES), _words_of(shard, s)
-            own = genes[0]
+            part = shard.part(s, CANDIDATES)
+            if part.start == part.stop:
+                continue
+            words, own = _words_of(shard, s), genes[0]
             if used is not None:
                 own, organism[s] = _own(words, used[part], odds, chances)
             for k, table in enumerate(log_odds(own, everywhere)):

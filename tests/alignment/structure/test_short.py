@@ -1,0 +1,61 @@
+"""Short pairs at once are what each is by itself."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from structune import SequenceAligner
+from structune.alignment.structure import inference, short
+from structune.alignment.structure.short import best_short
+
+GAMMAS = (0.0, 0.3, 2.0, np.inf)
+
+
+def drawn(n, longest, letters="ARNDCQEGHILKMFPSTWYV"):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, longest + 1, (n, 2)).tolist()
+    return [tuple("".join(rng.choice(list(letters), k)) for k in pair) for pair in sizes]
+
+
+def each(structure, w, shard, gamma):
+    found = [inference.most_accurate(pair, gamma) for _, pair in structure._pairs(w, shard)]
+    return np.concatenate(found)
+
+
+@pytest.fixture(scope="module", params=["protein", "matrix", "nucleotide"])
+def aligner(request):
+    if request.param == "matrix":
+        return SequenceAligner.from_matrix()
+    if request.param == "protein":
+        return SequenceAligner.pretrained()
+    rows = [("ACGU-ACG", "ACGUUACG"), ("GGCA", "GG-A")] * 3
+    pairs = [tuple(row.replace("-", "") for row in both) for both in rows]
+    return SequenceAligner(alphabet="nucleotide", overhangs="one", max_iterations=3).fit(pairs, rows)
+
+
+@pytest.mark.filterwarnings("ignore:the fit has not converged")
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_all_at_once(aligner, gamma):
+    pairs = drawn(60, 30, "ACGU" if aligner.alphabet == "nucleotide" else "ARNDCQEGHILKMFPSTWYV")
+    structure, w = aligner._structure, aligner.coef_
+    shard = structure.encode([*pairs, ("A" * 70, "A" * 3), ("", "A"), pairs[0]])
+    partners, left = best_short(structure.feature_set, w, shard, gamma, None)
+    assert left.tolist() == [60]
+    expected = each(structure, w, shard, gamma)
+    assert_array_equal(structure.best_accuracy(w, shard, gamma), expected)
+    is_short = np.repeat(np.arange(len(shard)) != 60, shard.lengths[:, 0])
+    assert_array_equal(partners[is_short], expected[is_short])
+
+
+def test_what_leaves_the_range_is_left(monkeypatch):
+    aligner = SequenceAligner.pretrained()
+    structure, w = aligner._structure, aligner.coef_
+    shard = structure.encode(drawn(40, 60))
+    expected = each(structure, 12.0 * w, shard, 1.0)
+    assert_array_equal(structure.best_accuracy(12.0 * w, shard, 1.0), expected)
+    _, left = best_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
+    assert_array_equal(left, np.arange(40))
+    monkeypatch.setattr(short, "LOST", 0.0)
+    _, left = best_short(structure.feature_set, w, shard, 1.0, None)
+    assert left.size > 30
+    assert_array_equal(structure.best_accuracy(w, shard, 1.0), each(structure, w, shard, 1.0))
