@@ -54,9 +54,10 @@ def _parsed(text: bytes) -> tuple[Any, FloatArray]:
     _, y, rows, columns, values, *_ = parser.parse()
     if not parser.is_done or not np.isfinite(values).all():
         columns, rows, values, y = _parsed_with_care(text)
-    if columns.size and not 0 <= columns.min() <= columns.max() <= _MOST_NUMBER:
-        raise ValueError(f"found the feature {columns.max()}, expected at most {_MOST_NUMBER}")
-    shape = y.size, 1 + int(columns.max(initial=0))
+    highest = int(columns.max(initial=0))
+    if highest > _MOST_NUMBER:
+        raise ValueError(f"found the feature {highest}, expected at most {_MOST_NUMBER}")
+    shape = y.size, 1 + highest
     return scipy.sparse.csr_array((values, columns.astype(np.int32), rows.astype(np.int32)), shape=shape), y
 
 

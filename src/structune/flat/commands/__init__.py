@@ -11,7 +11,7 @@ from structune.flat.commands.options import TrainFiles
 def shard(train: TrainFiles, sharding: Sharding, quiet: opt.Quiet = False) -> None:
     """Encode a table that is larger than memory as a folder that fit_shards can read.
 
-    The files are read three times, some megabytes at a time. What lies in the folder is mapped into memory
+    The files are read twice, some megabytes at a time. What lies in the folder is mapped into memory
     when it is needed; Classifier.fit_shards or Regressor.fit_shards learns from it in Python.
 
     \b
