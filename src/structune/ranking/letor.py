@@ -226,7 +226,7 @@ def _documents(source: Source) -> Iterator[_Documents]:
 
 def _compiled(text: bytes, first: int, name: str) -> Iterator[_Documents]:
     """Those of lines from a first one on, as a kernel parses them, or `_document` where that cannot."""
-    from structune.flat.lines import LineParser
+    from structune.flat.lines import LineParser  # here, because numba takes longest to import
 
     parser = LineParser(text, ranked=True)
     while not parser.is_done:

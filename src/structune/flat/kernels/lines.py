@@ -1,6 +1,7 @@
 """Lines of SVMlight and LETOR files, ``1 qid:2 3:0.5 7:2 # a comment``, parsed.
 
-What is no such line, and what only may be one, ends the work: it is for others to look at.
+What is no such line, or may be none, ends the work: others have to look at it. Numbers of few digits are
+rounded once, in one product or quotient of two that are exact, which gives the bits that Python reads.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ def _is_word(text, at, word):
 
 @part_of_exact_kernel
 def _number(text, at):
-    """Of a decimal number where it ends, or -1, digits and a power of ten, and whether these are exact."""
+    """Of a decimal number where it ends, or -1, digits and power of ten, and whether both are exact."""
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
         at += 1
@@ -164,8 +165,8 @@ def parse(text, ranked, rows, indices, numbers, odd, state):
     text : ndarray of uint8
         Ends with a line.
     ranked : bool
-        Whether lines are documents: of a query each, with relevances and numbers of features above 0, or
-        such as are no less, and comments in ASCII.
+        Whether lines are documents, with a query each, relevances >= 0, features from 1 on, and comments in
+        ASCII.
     rows : ndarray of int32, shape (n, 6)
         Of each example its line, its first value, where its query begins and ends, and its comment.
     indices : ndarray of int64, shape (n_values,)
