@@ -80,6 +80,7 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
             data = block if isinstance(block, bytes) else _encoded(block)
             yield data.removeprefix(_BOM) if is_first else data
             is_first = False
+            del block, data  # before the next is read
 
 
 def save(target: Source, text: str) -> None:

@@ -45,6 +45,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
             is_empty = False
             yield X, y
         before += text.count(b"\n")
+        del text, X, y  # before the next are read
     if is_empty:
         raise DataError(f"{name}: found no examples, expected lines such as '1 3:0.5 7:2'")
 
