@@ -62,6 +62,7 @@ def test_predictions_import_what_they_need(folder, command, rooms):
     loaded = set(done.stderr.splitlines())
     assert loaded.intersection(HEAVY) == set()
     assert {room for room in ROOMS if f"structune.{room}" in loaded} == rooms
+    assert ("numba" in loaded) == (not command.startswith("rank"))  # which takes half of a start
 
 
 def test_help_imports_no_numpy():

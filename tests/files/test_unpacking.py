@@ -8,11 +8,13 @@ import pytest
 from memory_use import peak_of
 from structune.errors import DataError
 from structune.files import text, unpacking
-from structune.files.text import Lines, byte_lines, load
+from structune.files.text import Lines, byte_lines, line_blocks, load
 
 READERS = {
     "lines": lambda source: [line for _, line in Lines(source)],
     "bytes": lambda source: list(byte_lines(source)),
+    "blocks": lambda source: list(line_blocks(source, 1000)),
+    "blocks of lines of any end": lambda source: list(line_blocks(source, 1000, universal=True)),
     "whole": load,
 }
 

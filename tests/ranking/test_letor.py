@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
+from structune.ranking import letor
 from structune.ranking.letor import LetorData, read_letor, write_letor
 
 TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
@@ -19,6 +20,15 @@ TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
 1 qid:b 1:1. 2:+2 7:1E3 # docid = 7 #
 """
 X = [[0.5, np.nan, -0.01], [0.25, 3.0, 0.0], [1.0, 2.0, 1000.0]]
+
+
+@pytest.fixture(scope="module", autouse=True, params=["small", "large"])
+def size(request):
+    """Files are read as large ones, too, by a kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "large":
+            patch.setattr(letor, "_SMALL", 0)
+        yield
 
 
 def read(text, *args, **kwargs):
@@ -291,3 +301,28 @@ def test_small_files_of_large_tables_are_refused():
     with pytest.raises(DataError, match="found 5000 values in 5000 documents of 5000 features, expected at"):
         read(text)
     assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)
+
+
+def test_lines_that_are_read_with_care_stand_among_others():
+    """Text that is not ASCII, and blanks of Unicode."""
+    text = "1 qid:a 1:1 # plain\n2 qid:ä 2:5\n0 qid:ä\u00a01:-0 # ü\n# ö\n\x1c\n"
+    text += "3 qid:ä 1:1e305 2:NULL\n4 qid:b 7:1\n"
+    data = read(text)
+    assert data.queries == ["a", "ä", "ä", "ä", "b"]
+    assert data.relevance.tolist() == [1.0, 2.0, 0.0, 3.0, 4.0]
+    assert data.comments == ["plain", "", "ü", "", ""]
+    expected = [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [-0.0, 0.0, 0.0], [1e305, np.nan, 0.0], [0.0, 0.0, 1.0]]
+    assert_array_equal(data.X, expected)
+    with pytest.raises(DataError, match=":8: found '1:x', expected a feature"):
+        read(f"{text}4 qid:b 1:x\n")
+
+
+@given(st.data())
+def test_numbers_are_those_of_python(data):
+    number = st.floats(0.0, allow_infinity=False).map(repr) | st.from_regex(
+        r"[0-9]{1,20}\.?[0-9]{0,9}", fullmatch=True
+    )
+    words = data.draw(st.lists(number, min_size=1, max_size=4))
+    found = read("".join(f"{word} qid:1 3:{word}\n" for word in words))
+    expected = [float(word) for word in words]
+    assert found.relevance.tolist() == found.X[:, 0].tolist() == expected

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from structune.cli.checks import say
 from structune.errors import StructuneError
-from structune.kinds import every_kind, find_kind, kinds
+from structune.kinds import Kind, every_kind, find_kind, kinds
 
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
@@ -152,6 +152,13 @@ def asked() -> tuple[str, list[tuple[str, str]]]:
             values = value if isinstance(value, list | tuple) else [value]
             given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))
     return ctx.command_path, given
+
+
+def asked_kind() -> Kind:
+    """The kind that the command which runs is for: one command may be that of several."""
+    kind = find_kind(_asked.get().info_name)
+    assert kind is not None  # by its word the command was found
+    return kind
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain, islice
@@ -57,6 +57,30 @@ def byte_lines(source: Source) -> Iterator[bytes]:
     with whole_gzip(name):
         for number, line in enumerate(lines):
             yield line if number else line.removeprefix(_BOM)
+
+
+def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterator[bytes]:
+    """Uncompressed lines with their ends, about so many bytes of them at a time.
+
+    Parameters
+    ----------
+    source : path or file object
+    n_bytes : int
+    universal : bool
+        Of binary files ``\\r`` ends a line, too, and all line ends come out as ``\\n``.
+    """
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as file:
+            yield from line_blocks(file, n_bytes, universal)
+        return
+    name, is_first = source_name(source), True
+    opened: Any = source if _is_text(source) else (_decoded if universal else unpacked)(source, name)
+    with whole_gzip(name):
+        while block := opened.read(n_bytes) + opened.readline():
+            data = block if isinstance(block, bytes) else _encoded(block)
+            yield data.removeprefix(_BOM) if is_first else data
+            is_first = False
+            del block, data  # before the next is read
 
 
 def save(target: Source, text: str) -> None:
@@ -175,7 +199,7 @@ def _is_text(source: IO[Any]) -> bool:
     return isinstance(source.read(0), str)
 
 
-def _decoded(source: IO[bytes], name: str) -> Iterable[str]:
+def _decoded(source: IO[bytes], name: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(unpacked(source, name), encoding="utf-8", errors="surrogateescape")
 
 

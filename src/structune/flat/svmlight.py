@@ -11,9 +11,9 @@ import scipy
 from sklearn.datasets import load_svmlight_file
 
 from structune.errors import DataError
-from structune.files.text import Source, byte_lines, shown, source_name
-from structune.running.batches import batches
-from structune.structure import FloatArray
+from structune.files.text import Source, line_blocks, shown, source_name
+from structune.flat.lines import LineParser
+from structune.structure import FloatArray, IntArray
 
 _WRONG = (ValueError, OverflowError)  # what the parser makes of wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max - 1  # of a feature
@@ -35,35 +35,46 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         examples.
     """
     name, before, is_empty = source_name(source), 0, True
-    for lines in batches(byte_lines(source), len, n_bytes, n_bytes):
+    for text in line_blocks(source, n_bytes):
         try:
-            X, y = _parsed(lines)
+            X, y = _parsed(text)
         except _WRONG:
-            _refuse_first(name, before, lines)
+            _refuse_first(name, before, text)
             raise
         if y.size:
             is_empty = False
             yield X, y
-        before += len(lines)
+        before += text.count(b"\n")
+        del text, X, y  # before the next are read
     if is_empty:
         raise DataError(f"{name}: found no examples, expected lines such as '1 3:0.5 7:2'")
 
 
-def _parsed(lines: list[bytes]) -> tuple[Any, FloatArray]:
-    matrix, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
+def _parsed(text: bytes) -> tuple[Any, FloatArray]:
+    parser = LineParser(text, ranked=False)
+    _, y, rows, columns, values, *_ = parser.parse()
+    if not parser.is_done or not np.isfinite(values).all():
+        columns, rows, values, y = _parsed_with_care(text)
+    highest = int(columns.max(initial=0))
+    if highest > _MOST_NUMBER:
+        raise ValueError(f"found the feature {highest}, expected at most {_MOST_NUMBER}")
+    shape = y.size, 1 + highest
+    return scipy.sparse.csr_array((values, columns.astype(np.int32), rows.astype(np.int32)), shape=shape), y
+
+
+def _parsed_with_care(text: bytes) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Columns, offsets of rows, values and outputs of all that is an example, if scikit-learn says so."""
+    matrix, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
     if not (np.isfinite(matrix.data).all() and np.isfinite(y).all()):
         raise ValueError("found a number that is not finite")
-    if matrix.indices.size and not 0 <= matrix.indices.min() <= matrix.indices.max() <= _MOST_NUMBER:
-        raise ValueError(f"found the feature {matrix.indices.max()}, expected at most {_MOST_NUMBER}")
-    columns, rows = (array.astype(np.int32) for array in (matrix.indices, matrix.indptr))
-    return scipy.sparse.csr_array((matrix.data, columns, rows), shape=matrix.shape), y
+    return matrix.indices, matrix.indptr, matrix.data, y
 
 
-def _refuse_first(name: str, before: int, lines: list[bytes]) -> None:
+def _refuse_first(name: str, before: int, text: bytes) -> None:
     """Refuse the first of some lines that cannot be read."""
-    for number, line in enumerate(lines, before + 1):
+    for number, line in enumerate(text.split(b"\n"), before + 1):
         try:
-            _parsed([line])
+            _parsed(line)
         except _WRONG as error:
             found = shown(line.decode(errors="replace").strip())
             expected = f"expected an example such as '1 3:0.5 7:2' ({error})"

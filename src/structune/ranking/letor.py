@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, save, shown
+from structune.files.text import Source, line_blocks, save, shown, source_name
 from structune.running.batches import batches
+from structune.structure import FloatArray, IntArray
 
 _MISSING = "NULL"
+_BLOCK = 1 << 22  # bytes that are parsed at a time
+_SMALL = 1 << 20  # bytes of a file, which is read sooner than numba is imported
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FEATURE = rf"\d{{1,18}}:(?:{_NUMBER}|{_MISSING})"
@@ -42,10 +43,10 @@ class LetorData:
         What follows ``#``, such as ``docid = 1056``; empty where there is nothing.
     """
 
-    X: NDArray[np.float64]
-    relevance: NDArray[np.float64]
+    X: FloatArray
+    relevance: FloatArray
     queries: list[str]
-    feature_indices: NDArray[np.int64]
+    feature_indices: IntArray
     comments: list[str]
 
     def __post_init__(self) -> None:
@@ -84,8 +85,7 @@ def read_letor(
         feature without a finite value or out of turn, of a query that comes back after another, and of a
         value that is missing where `missing` is None; the file holds no documents.
     """
-    lines = Lines(source)
-    return _data(lines, list(_documents(lines)), features, missing)
+    return _data(source_name(source), list(_parts(source)), features, missing)
 
 
 def read_letor_blocks(
@@ -102,35 +102,50 @@ def read_letor_blocks(
     ------
     LetorData
     """
-    lines = Lines(source)
-    queries = (list(own) for _, own in groupby(_documents(lines), lambda document: document.query))
-    n_features = 0 if features is None else len(features)
+    name, n_features = source_name(source), 0 if features is None else len(features)
 
-    def size(documents: list[_Document]) -> int:
-        return sum(1 + max(n_features, document.values.size) for document in documents)
+    def size(query: list[_Documents]) -> int:
+        return sum(
+            len(part.queries) + int(np.maximum(n_features, np.diff(part.offsets)).sum()) for part in query
+        )
 
+    queries = (list(own) for _, own in groupby(_parts(source), lambda part: part.queries[0]))
     for block in batches(queries, size, n_values, n_values):
-        yield _data(lines, [document for query in block for document in query], features, missing)
+        yield _data(name, list(chain.from_iterable(block)), features, missing)
+
+
+def letor_features(source: Source) -> Iterator[tuple[int, IntArray]]:
+    """Numbers of the features that occur in a LETOR file; errors are those of `read_letor`.
+
+    Yields
+    ------
+    n_documents : int
+    indices : ndarray of int64
+        Of the features of so many documents.
+    """
+    for part in _parts(source):
+        yield len(part.queries), np.unique(part.indices)
 
 
 def _data(
-    lines: Lines, documents: list[_Document], features: Sequence[int] | None, missing: float | None
+    name: str, parts: list[_Documents], features: Sequence[int] | None, missing: float | None
 ) -> LetorData:
-    columns = _columns(documents, features)
-    _check_density(lines.name, documents, columns)
-    X = _matrix(documents, columns)
+    columns = _columns(parts, features)
+    _check_density(name, parts, columns)
+    X = _matrix(parts, columns)
     if missing is None:
         for j, column in np.argwhere(np.isnan(X))[:1]:
             what = f"found {_MISSING} for the feature {columns[column]}, expected a number (see 'missing')"
-            raise lines.refuse(documents[j].line, what)
+            line = np.concatenate([part.lines for part in parts])[j]
+            raise DataError(f"{name}:{line}: {what}")
     else:
         X[np.isnan(X)] = missing
     return LetorData(
         X,
-        np.array([document.relevance for document in documents]),
-        [document.query for document in documents],
+        np.concatenate([part.relevance for part in parts]),
+        [query for part in parts for query in part.queries],
         columns,
-        [document.comment for document in documents],
+        [comment for part in parts for comment in part.comments],
     )
 
 
@@ -154,39 +169,92 @@ def write_letor(target: Source, data: LetorData) -> None:
     save(target, "".join(_line(names, *row) for row in rows))
 
 
-class _Document(NamedTuple):
-    """A line, and its number; missing values are nan."""
+class _Documents(NamedTuple):
+    """Lines one after the other, and their numbers; values that are missing are nan."""
 
-    line: int
-    relevance: float
-    query: str
-    indices: NDArray[np.int64]
-    values: NDArray[np.float64]
-    comment: str
+    lines: IntArray
+    relevance: FloatArray
+    queries: list[str]
+    offsets: IntArray  # of the features of each
+    indices: IntArray
+    values: FloatArray
+    comments: list[str]
+
+    def cut(self, start: int, end: int) -> _Documents:
+        rows, own = slice(start, end), slice(self.offsets[start], self.offsets[end])
+        return _Documents(
+            self.lines[rows],
+            self.relevance[rows],
+            self.queries[rows],
+            self.offsets[start : end + 1] - self.offsets[start],
+            self.indices[own],
+            self.values[own],
+            self.comments[rows],
+        )
 
 
-def _documents(lines: Lines) -> Iterator[_Document]:
-    begun: dict[str, int] = {}
-    previous = None
-    for number, text in lines.filled():
-        if text.startswith("#"):
-            continue
-        with lines.at(number):
-            document = _document(number, text)
-        if document.query != previous:
-            if document.query in begun:
-                raise lines.refuse(
-                    number,
-                    f"found the query {shown(document.query)} again, which began at line "
-                    f"{begun[document.query]}; expected the documents of a query together",
+def _parts(source: Source) -> Iterator[_Documents]:
+    """Documents of one query; others of it may follow."""
+    name, previous, begun = source_name(source), None, dict[str, int]()
+    for documents in _documents(source):
+        queries = documents.queries
+        cuts = [j for j in range(1, len(queries)) if queries[j] != queries[j - 1]]
+        for start, end in pairwise([0, *cuts, len(queries)]):
+            query, line = queries[start], int(documents.lines[start])
+            if query != previous and begun.setdefault(query, line) != line:
+                raise DataError(
+                    f"{name}:{line}: found the query {shown(query)} again, which began at line "
+                    f"{begun[query]}; expected the documents of a query together"
                 )
-            begun[document.query], previous = number, document.query
-        yield document
+            previous = query
+            yield documents.cut(start, end)
     if not begun:
-        raise DataError(f"{lines.name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
+        raise DataError(f"{name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
 
 
-def _document(line: int, text: str) -> _Document:
+def _documents(source: Source) -> Iterator[_Documents]:
+    """Documents some at a time."""
+    name, first = source_name(source), 1
+    for text in line_blocks(source, _BLOCK, universal=True):
+        if first == 1 and len(text) < _SMALL:
+            for line, content in enumerate(text.split(b"\n"), first):
+                yield from _document(line, content, name)
+        else:
+            yield from _compiled(text, first, name)
+        first += text.count(b"\n")
+
+
+def _compiled(text: bytes, first: int, name: str) -> Iterator[_Documents]:
+    """Those of lines from a first one on, as a kernel parses them, or `_document` where that cannot."""
+    from structune.flat.lines import LineParser  # here, because numba takes longest to import
+
+    parser = LineParser(text, ranked=True)
+    while not parser.is_done:
+        lines, relevance, offsets, indices, values, *spans = parser.parse()
+        queries, comments = ([text[a:b].decode().strip() for a, b in each.tolist()] for each in spans)
+        if lines.size:
+            numbers = lines + np.int64(first)
+            yield _Documents(numbers, relevance, queries, offsets, indices, values, comments)
+        if not parser.is_done:
+            line, content = parser.skip()
+            yield from _document(first + line, content, name)
+
+
+def _document(line: int, content: bytes, name: str) -> Iterator[_Documents]:
+    """That of a line, if it has one."""
+    text = content.decode(errors="surrogateescape").strip()
+    if not text or text.startswith("#"):
+        return
+    try:
+        relevance, query, indices, values, comment = _parsed(text)
+    except DataError as error:
+        raise DataError(f"{name}:{line}: {error}") from error
+    offsets = np.array([0, indices.size])
+    yield _Documents(np.array([line]), np.array([relevance]), [query], offsets, indices, values, [comment])
+
+
+def _parsed(text: str) -> tuple[float, str, IntArray, FloatArray, str]:
+    """Relevance, query, indices and values of features, nan where these are missing, and the comment."""
     _check_unicode(text)
     content, _, comment = text.partition("#")
     words = content.split()
@@ -195,11 +263,10 @@ def _document(line: int, text: str) -> _Document:
         raise DataError(f"found the relevance {shown(relevance)}, expected a finite number >= 0")
     if not query.startswith("qid:") or query == "qid:":
         raise DataError(f"found {shown(query)} after the relevance, expected a query such as 'qid:1'")
-    return _Document(line, float(relevance), query[4:], *_parsed(words[2:]), comment.strip())
+    return float(relevance), query[4:], *_features(words[2:]), comment.strip()
 
 
-def _parsed(words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices and values of features; nan where these are missing."""
+def _features(words: list[str]) -> tuple[IntArray, FloatArray]:
     if not _FEATURE_WORDS.fullmatch("".join(f"{word} " for word in words)):
         wrong = next(word for word in words if not _FEATURE_WORD.fullmatch(word))
         raise DataError(f"found {shown(wrong)}, expected a feature such as '1:0.5' or '1:{_MISSING}'")
@@ -207,60 +274,56 @@ def _parsed(words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     values = np.array([np.nan if value == _MISSING else float(value) for _, value in pairs])
     for j in np.flatnonzero(np.isinf(values))[:1]:
         raise DataError(f"found {shown(words[j])}, expected a finite value")
-    return _indices(tuple(index for index, _ in pairs)), values
-
-
-@lru_cache(maxsize=16)
-def _indices(words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Numbers of features; most lines have the same, which then lie in memory once."""
-    indices = np.array(list(map(int, words)), dtype=np.int64)
+    indices = np.array([int(index) for index, _ in pairs], dtype=np.int64)
     for j in _falls(indices)[:1]:
         what = f"after {indices[j - 1]}, expected rising numbers" if j else "first, expected at least 1"
         raise DataError(f"found the feature {indices[j]} {what}")
-    return indices
+    return indices, values
 
 
-def _falls(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+def _falls(indices: IntArray) -> IntArray:
     """Where numbers that should rise from 1 or more do not."""
     return np.flatnonzero(np.diff(indices, prepend=0) < 1)
 
 
-def _columns(documents: list[_Document], features: Sequence[int] | None) -> NDArray[np.int64]:
+def _columns(parts: list[_Documents], features: Sequence[int] | None) -> IntArray:
     if features is None:
-        return np.unique(np.concatenate([document.indices for document in documents]))
+        return np.unique(np.concatenate([np.unique(part.indices) for part in parts]))
     given = np.asarray(features)
     if given.dtype.kind not in "iu":
         raise DataError(f"found the feature numbers {given}, expected whole numbers")
     return _checked_columns(given.astype(np.int64))
 
 
-def _checked_columns(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked_columns(indices: IntArray) -> IntArray:
     if indices.ndim != 1 or _falls(indices).size:
         raise DataError(f"found the feature numbers {indices}, expected them to rise from 1 or more")
     return indices
 
 
-def _check_density(name: str, documents: list[_Document], columns: NDArray[np.int64]) -> None:
+def _check_density(name: str, parts: list[_Documents], columns: IntArray) -> None:
     """Refuse a small file of a table that does not fit in memory."""
-    n_cells, n_values = len(documents) * columns.size, sum(d.values.size for d in documents)
-    if n_cells > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
+    n_documents, n_values = _n_documents(parts), sum(part.values.size for part in parts)
+    if n_documents * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
         raise DataError(
-            f"{name}: found {n_values} values in {len(documents)} documents of {columns.size} features, "
+            f"{name}: found {n_values} values in {n_documents} documents of {columns.size} features, "
             f"expected at least one for {_MOST_CELLS_A_VALUE} cells: tables are dense"
         )
 
 
-def _matrix(documents: list[_Document], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-    X = np.zeros((len(documents), columns.size))
-    for row, document in zip(X, documents, strict=True):
-        if np.array_equal(document.indices, columns):
-            row[:] = document.values
-        else:
-            _, given, wanted = np.intersect1d(
-                document.indices, columns, assume_unique=True, return_indices=True
-            )
-            row[wanted] = document.values[given]
+def _matrix(parts: list[_Documents], columns: IntArray) -> FloatArray:
+    X, start = np.zeros((_n_documents(parts), columns.size)), 0
+    for part in parts:
+        rows = np.repeat(np.arange(start, start + len(part.queries)), np.diff(part.offsets))
+        places = np.searchsorted(columns, part.indices)
+        known = np.append(columns, -1)[places] == part.indices
+        X[rows[known], places[known]] = part.values[known]
+        start += len(part.queries)
     return X
+
+
+def _n_documents(parts: list[_Documents]) -> int:
+    return sum(len(part.queries) for part in parts)
 
 
 def _check_unicode(text: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, islice
 from typing import IO, Any
 
 import numpy as np
@@ -150,15 +150,11 @@ def read_conll_blocks(
         raise _no_tokens(name)
 
 
-def _blocks(lines: Iterable[bytes], n_lines: int) -> Iterator[list[bytes]]:
+def _blocks(lines: Iterator[bytes], n_lines: int) -> Iterator[list[bytes]]:
     """Runs of so many lines and, up to the next blank line, some more."""
-    block: list[bytes] = []
-    for line in lines:
-        block.append(line)
-        if len(block) >= n_lines and not line.strip():
-            yield block
-            block = []
-    if block:
+    while block := list(islice(lines, n_lines)):
+        while block[-1].strip() and (line := next(lines, None)):
+            block.append(line)
         yield block
 
 

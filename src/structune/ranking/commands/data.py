@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from structune.cli.batches import Progress
 from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load
-from structune.ranking.letor import LetorData, read_letor, read_letor_blocks
+from structune.ranking.letor import LetorData, letor_features, read_letor, read_letor_blocks
 from structune.ranking.ranker import Ranker
 from structune.running.memory import batch_memory
 
@@ -58,19 +58,26 @@ def open_training(paths: Sequence[Path], missing: float | None) -> tuple[Reader,
 def open_blocks(paths: Sequence[Path], missing: float | None, quiet: bool) -> Reader:
     """The reader of all features of all files, which are read block by block."""
     _check_missing(missing)
-    blocks = (data.feature_indices for _, data in shown_blocks(paths, None, missing, quiet, "features"))
-    return _reader_of_all(paths, blocks, missing)
+    return _reader_of_all(paths, _shown_features(paths, quiet), missing)
+
+
+def _shown_features(paths: Sequence[Path], quiet: bool) -> Iterator[NDArray[np.int64]]:
+    """Those of some documents at a time, with progress."""
+    with Progress(not quiet, stage="features", unit="documents") as progress:
+        for path in paths:
+            for n_documents, indices in letor_features(path):
+                yield indices
+                progress.advance(n_documents)
 
 
 def shown_blocks(
     paths: Sequence[Path],
-    features: Sequence[int] | None,
+    features: Sequence[int],
     missing: float | None,
     quiet: bool,
-    stage: str,
 ) -> Iterator[tuple[int, LetorData]]:
     """Blocks, and of which file each is, with progress."""
-    with Progress(not quiet, stage=stage, unit="documents") as progress:
+    with Progress(not quiet, stage="shards", unit="documents") as progress:
         for number, path in enumerate(paths):
             for data in read_letor_blocks(path, features, missing):
                 yield number, data
@@ -86,10 +93,10 @@ def _reader_of_all(
     paths: Sequence[Path], indices: Iterable[NDArray[np.int64]], missing: float | None
 ) -> Reader:
     """A reader of the features that any of some files or blocks has."""
-    features: NDArray[np.int64] = reduce(np.union1d, indices)
-    if not features.size:
+    features = set(chain.from_iterable(some.tolist() for some in indices))
+    if not features:
         raise DataError(f"{', '.join(map(str, paths))}: found no features, expected some such as '1:0.5'")
-    return Reader(tuple(features.tolist()), missing)
+    return Reader(tuple(sorted(features)), missing)
 
 
 def _with_columns(data: LetorData, features: NDArray[np.int64]) -> LetorData:

@@ -20,7 +20,7 @@ def run(
     writer, reader = target.writer(), open_blocks(files, missing, quiet)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
-        for file, data in shown_blocks(files, reader.features, missing, quiet, "shards"):
+        for file, data in shown_blocks(files, reader.features, missing, quiet):
             yield data.X, data.relevance, [f"{file} {query}" for query in data.queries]
 
     written = ranker.write_blocks(blocks, writer, reader.header())
