@@ -1,5 +1,6 @@
 """Genomes without annotation: which model is nearest, and what self-training gains."""
 
+import warnings
 from copy import copy
 
 import numpy as np
@@ -17,11 +18,12 @@ from structune import (
     nearest_node,
 )
 from structune.errors import CapabilityError, DataError
-from structune.genes import suited_code
+from structune.genes import LittleToLearnWarning, suited_code
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
+pytestmark = pytest.mark.filterwarnings("ignore::structune.genes.LittleToLearnWarning")
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 HALF = [*CODONS[:4], *OTHER[:4]]
 KNOWN, NEW = simulated.genome(0), simulated.genome(1, codons=HALF, n_contigs=20)
@@ -78,8 +80,8 @@ def test_rounds_by_the_ramp_loss_and_one_by_the_log_loss(finder, monkeypatch):
 
 
 def genes_by(finder):
-    """The candidates of the new genome that are genes, within its contigs."""
-    shard = finder.graph_.encode([each.sequence for each in NEW[:4]])
+    """The candidates of the new genome that are genes."""
+    shard = finder.graph_.encode([each.sequence for each in NEW[:4]], is_open=True)
     return finder.graph_.best(finder.coef_, shard)[0]
 
 
@@ -110,6 +112,60 @@ def test_large_genomes_are_learned_from_in_parts(finder, monkeypatch):
         assert found.starts_ is not None
         assert all(np.count_nonzero(shard.chosen) < 200 for shard in taught)
     assert (len(taught[0]) > 7, len(taught[-1])) == (True, 7)
+
+
+def test_short_contigs_are_learned_from_with_the_genes_that_go_on_beyond_them(finder, monkeypatch):
+    """Most do. Where they begin is learned only from others, all possible starts of which are seen."""
+    pieces, known = [], []
+    for each in simulated.genome(1, codons=HALF, n_contigs=100):
+        marks = coding(len(each.sequence), each.transcripts)
+        starts = range(0, len(each.sequence), 180)
+        pieces += [each.sequence[a : a + 180] for a in starts]
+        known += [marks[:, a : a + 180] for a in starts]
+    taught = []
+    monkeypatch.setattr(
+        genome_adaptation, "learn_starts", lambda graph, shard, genes, letters: taught.append((shard, genes))
+    )
+    before, after = (f1(by, pieces, known) for by in (finder, adapt(finder, pieces)))
+    assert after > before
+    ((shard, genes),) = taught
+    n, (start, end) = shard.by_candidate(shard.n_bases), shard.bounds.T
+    assert genes.any()
+    assert np.where(shard.reverse, n - end, start)[genes > 0].min() > 2
+    assert not shard.frame_sums(genes)[np.where(shard.reverse, n - end, start) < 3].any()
+
+
+def coding(n, genes):
+    """Coding bases of either strand."""
+    found = np.zeros((2, n), bool)
+    for t in genes:
+        found["+-".index(t.strand), t.start : t.end] = True
+    return found
+
+
+def f1(finder, texts, known):
+    found = [coding(len(x), genes) for x, genes in zip(texts, finder.predict(texts), strict=True)]
+    both, one, other = (
+        sum(part.sum() for part in parts)
+        for parts in ([a & b for a, b in zip(found, known, strict=True)], found, known)
+    )
+    return 2 * both / (one + other)
+
+
+def test_of_too_little_to_learn_from_it_warns(finder):
+    enough = ["ACGT" * 250] * 200
+    for genome, told in (
+        (enough[:199], "found 199,000 bases in contigs of 1,000 or more"),
+        (["ACGT" * 249] * 1000, "found 0 bases in contigs of 1,000 or more"),
+    ):
+        with pytest.warns(LittleToLearnWarning, match=told):
+            genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for genome in (enough, ["ACGT" * 249] * 1005):
+            genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
+    with pytest.warns(LittleToLearnWarning):
+        adapt(finder, NEW[:2], rounds=1)
 
 
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):

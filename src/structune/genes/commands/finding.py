@@ -10,7 +10,7 @@ from typing import IO
 import typer
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say, short_warnings
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
@@ -73,7 +73,8 @@ def _open(request: Request, sequences: _Sequences) -> Finder:
 def _adapted(request: Request, finder: Finder, sequences: _Sequences) -> Finder:
     finder.set_params(verbose=int(not request.quiet))
     try:
-        return adapt(finder, sequences.whole(), request.adapt)
+        with short_warnings():
+            return adapt(finder, sequences.whole(), request.adapt)
     except CapabilityError as error:
         raise CapabilityError(f"{request.model}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -17,6 +18,7 @@ from structune.genes.prokaryotes.metagenomes.metagenome_finder import Metagenome
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.pieces import known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.structure import FloatArray
@@ -30,6 +32,11 @@ _IN_DOUBT = 2.0  # log odds
 _OF_MACHINES = ("executor", "n_jobs", "max_iterations", "max_seconds", "random_state", "verbose")
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 _LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
+_LONG, _LITTLE, _MUCH = 1000, 200_000, 1_000_000  # bases of a contig, in such contigs, and in any
+
+
+class LittleToLearnWarning(UserWarning):
+    """A genome is too small, or its contigs too short, for self-training to gain."""
 
 
 def nearest_node(
@@ -138,10 +145,11 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     """As `structune.genes.adapt` has it, of bacteria and archaea."""
     letters = _letters(annotated_sequences(X, None))
     finder._check_fitted()
+    _warn_of_little(letters)
     learner = _learner(finder)
     tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
     learner.set_params(tolerance=_LOOSE * tolerance)
-    lesson = graph.of_letters(parts, is_open=False)
+    lesson = graph.of_letters(parts, is_open=True)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     for _ in range(rounds):
         before = genes
@@ -151,11 +159,20 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
             break
     learner.set_params(tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
-    whole = graph.of_letters(letters, is_open=False)
+    whole = graph.of_letters(letters, is_open=True)
     genes, _ = graph.best(learner.coef_, whole)
-    learner.starts_ = learn_starts(graph, whole, genes, letters) or starts
+    learner.starts_ = learn_starts(graph, whole, _with_all_starts(whole, genes), letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _warn_of_little(letters: Sequence[Letters]) -> None:
+    sizes = np.array([part.size for part in letters], np.int64)
+    long = int(sizes[sizes >= _LONG].sum())
+    if long < _LITTLE and sizes.sum() < _MUCH:
+        text = f"found {long:,} bases in contigs of {_LONG:,} or more, expected {_LITTLE:,}"
+        text += f", or {_MUCH:,} in all: from fewer, adapting may find less than the model does as it is"
+        warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
 
 def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
@@ -174,12 +191,13 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
 
 def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters]) -> NDArray[np.int8]:
     """Those that a finder finds; by one of metagenomes also those in doubt, for learning rather gives up on
-    genes than finds others.
+    genes than finds others. None of these goes on beyond its contig, where more would be wrong.
     """
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):
         w = w.copy()
         finder.graph_.weights.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
+        finder.graph_.weights.part(w, "ends")[:] -= _IN_DOUBT
     return finder.graph_.best(w, finder.completed(shard, letters))[0]
 
 
@@ -203,6 +221,11 @@ def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: N
     learner.set_params(loss=loss).fit_known(replace(genome, chosen=genes))
     if learner.status_ == "interrupted":
         raise KeyboardInterrupt
+
+
+def _with_all_starts(shard: OrfShard, genes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Those genes that cannot begin before their sequence: the others' starts may not be seen."""
+    return np.where(shard.frame_sums(open_ends(shard)) > 0, np.int8(0), genes)
 
 
 def _share_new(genes: NDArray[np.int8], before: NDArray[np.int8]) -> float:
