@@ -77,7 +77,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     -----
     LittleToLearnWarning
         A genome without introns has less than 200,000 bases in contigs of 1,000 or more, and less than a
-        million in all: what is learned there may find less than `finder` does.
+        million in contigs of 500: what is learned there may find less than `finder` does.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")

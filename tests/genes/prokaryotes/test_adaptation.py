@@ -153,16 +153,15 @@ def f1(finder, texts, known):
 
 
 def test_of_too_little_to_learn_from_it_warns(finder):
-    enough = ["ACGT" * 250] * 200
-    for genome, told in (
-        (enough[:199], "found 199,000 bases in contigs of 1,000 or more"),
-        (["ACGT" * 249] * 1000, "found 0 bases in contigs of 1,000 or more"),
-    ):
-        with pytest.warns(LittleToLearnWarning, match=told):
+    enough, shorter = ["ACGT" * 250] * 200, ["ACGT" * 125] * 2000
+    for genome in (enough[1:], shorter[1:], ["ACGT" * 124] * 3000):
+        with pytest.warns(
+            LittleToLearnWarning, match=f"found {sum(map(len, genome)):,} bases, expected 200,"
+        ):
             genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for genome in (enough, ["ACGT" * 249] * 1005):
+        for genome in (enough, shorter):
             genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
     with pytest.warns(LittleToLearnWarning):
         adapt(finder, NEW[:2], rounds=1)
@@ -225,7 +224,7 @@ def test_a_single_node_is_nearest():
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
-    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 100)
+    monkeypatch.setattr(genome_adaptation, "ENOUGH", 100)
     monkeypatch.setattr(
         OrfGraph,
         "of_letters",
@@ -257,6 +256,48 @@ def test_the_code_that_suits_by_a_finder_for_metagenomes():
     assert suited_code(finder, [text]) == 11
     assert MetagenomeFinder.pretrained([recoded]).code == suited_code(finder, [recoded]) == 4
     assert suited_code(finder, [recoded[:40_000]]) == 11
+
+
+@pytest.mark.parametrize(
+    ("own", "sure", "suits"),
+    [
+        (11, {11: 0.70, 4: 0.66}, 11),  # of Escherichia coli, by a finder for metagenomes
+        (4, {11: 0.70, 4: 0.66}, 11),
+        (25, {25: 0.66, 11: 0.70, 4: 0.66}, 11),
+        (33, {33: 0.54, 11: 0.70, 4: 0.66}, 11),
+        (1, {1: 0.70, 11: 0.70, 4: 0.66}, 1),  # the same stops
+        (22, {22: 0.75, 11: 0.77, 4: 0.62}, 22),  # Pseudomonas aeruginosa: no evidence
+        (4, {11: 0.70, 4: 0.69}, 4),  # of short contigs as many
+        (11, {11: 0.39, 4: 0.69}, 4),  # with TGA in place of TGG
+        (25, {25: 0.69, 11: 0.39, 4: 0.69}, 25),
+        (2, {2: 0.32, 11: 0.39, 4: 0.69}, 4),
+        (11, {11: 0.18, 4: 0.23}, 11),  # a fly
+    ],
+)
+def test_which_code_suits(finder, monkeypatch, own, sure, suits):
+    monkeypatch.setattr(
+        genome_adaptation, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
+    )
+    given, enough = finder.with_code(own), ["ACGT" * 12_500]
+    assert suited_code(given, enough) == suits
+    found = genome_adaptation.surer_code(given, enough)
+    assert found is None if suits == own else found == (suits, pytest.approx(sure[suits] / sure[own]))
+    assert suited_code(given, ["ACGT" * 12_499]) == own
+
+
+def test_no_code_suits_a_genome_of_few_genes():
+    """By 4 a finder is surer of what is no gene, too, for it is longer."""
+    genes = "".join(each.sequence for each in simulated.genome(7, codons=[*HALF, "TGA"], n_contigs=20))
+    finder, rest = MetagenomeFinder.pretrained(), letters(np.random.default_rng(0), 3 * len(genes))
+    assert suited_code(finder, [genes * 2]) == 4
+    sample = [encode_letters(genes + rest, "")]
+    sure = {code: genome_adaptation._surest(finder, sample, code)[1] for code in (11, 4)}
+    assert sure[4] > 1.15 * sure[11]
+    assert suited_code(finder, [genes + rest]) == 11
+
+
+def test_codes_by_no_finder():
+    text = "".join(each.sequence for each in NEW)
     with pytest.raises(NotFittedError):
         suited_code(MetagenomeFinder(), [text])
 

@@ -179,7 +179,7 @@ def test_a_wrong_genetic_code_is_found(model, tmp_path):
     args = ["genes", tmp_path / "x.fa", "-m", model, "--adapt", 1, *QUIET]
     result, wrong = run(*args), run(*args, "--code", 11)
     assert "TGA is no stop codon, as by --code 4" in result.stderr
-    assert "by --code 11 genes have many stop codons, by --code 4 few" in wrong.stderr
+    assert "more bases by --code 4 than by code 11" in wrong.stderr
     assert "code" not in run(*args, "--code", 4).stderr
     known = {t.exons for each in genome for t in each.transcripts}
     right = [
@@ -188,6 +188,42 @@ def test_a_wrong_genetic_code_is_found(model, tmp_path):
     ]
     assert right[0] > 0.9 > 0.5 > right[1]
     assert "found the genetic code 99" in fail(*args, "--code", 99)
+
+
+def test_the_code_is_told_by_all_commands(model, tmp_path):
+    """It is found for one genome by what comes with structune, and only told of else."""
+    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=40)]
+    write(tmp_path, "x", genome)
+    genes, found, told = ["genes", tmp_path / "x.fa", *QUIET, "-m"], "as by --code 4", "by --code 4 than by"
+    for args, expected in (
+        ([*genes, "pretrained", "--task", "b_subtilis"], found),
+        ([*genes, "pretrained", "--task", "b_subtilis", "--code", 11], told),
+        ([*genes, "pretrained", "--meta"], told),
+        ([*genes, model], told),
+        (["evaluate", "genes", "pretrained", tmp_path / "x.gb"], found),
+        (["evaluate", "genes", model, tmp_path / "x.gb"], told),
+        (["evaluate", "genes", "pretrained", tmp_path / "x.gb", "--code", 4], None),
+    ):
+        result = run(*args)
+        assert result.exit_code == 0
+        assert "code" not in result.stderr if expected is None else expected in result.stderr
+    assert "with --task or --code" in fail(
+        "evaluate", "genes", tmp_path / "x-whole.gff3.gz", tmp_path / "x.gb", "--code", 4
+    )
+    genes, default = (
+        json.loads(succeed("evaluate", "genes", model, tmp_path / "x.gb", *code, "--json"))["gene"]
+        for code in (["--code", 4], [])
+    )
+    assert genes["f1"] > 0.9 > 0.5 > default["f1"]
+
+
+def test_errors_behind_the_bases_that_codes_are_told_by(files, model, tmp_path):
+    """What comes before them is written."""
+    (tmp_path / "x.fa").write_text((files / "test.fa").read_text() + ">bad\nACGT!\n")
+    result = run("genes", tmp_path / "x.fa", "-m", model, *QUIET)
+    assert result.exit_code == 2
+    assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
+    assert "found '!'" in result.stderr
 
 
 def test_the_code_of_a_model_is_replaced(model, tmp_path):

@@ -119,6 +119,15 @@ Code = Annotated[
     int,
     typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
 ]
+CodeOfGenome = Annotated[
+    int | None,
+    typer.Option(
+        help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By default "
+        "that of the model; with --adapt, pretrained or a tree, but for --meta, 4, if sequences show that "
+        "TGA is no stop. Where it is given, or stays that of the model, it is said which one suits better.",
+        show_default=False,
+    ),
+]
 StartsOption = Annotated[
     Starts,
     typer.Option(
@@ -217,15 +226,7 @@ class Request:
             "with the model's genetic code or that of --code.",
         ),
     ] = False
-    code: Annotated[
-        int | None,
-        typer.Option(
-            help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By "
-            "default that of the model; with --adapt, pretrained or a tree, but for --meta, 4, if sequences "
-            "show that TGA is no stop.",
-            show_default=False,
-        ),
-    ] = None
+    code: CodeOfGenome = None
     hints: Annotated[
         Path | None,
         typer.Option(
