@@ -107,18 +107,23 @@ def run(
             first, data = looked_ahead(data)
             is_any = task is not None or isinstance(finder, MetagenomeFinder)
             finder = told_of_code(finder, first, str(annotations[0]), is_any and code is None)
-        evaluation = evaluate(finder, data, margin)
+        evaluation = evaluate(finder, data, margin, annotations)
     tell(evaluation, telling)
 
 
-def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
-    """Compare predicted with annotated genes. Sequences of several files may have the same name."""
+def evaluate(
+    finder: Finder,
+    data: Iterable[AnnotatedSequence],
+    margin: int | None = None,
+    files: Iterable[Path] = (),
+) -> Evaluation:
+    """Compare predicted with annotated genes. Sequences of several `files` may have the same name."""
     true, found, skipped = Genes(), Genes(), list[Skipped]()
     for each, genes in chain.from_iterable(predicted(finder, data)):
         key = each.name if each.name not in true else f"{each.name} ({len(true)})"
         true[key], found[key] = each.transcripts, genes
         skipped += each.skipped
-    tell_skipped("annotation", skipped)
+    tell_skipped(", ".join(map(str, files)), skipped)
     return _compared(true, found, margin)
 
 
@@ -141,21 +146,20 @@ def _evaluate_file(
 
 def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
     """Genes by the names of their sequences, which must differ."""
-    found, skipped = Genes(), list[Skipped]()
+    found = Genes()
     for path, fasta in paired(annotations, sequences):
         if fasta is None and _is_annotation(path):
             annotation = read_annotation(path)
-            of_file = list(annotation.transcripts.items())
-            skipped += annotation.skipped
+            of_file, skipped = list(annotation.transcripts.items()), annotation.skipped
         else:
             whole = list(read_genomes(path, fasta, tell=say))
             of_file = [(each.name, each.transcripts) for each in whole]
-            skipped += [one for each in whole for one in each.skipped]
+            skipped = tuple(one for each in whole for one in each.skipped)
+        tell_skipped(str(path), skipped)
         for contig, transcripts in of_file:
             if contig in found:
                 raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
             found[contig] = transcripts
-    tell_skipped("annotation", skipped)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from structune.cli.batches import UntilError
@@ -11,7 +12,8 @@ from structune.genes.commands.data import Finder
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.prokaryotes.adaptation import ENOUGH, surer_code
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA
+from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
 
 
 def with_code(finder: Finder, code: int | None, model: str) -> Finder:
@@ -37,6 +39,15 @@ def told_of_code(
         return finder.with_code(code)
     say(f"{name}: the model is sure of {gain - 1:.0%} more bases by --code {code} than by code {finder.code}")
     return finder
+
+
+def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedSequence], name: str) -> None:
+    """Set the genetic code to that which most genes of a file have, if they have one of other stop codons."""
+    codes = Counter(t.code for each in genomes for t in each.transcripts if t.code is not None)
+    for code, n in codes.most_common(1):
+        if not OrfRules(finder.code).has_stops(code):
+            say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")
+            finder.set_params(code=code)
 
 
 def looked_ahead(

@@ -116,8 +116,12 @@ Adapt = Annotated[
     ),
 ]
 Code = Annotated[
-    int,
-    typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
+    int | None,
+    typer.Option(
+        help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives. By default that "
+        "of the genes (transl_table), or 11.",
+        show_default=False,
+    ),
 ]
 CodeOfGenome = Annotated[
     int | None,
@@ -178,6 +182,11 @@ class Source:
     train: TrainFiles
     sequences: Sequences = None
     stop_codon: StopCodonOption = StopCodon.auto
+
+
+def code_given(code: int | None) -> dict[str, Any]:
+    """Of `ProkaryoticGeneFinder`."""
+    return {} if code is None else {"code": code}
 
 
 @dataclass(frozen=True)
