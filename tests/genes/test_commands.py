@@ -330,7 +330,7 @@ def test_dense_genes_without_introns_are_told(files, tmp_path, monkeypatch):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "--adapt", 1, *QUIET]
     assert run(*args).stderr == ""
     monkeypatch.setattr(finding, "sure_share", lambda finder, genome: 0.697)
-    assert "genes without introns have 70% of the bases, as of bacteria" in run(*args).stderr
+    assert "genes without introns have 70% of the bases, as in bacteria" in run(*args).stderr
 
 
 def test_genes_that_have_no_introns_are_told(monkeypatch):

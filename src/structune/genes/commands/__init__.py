@@ -117,9 +117,8 @@ def evaluate(
 
     Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons,
     transcripts, genes and stop codons, all sequences together. The genes are those that a model predicts, of
-    bacteria or others, or those of a GFF3 or GTF file. The genetic code is found as by genes, from the first
-    million bases. Of predicted genes those that go on beyond an end of
-    their sequence are left out.
+    bacteria or others, or those of a GFF3 or GTF file. Of predicted genes those that go on beyond an end of
+    their sequence are left out. The genetic code is found as by genes, in the first million bases.
 
     \b
     Example:

@@ -74,18 +74,21 @@ def _open(request: Request, sequences: _Sequences) -> Finder:
 
 def _adapted(request: Request, finder: Finder, sequences: _Sequences) -> Finder:
     if isinstance(finder, GeneFinder):
-        share = sure_share(MetagenomeFinder.pretrained(), sequences.whole())
-        if share > _DENSE:
-            say(
-                f"{request.file}: genes without introns have {share:.0%} of the bases, as of bacteria and "
-                "archaea, for which is --model pretrained"
-            )
+        _tell_if_dense(sequences.whole(), request.file)
     finder.set_params(verbose=int(not request.quiet))
     try:
         with short_warnings():
             return adapt(finder, sequences.whole(), request.adapt)
     except CapabilityError as error:
         raise CapabilityError(f"{request.model}: {error}") from None
+
+
+def _tell_if_dense(sequences: list[AnnotatedSequence], name: str) -> None:
+    """Say where genes without introns are found in place of others."""
+    share = sure_share(MetagenomeFinder.pretrained(), sequences)
+    if share > _DENSE:
+        what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
+        say(f"{name}: {what}, for which is --model pretrained")
 
 
 def _check(request: Request) -> None:

@@ -214,7 +214,7 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
 
 def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters]) -> NDArray[np.int8]:
     """Those that a finder finds; by one of metagenomes also those in doubt, for learning rather gives up on
-    genes than finds others. None of these goes on beyond its contig, where more would be wrong.
+    genes than finds others. Those in doubt do not go on beyond their contigs, where most would be wrong.
     """
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):
