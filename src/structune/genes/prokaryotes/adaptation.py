@@ -193,7 +193,7 @@ def _warn_of_little(letters: Sequence[Letters]) -> None:
     sizes = np.array([part.size for part in letters], np.int64)
     if any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
         return
-    expected = " or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
+    expected = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
     text = f"found {sizes.sum():,} bases, expected {expected}: adapting may find less than the model as it is"
     warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
