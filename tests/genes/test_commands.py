@@ -14,10 +14,12 @@ from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import exons
 from structune.genes.commands import data as gene_data
+from structune.genes.commands import finding, training
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.hints import Hint
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import write_gff3, write_proteins
 from structune.genes.metrics import gene_regions, gene_scores
 
@@ -208,7 +210,10 @@ def test_what_is_left_out_is_told(files, tmp_path):
     result = run("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3")
     assert result.stderr == f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
     result = run("evaluate", "genes", files / "test.gff3", tmp_path / "x.gff3")
-    assert result.stderr == "structune: annotation: skipped 1 transcripts: 1: not whole (c0.t1)\n"
+    told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
+    assert result.stderr == told
+    result = run("evaluate", "genes", files / "m.structune", tmp_path / "x.gff3", "-s", files / "test.fa")
+    assert result.stderr == told
 
 
 def test_sequences_that_the_annotation_lacks(files, tmp_path):
@@ -263,7 +268,11 @@ def test_models_that_are_none(files, tmp_path):
     structune.Regressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).save(tmp_path / "r.structune")
     message = fail("genes", files / "test.fa", "-m", tmp_path / "r.structune")
     assert "found a model of class Regressor, expected a gene finder" in message
-    assert "nowhere.structune" in fail("genes", files / "test.fa", "-m", tmp_path / "nowhere.structune")
+    message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
+    assert (
+        "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana, c_elegans,"
+        in message
+    )
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
     finder = structune.GeneFinder(flank=5, max_iterations=1, n_jobs=1).fit(TEST, tracks=tracks)
     finder.save(tmp_path / "t.structune")
@@ -315,6 +324,30 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     assert "expected it adapted: genes --adapt 20" in fail(*args, "-m", "eukaryotes")
     assert "expected it adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
+
+
+def test_dense_genes_without_introns_are_told(files, tmp_path, monkeypatch):
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", "--adapt", 1, *QUIET]
+    assert run(*args).stderr == ""
+    monkeypatch.setattr(finding, "sure_share", lambda finder, genome: 0.697)
+    assert "genes without introns have 70% of the bases, as in bacteria" in run(*args).stderr
+
+
+def test_genes_that_have_no_introns_are_told(monkeypatch):
+    """Not of less than three hundred, and not if one in a hundred has some."""
+
+    def told(n, n_with):
+        parts = [((0, 4), (8, 12)) if k < n_with else ((0, 12),) for k in range(n)]
+        genes = [Transcript("c", "+", exons, f"t{k}", f"g{k}") for k, exons in enumerate(parts)]
+        said = []
+        monkeypatch.setattr(training, "say", said.append)
+        training._advise(structune.GeneFinder(), [AnnotatedSequence("c", "A" * 12, tuple(genes))], "x.gb")
+        return said
+
+    assert told(299, 0) == told(300, 3) == []
+    assert told(300, 2) == [
+        "x.gb: found introns in 2 of 300 genes: those of bacteria and archaea are for prokaryotic-genes"
+    ]
 
 
 def test_hints(files, model_and_hints, tmp_path):

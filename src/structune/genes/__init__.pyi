@@ -77,6 +77,7 @@ from .metrics import (
     stop_codons as stop_codons,
 )
 from .plots import plot_genes as plot_genes
+from .prokaryotes.adaptation import LittleToLearnWarning as LittleToLearnWarning
 from .prokaryotes.adaptation import nearest_node as nearest_node
 from .prokaryotes.adaptation import suited_code as suited_code
 from .prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder

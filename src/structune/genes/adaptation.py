@@ -43,8 +43,9 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     learned from it by the ramp loss, which forgives mistakes, with the default penalties, those of kinds.
     When no more than one gene in a hundred is new, weights are learned once more by the log loss, so that
     genes have probabilities. Of genomes of more than two million bases as many are learned from, in parts
-    from everywhere. Then where the genes begin is learned, from the stops of all genes alone (`StartModel`),
-    if there are 200 of them.
+    from everywhere. Genes that go on beyond the ends of contigs are learned from, too. Then where genes begin
+    is learned, from the stops alone of all that cannot begin before their contig (`StartModel`), if there are
+    200 of them.
 
     Parameters
     ----------
@@ -71,6 +72,12 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
         Not such a finder.
     KeyboardInterrupt
         A fit ends with the best so far; but this is one of many, and the others would go on.
+
+    Warns
+    -----
+    LittleToLearnWarning
+        A genome without introns has less than 200,000 bases in contigs of 1,000 or more, and less than a
+        million in contigs of 500: what is learned there may find less than `finder` does.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")

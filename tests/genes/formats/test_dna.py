@@ -39,7 +39,7 @@ def test_one_at_a_time():
     [
         ("", "x.fa: found no sequences, expected some"),
         ("\nACGT\n", "x.fa:2: found 'ACGT', expected a header '>name'"),
-        (">a\nAC\nACGUA\n", "x.fa:3: position 4 (from 1): found 'U', expected one of ACGTNRYSWKMBDHVX"),
+        (">a\nAC\nACGEA\n", "x.fa:3: position 4 (from 1): found 'E', expected one of ACGTUNRYSWKMBDHVX"),
         (">a\nA\n>b\n>a\nA\n", "x.fa:4: found the name 'a' again, first in 1"),
     ],
 )
@@ -47,6 +47,10 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
     (tmp_path / "x.fa").write_text(text)
     with pytest.raises(DataError, match=re.escape(message)):
         list(read_dna(tmp_path / "x.fa"))
+
+
+def test_uracil_is_thymine():
+    assert list(read_dna(io.StringIO(">a\nACGU\nacgu\n>b\nU\n"))) == [("a", "ACGTacgt"), ("b", "T")]
 
 
 @given(st.binary(max_size=80) | st.text(">ACGTacgtn \n", max_size=80).map(str.encode))

@@ -42,6 +42,18 @@ def test_transcripts():
     assert not skipped
 
 
+def test_genetic_codes():
+    found, _ = read(cds("3..8", 'gene="a"', "transl_table=4"), cds("30..35", 'gene="b"'))
+    assert [(t.name, t.code) for t in found] == [("a", 4), ("b", None)]
+    with pytest.raises(DataError, match="found transl_table='x', expected the number of a genetic code"):
+        read(cds("3..8", "transl_table=x"))
+
+
+def test_uracil_is_thymine():
+    (found,) = read_genbank(io.StringIO(record(bases=BASES.replace("t", "u"))))
+    assert found.sequence == BASES.upper()
+
+
 def test_lines_wrapped_anywhere():
     (found,), _ = read(cds("join(3..8,15\n                     ..17)", 'gene="a"'))
     assert found.exons == ((2, 8), (14, 17))
@@ -132,7 +144,7 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
             record(cds("55..61", 'gene="a"')),
             "x.gb:1: transcript 'a': found its end at 61, expected it within",
         ),
-        (record(bases="acgue" * 12), "x.gb:1: position 4 (from 1): found 'U', expected one of"),
+        (record(bases="acgeu" * 12), "x.gb:1: position 4 (from 1): found 'E', expected one of"),
         (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
         (
             record().split("BASE")[0] + "CONTIG      join(AB1.1:1..60)\n//\n",

@@ -33,6 +33,15 @@ def cds(start, end, phase=".", strand="+", attributes="Parent=t"):
     return line("CDS", start, end, strand, phase, attributes)
 
 
+def test_genetic_codes():
+    given = cds(1, 9, attributes="Parent=t;transl_table=4"), cds(11, 19, attributes="Parent=u")
+    found, _ = read(GENE, MRNA, MRNA.replace("ID=t", "ID=u"), *given)
+    assert [(t.name, t.code) for t in found] == [("t", 4), ("u", None)]
+    for text in ("x", "", "1111"):
+        with pytest.raises(DataError, match=f"4: found transl_table='{text}', expected the number"):
+            read(GENE, MRNA, cds(1, 9, attributes=f"Parent=t;transl_table={text}"))
+
+
 def test_transcripts_of_genes():
     second = line("mRNA", 1, 90, attributes="Parent=g;ID=u")
     shared = cds(1, 4, 0, attributes="Parent=t,u")

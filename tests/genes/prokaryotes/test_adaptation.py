@@ -1,5 +1,6 @@
 """Genomes without annotation: which model is nearest, and what self-training gains."""
 
+import warnings
 from copy import copy
 
 import numpy as np
@@ -17,11 +18,12 @@ from structune import (
     nearest_node,
 )
 from structune.errors import CapabilityError, DataError
-from structune.genes import suited_code
+from structune.genes import LittleToLearnWarning, suited_code
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
+pytestmark = pytest.mark.filterwarnings("ignore::structune.genes.LittleToLearnWarning")
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 HALF = [*CODONS[:4], *OTHER[:4]]
 KNOWN, NEW = simulated.genome(0), simulated.genome(1, codons=HALF, n_contigs=20)
@@ -78,8 +80,8 @@ def test_rounds_by_the_ramp_loss_and_one_by_the_log_loss(finder, monkeypatch):
 
 
 def genes_by(finder):
-    """The candidates of the new genome that are genes, within its contigs."""
-    shard = finder.graph_.encode([each.sequence for each in NEW[:4]])
+    """The candidates of the new genome that are genes."""
+    shard = finder.graph_.encode([each.sequence for each in NEW[:4]], is_open=True)
     return finder.graph_.best(finder.coef_, shard)[0]
 
 
@@ -110,6 +112,59 @@ def test_large_genomes_are_learned_from_in_parts(finder, monkeypatch):
         assert found.starts_ is not None
         assert all(np.count_nonzero(shard.chosen) < 200 for shard in taught)
     assert (len(taught[0]) > 7, len(taught[-1])) == (True, 7)
+
+
+def test_short_contigs_are_learned_from_with_the_genes_that_go_on_beyond_them(finder, monkeypatch):
+    """Most do. Where they begin is learned only from others, all possible starts of which are seen."""
+    pieces, known = [], []
+    for each in simulated.genome(1, codons=HALF, n_contigs=100):
+        marks = coding(len(each.sequence), each.transcripts)
+        starts = range(0, len(each.sequence), 180)
+        pieces += [each.sequence[a : a + 180] for a in starts]
+        known += [marks[:, a : a + 180] for a in starts]
+    taught = []
+    monkeypatch.setattr(
+        genome_adaptation, "learn_starts", lambda graph, shard, genes, letters: taught.append((shard, genes))
+    )
+    before, after = (f1(by, pieces, known) for by in (finder, adapt(finder, pieces)))
+    assert after > before
+    ((shard, genes),) = taught
+    n, (start, end) = shard.by_candidate(shard.n_bases), shard.bounds.T
+    assert genes.any()
+    assert np.where(shard.reverse, n - end, start)[genes > 0].min() > 2
+    assert not shard.frame_sums(genes)[np.where(shard.reverse, n - end, start) < 3].any()
+
+
+def coding(n, genes):
+    """Coding bases of either strand."""
+    found = np.zeros((2, n), bool)
+    for t in genes:
+        found["+-".index(t.strand), t.start : t.end] = True
+    return found
+
+
+def f1(finder, texts, known):
+    found = [coding(len(x), genes) for x, genes in zip(texts, finder.predict(texts), strict=True)]
+    both, one, other = (
+        sum(part.sum() for part in parts)
+        for parts in ([a & b for a, b in zip(found, known, strict=True)], found, known)
+    )
+    return 2 * both / (one + other)
+
+
+def test_of_too_little_to_learn_from_it_warns(finder):
+    enough, shorter = ["ACGT" * 250] * 200, ["ACGT" * 125] * 2000
+    for genome in (enough[1:], shorter[1:], ["ACGT" * 124] * 3000):
+        with pytest.warns(
+            LittleToLearnWarning, match=f"found {sum(map(len, genome)):,} bases, expected 200,"
+        ):
+            genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for genome in (enough, shorter):
+            genome_adaptation._warn_of_little([encode_letters(text, "") for text in genome])
+    with pytest.warns(LittleToLearnWarning):
+        adapt(finder, NEW[:2], rounds=1)
 
 
 def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
@@ -169,7 +224,7 @@ def test_a_single_node_is_nearest():
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
-    monkeypatch.setattr(genome_adaptation, "_ENOUGH", 1000)
+    monkeypatch.setattr(genome_adaptation, "ENOUGH", 1000)
     monkeypatch.setattr(
         OrfGraph,
         "of_letters",
@@ -201,6 +256,48 @@ def test_the_code_that_suits_by_a_finder_for_metagenomes():
     assert suited_code(finder, [text]) == 11
     assert MetagenomeFinder.pretrained([recoded]).code == suited_code(finder, [recoded]) == 4
     assert suited_code(finder, [recoded[:40_000]]) == 11
+
+
+@pytest.mark.parametrize(
+    ("own", "sure", "suits"),
+    [
+        (11, {11: 0.70, 4: 0.66}, 11),  # of Escherichia coli, by a finder for metagenomes
+        (4, {11: 0.70, 4: 0.66}, 11),
+        (25, {25: 0.66, 11: 0.70, 4: 0.66}, 11),
+        (33, {33: 0.54, 11: 0.70, 4: 0.66}, 11),
+        (1, {1: 0.70, 11: 0.70, 4: 0.66}, 1),  # the same stops
+        (22, {22: 0.75, 11: 0.77, 4: 0.62}, 22),  # Pseudomonas aeruginosa: no evidence
+        (4, {11: 0.70, 4: 0.69}, 4),  # of short contigs as many
+        (11, {11: 0.39, 4: 0.69}, 4),  # with TGA in place of TGG
+        (25, {25: 0.69, 11: 0.39, 4: 0.69}, 25),
+        (2, {2: 0.32, 11: 0.39, 4: 0.69}, 4),
+        (11, {11: 0.18, 4: 0.23}, 11),  # a fly
+    ],
+)
+def test_which_code_suits(finder, monkeypatch, own, sure, suits):
+    monkeypatch.setattr(
+        genome_adaptation, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
+    )
+    given, enough = finder.with_code(own), ["ACGT" * 12_500]
+    assert suited_code(given, enough) == suits
+    found = genome_adaptation.surer_code(given, enough)
+    assert found is None if suits == own else found == (suits, pytest.approx(sure[suits] / sure[own]))
+    assert suited_code(given, ["ACGT" * 12_499]) == own
+
+
+def test_no_code_suits_a_genome_of_few_genes():
+    """By 4 a finder is surer of what is no gene, too, for it is longer."""
+    genes = "".join(each.sequence for each in simulated.genome(7, codons=[*HALF, "TGA"], n_contigs=20))
+    finder, rest = MetagenomeFinder.pretrained(), letters(np.random.default_rng(0), 3 * len(genes))
+    assert suited_code(finder, [genes * 2]) == 4
+    sample = [encode_letters(genes + rest, "")]
+    sure = {code: genome_adaptation._surest(finder, sample, code)[1] for code in (11, 4)}
+    assert sure[4] > 1.15 * sure[11]
+    assert suited_code(finder, [genes + rest]) == 11
+
+
+def test_codes_by_no_finder():
+    text = "".join(each.sequence for each in NEW)
     with pytest.raises(NotFittedError):
         suited_code(MetagenomeFinder(), [text])
 

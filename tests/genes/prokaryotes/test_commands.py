@@ -14,7 +14,7 @@ import structune
 from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import flip
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load, open_shards
 from structune.genes import MetagenomeFinder
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff3 import read_gff3
@@ -94,6 +94,54 @@ def test_settings_reach_the_finder(files, tmp_path):
     assert {t.score for genes in read_gff3(io.StringIO(out)).transcripts.values() for t in genes} == {None}
 
 
+@pytest.fixture(scope="module")
+def without_tga(tmp_path_factory):
+    """Genes of the genetic code 4, with transl_table, and without."""
+    folder = tmp_path_factory.mktemp("mycoplasma")
+    genome = [recoded(each) if k % 2 else each for k, each in enumerate(TRAIN)]
+    coded = [
+        replace(each, transcripts=tuple(replace(t, code=4) for t in each.transcripts)) for each in genome
+    ]
+    write(folder, "a", coded)
+    (folder / "none.gff3").write_text((folder / "a.gff3").read_text().replace(";transl_table=4", ""))
+    return folder
+
+
+def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path):
+    """As their file has it, unless another one is given; without either the code is hinted at."""
+    folder, fa, path = without_tga, ["-s", without_tga / "a.fa"], tmp_path / "m.structune"
+    told = "a.gff3: found transl_table=4 of 32 genes, learned by that genetic code"
+    for command in ("train", "tune"):
+        method = ["--method", "majorize"] if command == "tune" else []
+        result = run(command, "prokaryotic-genes", folder / "a.gff3", *fa, "-m", path, *method, *QUIET)
+        assert told in result.stderr
+        assert load(path).code == 4
+    args = ["train", "prokaryotic-genes", "-m", path, *QUIET, *fa]
+    for given in ([folder / "a.gff3", "--code", 11], [folder / "none.gff3"]):
+        result = run(*args, *given)
+        assert "learned by" not in result.stderr
+        assert "a stop codon within, by the genetic code 4 none" in result.stderr
+        n_skipped = int(re.search(r"skipped (\d+) genes", result.stderr)[1])
+        assert re.search(f"left out +{n_skipped} of these genes", result.stdout)
+        assert load(path).code == 11
+    shards = ["shard", "prokaryotic-genes", folder / "a.gff3", tmp_path / "shards", *fa, "--quiet"]
+    assert told in run(*shards).stderr
+    assert open_shards(tmp_path / "shards").model.code == 4
+    tree = [*train_tree(files, f"a={folder / 'a-whole.gff3.gz'}"), "-m", path, *QUIET]
+    assert "found transl_table=4 of 32 genes" in run(*tree).stderr
+    assert load(path).model("a").code == 4
+
+
+def test_long_sequences_without_genes_are_told(files, tmp_path):
+    rest = "".join(f">x{k}\n{'ACGT' * 2500}\n" for k in range(3))
+    (tmp_path / "b.fa").write_text((files / "b.fa").read_text() + rest)
+    args = ["train", "prokaryotic-genes", files / "b.gff3", "-m", tmp_path / "m.structune", *QUIET]
+    result = run(*args, "-s", tmp_path / "b.fa")
+    assert result.exit_code == 0
+    assert "b.gff3: found no gene on 3 of 3 sequences of 10,000 bases or more" in result.stderr
+    assert run(*args, "-s", files / "b.fa").stderr == ""
+
+
 def test_tune(files, tmp_path):
     path, plot = tmp_path / "m.structune", tmp_path / "t.png"
     args = ["--method", "majorize", "--groups", "single", "--plot", plot]
@@ -171,6 +219,9 @@ def test_proteins_by_the_code_of_the_model(tmp_path):
     found = list(proteins(tmp_path / "out.faa").values())
     assert len(found) == 24
     assert sum(letters[10] == "W" and "*" not in letters for letters in found) > 20
+    lines = succeed("genes", tmp_path / "test.fa", "-m", path, *args).splitlines()
+    parts = [line for line in lines if "\tCDS\t" in line]
+    assert len(parts) == sum(line.endswith(";transl_table=4") for line in parts) == 24
 
 
 def test_a_wrong_genetic_code_is_found(model, tmp_path):
@@ -179,7 +230,7 @@ def test_a_wrong_genetic_code_is_found(model, tmp_path):
     args = ["genes", tmp_path / "x.fa", "-m", model, "--adapt", 1, *QUIET]
     result, wrong = run(*args), run(*args, "--code", 11)
     assert "TGA is no stop codon, as by --code 4" in result.stderr
-    assert "by --code 11 genes have many stop codons, by --code 4 few" in wrong.stderr
+    assert "more bases by --code 4 than by code 11" in wrong.stderr
     assert "code" not in run(*args, "--code", 4).stderr
     known = {t.exons for each in genome for t in each.transcripts}
     right = [
@@ -188,6 +239,42 @@ def test_a_wrong_genetic_code_is_found(model, tmp_path):
     ]
     assert right[0] > 0.9 > 0.5 > right[1]
     assert "found the genetic code 99" in fail(*args, "--code", 99)
+
+
+def test_the_code_is_told_by_all_commands(model, tmp_path):
+    """It is found for one genome by what comes with structune, and only told of else."""
+    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=40)]
+    write(tmp_path, "x", genome)
+    genes, found, told = ["genes", tmp_path / "x.fa", *QUIET, "-m"], "as by --code 4", "by --code 4 than by"
+    for args, expected in (
+        ([*genes, "pretrained", "--task", "b_subtilis"], found),
+        ([*genes, "pretrained", "--task", "b_subtilis", "--code", 11], told),
+        ([*genes, "pretrained", "--meta"], told),
+        ([*genes, model], told),
+        (["evaluate", "genes", "pretrained", tmp_path / "x.gb"], found),
+        (["evaluate", "genes", model, tmp_path / "x.gb"], told),
+        (["evaluate", "genes", "pretrained", tmp_path / "x.gb", "--code", 4], None),
+    ):
+        result = run(*args)
+        assert result.exit_code == 0
+        assert "code" not in result.stderr if expected is None else expected in result.stderr
+    assert "with --task or --code" in fail(
+        "evaluate", "genes", tmp_path / "x-whole.gff3.gz", tmp_path / "x.gb", "--code", 4
+    )
+    genes, default = (
+        json.loads(succeed("evaluate", "genes", model, tmp_path / "x.gb", *code, "--json"))["gene"]
+        for code in (["--code", 4], [])
+    )
+    assert genes["f1"] > 0.9 > 0.5 > default["f1"]
+
+
+def test_errors_behind_the_bases_that_codes_are_told_by(files, model, tmp_path):
+    """What comes before them is written."""
+    (tmp_path / "x.fa").write_text((files / "test.fa").read_text() + ">bad\nACGT!\n")
+    result = run("genes", tmp_path / "x.fa", "-m", model, *QUIET)
+    assert result.exit_code == 2
+    assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
+    assert "found '!'" in result.stderr
 
 
 def test_the_code_of_a_model_is_replaced(model, tmp_path):

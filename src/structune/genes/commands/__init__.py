@@ -108,6 +108,7 @@ def evaluate(
     *,
     sequences: own.Sequences = None,
     task: own.Task = None,
+    code: own.CodeOfGenome = None,
     margin: own.Margin = None,
     jobs: opt.Jobs = -1,
     telling: Telling,
@@ -117,7 +118,7 @@ def evaluate(
     Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons,
     transcripts, genes and stop codons, all sequences together. The genes are those that a model predicts, of
     bacteria or others, or those of a GFF3 or GTF file. Of predicted genes those that go on beyond an end of
-    their sequence are left out.
+    their sequence are left out. The genetic code is found as by genes, in the first million bases.
 
     \b
     Example:
@@ -127,7 +128,7 @@ def evaluate(
     """
     from structune.genes.commands.evaluation import run
 
-    run(model, task, annotations, sequences, margin, jobs, telling)
+    run(model, task, code, annotations, sequences, margin, jobs, telling)
 
 
 @spread

@@ -145,8 +145,16 @@ def _opened(path: str, meta: bool, has_task: bool) -> Any:
     if path == PRETRAINED:
         return load_shipped("structune.genes.prokaryotes") if has_task else MetagenomeFinder.pretrained()
     shipped = path in ORGANISMS and not Path(path).is_file()
-    found = GeneFinder.pretrained(path) if shipped else load(path)
+    found = GeneFinder.pretrained(path) if shipped else _load(path)
     return check_class(found, MetagenomeFinder, path, "one for metagenomes") if meta else found
+
+
+def _load(path: str) -> Any:
+    try:
+        return load(path)
+    except FileNotFoundError:
+        shipped = ", ".join((PRETRAINED, *ORGANISMS))
+        raise DataError(f"{path}: found no such file, expected one, or one of {shipped}") from None
 
 
 def _of_task(model: MultitaskEstimator, path: str, task: str | None) -> Any:

@@ -18,11 +18,14 @@ from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import Finder, open_finder, paired, predicted, read_annotated, tell_skipped
+from structune.genes.commands.genetic_codes import looked_ahead, told_of_code, with_code
 from structune.genes.formats.annotations import read_annotation
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.formats.stop_codons import longer
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
+from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -83,6 +86,7 @@ def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
 def run(
     model: str,
     task: str | None,
+    code: int | None,
     annotations: list[Path],
     sequences: list[Path] | None,
     margin: int | None,
@@ -93,24 +97,33 @@ def run(
     check_targets([], [], telling.report)
     check_apart([model, *annotations, *(sequences or [])], [telling.report])
     if _is_annotation(Path(model)):
-        if task is not None:
-            raise DataError(f"{model}: found predicted genes, expected a model with --task")
+        if task is not None or code is not None:
+            raise DataError(f"{model}: found predicted genes, expected a model with --task or --code")
         evaluation = _evaluate_file(Path(model), annotations, sequences, margin)
     else:
-        evaluation = evaluate(
-            open_finder(model, n_jobs, task), read_annotated(annotations, sequences), margin
-        )
+        finder = with_code(open_finder(model, n_jobs, task), code, model)
+        data = read_annotated(annotations, sequences)
+        if isinstance(finder, OrfFinder):
+            first, data = looked_ahead(data)
+            is_any = task is not None or isinstance(finder, MetagenomeFinder)
+            finder = told_of_code(finder, first, str(annotations[0]), is_any and code is None)
+        evaluation = evaluate(finder, data, margin, annotations)
     tell(evaluation, telling)
 
 
-def evaluate(finder: Finder, data: Iterable[AnnotatedSequence], margin: int | None = None) -> Evaluation:
-    """Compare predicted with annotated genes. Sequences of several files may have the same name."""
+def evaluate(
+    finder: Finder,
+    data: Iterable[AnnotatedSequence],
+    margin: int | None = None,
+    files: Iterable[Path] = (),
+) -> Evaluation:
+    """Compare predicted with annotated genes. Sequences of several `files` may have the same name."""
     true, found, skipped = Genes(), Genes(), list[Skipped]()
     for each, genes in chain.from_iterable(predicted(finder, data)):
         key = each.name if each.name not in true else f"{each.name} ({len(true)})"
         true[key], found[key] = each.transcripts, genes
         skipped += each.skipped
-    tell_skipped("annotation", skipped)
+    tell_skipped(", ".join(map(str, files)), skipped)
     return _compared(true, found, margin)
 
 
@@ -133,21 +146,20 @@ def _evaluate_file(
 
 def _annotated(annotations: Sequence[Path], sequences: Sequence[Path] | None) -> Genes:
     """Genes by the names of their sequences, which must differ."""
-    found, skipped = Genes(), list[Skipped]()
+    found = Genes()
     for path, fasta in paired(annotations, sequences):
         if fasta is None and _is_annotation(path):
             annotation = read_annotation(path)
-            of_file = list(annotation.transcripts.items())
-            skipped += annotation.skipped
+            of_file, skipped = list(annotation.transcripts.items()), annotation.skipped
         else:
             whole = list(read_genomes(path, fasta, tell=say))
             of_file = [(each.name, each.transcripts) for each in whole]
-            skipped += [one for each in whole for one in each.skipped]
+            skipped = tuple(one for each in whole for one in each.skipped)
+        tell_skipped(str(path), skipped)
         for contig, transcripts in of_file:
             if contig in found:
                 raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
             found[contig] = transcripts
-    tell_skipped("annotation", skipped)
     return found
 
 

@@ -10,11 +10,12 @@ from typing import IO
 import typer
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say, short_warnings
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
 from structune.genes.adaptation import adapt
 from structune.genes.commands.data import Finder, Known, open_finder, predicted
+from structune.genes.commands.genetic_codes import looked_ahead, told_of_code, with_code
 from structune.genes.commands.options import Format, Request
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genbank_writer import genbank_text
@@ -28,13 +29,14 @@ from structune.genes.formats.writers import (
     proteins_text,
     region_text,
 )
-from structune.genes.prokaryotes.adaptation import nearest, suited_code
+from structune.genes.prokaryotes.adaptation import nearest, sure_share
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.trees.multitask import MultitaskEstimator
 
 _SKIPPED = 1  # exit code
+_DENSE = 0.55  # share of bases in genes, of bacteria and archaea
 _HEADS = {Format.gff3: GFF3_HEAD, Format.genbank: "", Format.tsv: TABLE_HEAD}
 
 
@@ -71,11 +73,22 @@ def _open(request: Request, sequences: _Sequences) -> Finder:
 
 
 def _adapted(request: Request, finder: Finder, sequences: _Sequences) -> Finder:
+    if isinstance(finder, GeneFinder):
+        _tell_if_dense(sequences.whole(), request.file)
     finder.set_params(verbose=int(not request.quiet))
     try:
-        return adapt(finder, sequences.whole(), request.adapt)
+        with short_warnings():
+            return adapt(finder, sequences.whole(), request.adapt)
     except CapabilityError as error:
         raise CapabilityError(f"{request.model}: {error}") from None
+
+
+def _tell_if_dense(sequences: list[AnnotatedSequence], name: str) -> None:
+    """Say where genes without introns are found in place of others."""
+    share = sure_share(MetagenomeFinder.pretrained(), sequences)
+    if share > _DENSE:
+        what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
+        say(f"{name}: {what}, for which is --model pretrained")
 
 
 def _check(request: Request) -> None:
@@ -98,10 +111,12 @@ class _Sequences:
     def __init__(self, request: Request) -> None:
         self._request, self.n_skipped = request, 0
         self._held: list[AnnotatedSequence] | None = None
-        self._code: int | None = None  # that suits them, once it was looked for
+        self._begun: Iterator[AnnotatedSequence] | None = None
 
     def __iter__(self) -> Iterator[AnnotatedSequence]:
-        return self._read() if self._held is None else iter(self._held)
+        if self._held is not None:
+            return iter(self._held)
+        return self._read() if self._begun is None else self._begun
 
     def whole(self) -> list[AnnotatedSequence]:
         if self._held is None:
@@ -120,9 +135,7 @@ class _Sequences:
         """The node of a tree."""
         self._check_hints(model.model_)
         try:
-            node, self._code = nearest(model, self.whole())
-            if self._request.code not in (None, self._code):
-                node, _ = nearest(model, self.whole(), self._request.code)
+            node, _ = nearest(model, self.whole(), self._request.code)
         except CapabilityError as error:
             nodes = ", ".join(model.tree_.nodes)
             raise CapabilityError(f"{self._request.model}: {error}; or --task with one of: {nodes}") from None
@@ -135,26 +148,19 @@ class _Sequences:
 
     def suited(self, finder: Finder) -> Finder:
         """The finder for the genetic code that is given, or found where sequences are in memory."""
-        request, given = self._request, self._request.code
+        request = self._request
         self._check_hints(finder)
+        finder = with_code(finder, request.code, request.model)
         if not isinstance(finder, OrfFinder):
-            if given is not None or request.closed:
-                raise DataError(
-                    f"{request.model}: found a model with introns, expected no --code or --closed"
-                )
+            if request.closed:
+                raise DataError(f"{request.model}: found a model with introns, expected no --closed")
             return finder
-        finder = finder if given is None else finder.with_code(given)
         finder.set_params(closed=request.closed or finder.closed)
-        of_one = request.adapt or (isinstance(finder, MetagenomeFinder) and not request.meta)
-        if self._code is None and of_one and finder.has_probabilities:
-            self._code = suited_code(finder, self.whole())
-        if self._code in (None, finder.code):
-            return finder
-        if given is None:
-            say(f"{request.file}: found that TGA is no stop codon, as by --code {self._code}")
-            return finder.with_code(self._code or finder.code)
-        say(f"{request.file}: by --code {given} genes have many stop codons, by --code {self._code} few")
-        return finder
+        of_one = request.adapt or request.task or (isinstance(finder, MetagenomeFinder) and not request.meta)
+        if of_one or self._held is not None:
+            return told_of_code(finder, self.whole(), request.file, request.code is None)
+        first, self._begun = looked_ahead(self._read())
+        return told_of_code(finder, first, request.file, is_free=False)
 
 
 def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence], known: Known) -> None:

@@ -116,8 +116,21 @@ Adapt = Annotated[
     ),
 ]
 Code = Annotated[
-    int,
-    typer.Option(help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives."),
+    int | None,
+    typer.Option(
+        help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives. By default that "
+        "of the genes (transl_table), or 11.",
+        show_default=False,
+    ),
+]
+CodeOfGenome = Annotated[
+    int | None,
+    typer.Option(
+        help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By default "
+        "that of the model; with --adapt, pretrained or a tree, but for --meta, 4, if sequences show that "
+        "TGA is no stop. Where it is given, or stays that of the model, it is said which one suits better.",
+        show_default=False,
+    ),
 ]
 StartsOption = Annotated[
     Starts,
@@ -171,6 +184,11 @@ class Source:
     stop_codon: StopCodonOption = StopCodon.auto
 
 
+def code_given(code: int | None) -> dict[str, Any]:
+    """Of `ProkaryoticGeneFinder`."""
+    return {} if code is None else {"code": code}
+
+
 @dataclass(frozen=True)
 class Test:
     """What the model is evaluated on."""
@@ -217,15 +235,7 @@ class Request:
             "with the model's genetic code or that of --code.",
         ),
     ] = False
-    code: Annotated[
-        int | None,
-        typer.Option(
-            help="NCBI's number of the genetic code, of prokaryotic models: its stop codons count. By "
-            "default that of the model; with --adapt, pretrained or a tree, but for --meta, 4, if sequences "
-            "show that TGA is no stop.",
-            show_default=False,
-        ),
-    ] = None
+    code: CodeOfGenome = None
     hints: Annotated[
         Path | None,
         typer.Option(

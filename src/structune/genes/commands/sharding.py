@@ -9,25 +9,32 @@ from structune.cli.checks import short_warnings
 from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
 from structune.genes.commands.data import Learner, read_annotated
+from structune.genes.commands.genetic_codes import learn_by_code_of
 from structune.genes.commands.options import Source
 from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
 
 
-def run(source: Source, finder: Learner, sharding: Sharding, quiet: bool) -> None:
+def run(source: Source, finder: Learner, sharding: Sharding, quiet: bool, finds_code: bool = False) -> None:
     """Genomes are read block by block, more than once if the model depends on all of them."""
 
     target = Target(sharding)
 
+    def read() -> Iterator[list[AnnotatedSequence]]:
+        found = read_annotated(source.train, source.sequences, source.stop_codon)
+        return batches(found, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+
     def blocks() -> Iterator[list[AnnotatedSequence]]:
-        read = read_annotated(source.train, source.sequences, source.stop_codon)
         with Progress(not quiet, stage="shards", unit="sequences") as progress:
-            for block in batches(read, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES):
+            for block in read():
                 yield block
                 progress.advance(len(block))
 
+    if finds_code and isinstance(finder, ProkaryoticGeneFinder):
+        learn_by_code_of(finder, next(read(), []), str(source.train[0]))
     with short_warnings():
         written = finder.write_blocks(blocks, target.writer())
     target.tell(written, target.described(written, "examples", "bases"))

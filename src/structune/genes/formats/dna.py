@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, shown
 
-_LETTERS = "ACGTNRYSWKMBDHVX"
+_LETTERS = "ACGTUNRYSWKMBDHVX"
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
@@ -24,7 +24,7 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     ------
     name, sequence : str
         The first word of the header, or its number, from 1, where there is none; and the letters as they are:
-        lower case is kept.
+        lower case is kept. U is read as T.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
     for number, text in lines.filled():
         if text.startswith(">"):
             if first:
-                yield name, "".join(parts)
+                yield name, without_u("".join(parts))
             name, parts = header_name(text, len(first) + 1), []
             if name in first:
                 raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
@@ -56,7 +56,12 @@ def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
             parts.append(text)
     if not first:
         raise DataError(f"{lines.name}: found no sequences, expected some{where}")
-    yield name, "".join(parts)
+    yield name, without_u("".join(parts))
+
+
+def without_u(text: str) -> str:
+    """Bases as those of DNA."""
+    return text.replace("U", "T").replace("u", "t")
 
 
 def check_dna(text: str) -> None:

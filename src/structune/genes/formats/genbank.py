@@ -17,8 +17,8 @@ from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.dna import check_dna
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
+from structune.genes.formats.dna import check_dna, without_u
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position, code_of
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
 _FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*")
@@ -29,10 +29,10 @@ _STRANDS = {1: "+", -1: "-"}
 def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     """Read the records of a GenBank file, compressed by gzip or not, one at a time.
 
-    A sequence is named by its version or, without one, by its LOCUS line; it is in upper case. Each CDS is a
-    transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several share it, or else
-    by its position. Transcripts that share it are of one gene if they overlap on one strand; of copies
-    elsewhere ``:`` and the start are added to the name of the gene.
+    A sequence is named by its version or, without one, by its LOCUS line; it is in upper case, with U as T.
+    Each CDS is a transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several
+    share it, or else by its position. Transcripts that share it are of one gene if they overlap on one
+    strand; of copies elsewhere ``:`` and the start are added to the name of the gene.
 
     These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
     the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
@@ -121,7 +121,7 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
         if reason := _unusable(feature):
             skipped.append(Skipped(record.id, name, reason, _place(feature, len(sequence))))
         else:
-            transcripts.append(_transcript(record.id, feature.location, name, gene))
+            transcripts.append(_transcript(record.id, feature, name, gene))
     return AnnotatedSequence(record.id, sequence, tuple(_with_copies_apart(transcripts)), tuple(skipped))
 
 
@@ -146,7 +146,7 @@ def _sequence(record: SeqRecord) -> str:
     if not sequence:
         raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
     check_dna(sequence)
-    return sequence
+    return without_u(sequence)
 
 
 def _check_length(found: AnnotatedSequence, text: str) -> None:
@@ -230,6 +230,7 @@ def _unusable_start(feature: SeqFeature) -> str:
     return "" if start == "1" else f"not whole: codon_start={start}"
 
 
-def _transcript(contig: str, location: Location, name: str, gene: str) -> Transcript:
+def _transcript(contig: str, feature: SeqFeature, name: str, gene: str) -> Transcript:
+    location, code = feature.location, code_of(feature.qualifiers.get("transl_table", [None])[0])
     exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
-    return Transcript(contig, _STRANDS[location.strand], exons, name, gene)
+    return Transcript(contig, _STRANDS[location.strand], exons, name, gene, code=code)

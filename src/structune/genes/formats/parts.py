@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
-from structune.genes.formats.record import Skipped, Transcript, by_position
+from structune.genes.formats.record import Skipped, Transcript, by_position, code_of
 
 _N_COLUMNS = 9
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -171,7 +171,8 @@ def _place(parts: list[Part]) -> tuple[int, int] | None:
 def _transcript(key: Key, parts: list[Part]) -> Transcript:
     exons = tuple((part.start, part.end) for part in parts)
     score = parts[0].score if key.score is None else key.score
-    return Transcript(parts[0].contig, parts[0].strand, exons, key.name, key.gene, score)
+    code = code_of(parts[0].attributes.get("transl_table"))
+    return Transcript(parts[0].contig, parts[0].strand, exons, key.name, key.gene, score, code=code)
 
 
 def _wrong_phase(transcript: Transcript, parts: list[Part]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from structune.errors import DataError
 from structune.files.text import shown
 
 _SHOWN = 3
+_CODE = re.compile("[0-9]{1,3}")
 
 Exons = tuple[tuple[int, int], ...]
 
@@ -41,6 +43,8 @@ class Transcript:
         contigs.
     notes : tuple of (str, str)
         What else is known of it, by name, as GFF3 has it in its last column.
+    code : int, optional
+        NCBI's number of its genetic code, where a file says so, or predictions have another than 11.
     """
 
     contig: str
@@ -51,6 +55,7 @@ class Transcript:
     score: float | None = None
     partial: tuple[bool, bool] = (False, False)
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    code: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for text in (self.contig, self.name, self.gene):
@@ -178,6 +183,13 @@ def along_strand(bases: str, strand: str) -> str:
     """Bases of a contig, read along a strand."""
     along: str = bases if strand == "+" else reverse_complement(bases)
     return along
+
+
+def code_of(text: str | None) -> int | None:
+    """The number of a genetic code that a file has as ``transl_table``, if it has."""
+    if text is not None and not _CODE.fullmatch(text):
+        raise DataError(f"found transl_table={shown(text)}, expected the number of a genetic code")
+    return None if text is None else int(text)
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:

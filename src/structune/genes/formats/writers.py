@@ -22,7 +22,8 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
     and `read_gff3` gives back the same names and scores. Untranslated parts are not known: a gene and an mRNA
     span the coding parts. The score of a gene is the best of its transcripts'. Those that go on beyond an end
-    are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``, and what else is known stands
+    are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``, genetic codes that transcripts
+    have are ``transl_table`` of their CDS lines, and what else is known stands
     in the line of the mRNA.
 
     Parameters
@@ -107,7 +108,8 @@ def _gene_text(gene: str, isoforms: list[Transcript]) -> str:
         notes = "".join(f";{key}={quote(text, safe=_IN_NAME)}" for key, text in t.notes)
         named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}{cut}{notes}"
         lines.append(_line(t, "mRNA", (t.start, t.end), t.score, ".", named))
-        part = f"ID=CDS:{name};Parent=transcript:{name}{cut}"
+        code = "" if t.code is None else f";transl_table={t.code}"
+        part = f"ID=CDS:{name};Parent=transcript:{name}{cut}{code}"
         lines += [
             _line(t, "CDS", exon, None, str(phase), part)
             for exon, phase in zip(t.exons, t.phases, strict=True)

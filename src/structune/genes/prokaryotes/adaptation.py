@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -17,19 +18,27 @@ from structune.genes.prokaryotes.metagenomes.metagenome_finder import Metagenome
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.pieces import known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.structure.candidates import BACTERIAL, WITHOUT_TGA
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.structure import FloatArray
 from structune.trees.multitask import MultitaskEstimator
 
-_ENOUGH = 1_000_000  # bases to tell models apart by
-_WITHOUT_TGA, _SURER, _FEW = 4, 1.15, 50_000
+ENOUGH = 1_000_000  # bases to tell models apart by
+_FEW, _DENSE = 50_000, 0.4  # bases, and the share of them that a model is sure of where genes are dense
+_SURER, _RATHER = 1.15, 1.03  # so many times as many bases: by another code, and if TGA is a stop codon
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
 _IN_DOUBT = 2.0  # log odds
 _OF_MACHINES = ("executor", "n_jobs", "max_iterations", "max_seconds", "random_state", "verbose")
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 _LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
+_ENOUGH_TO_LEARN = {1000: 200_000, 500: 1_000_000}  # bases, in contigs of so many or more
+
+
+class LittleToLearnWarning(UserWarning):
+    """A genome is too small, or its contigs too short, for self-training to gain."""
 
 
 def nearest_node(
@@ -67,16 +76,18 @@ def nearest(
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
     sample = _sample(annotated_sequences(X, None))
-    return _suited(model, sample) if code is None else (_surest(model, sample, code)[0], code)
+    return _suited(model, sample)[:2] if code is None else (_surest(model, sample, code)[0], code)
 
 
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
-    """The genetic code that suits a genome: that of the model, or 4, by which TGA is no stop codon.
+    """The genetic code that suits a genome: that of the model, or 11, or 4, by which TGA is no stop codon.
 
-    4, if there are 50,000 bases, and the model, or the surest of a tree, is sure of more than 1.15 times as
-    many of them with it (see `nearest_node`): genomes of code 11 have fewer with it, or as many, and those
-    with TGA in place of TGG have more, most one and a half times or twice as many. The stops of 4 are also
-    those of code 25.
+    Another than that of the model, if there are 50,000 bases, of which the model, or the surest of a tree, is
+    sure of two in five (see `nearest_node`), as of all bacteria and archaea. 4, if these are more than 1.15
+    times as many as with 11: genomes of code 11 have fewer with 4, or as many, and those with TGA in place of
+    TGG have more, most one and a half times or twice as many. In place of a code of the stops of 4, which are
+    also those of 25, 11, if they are 1.03 times as many; in place of codes of other stops, one by which they
+    are 1.15 times as many.
 
     Parameters
     ----------
@@ -92,14 +103,33 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
     return _suited(model, _sample(annotated_sequences(X, None)))[1]
 
 
-def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int]:
-    """The surest node for the genetic code that suits, and the code."""
-    code = _finder(model).graph_.rules.code
-    node, own = _surest(model, sample, code)
-    if sum(letters.size for letters in sample) < _FEW:
-        return node, code
-    without, other = _surest(model, sample, _WITHOUT_TGA)
-    return (without, _WITHOUT_TGA) if other > _SURER * own else (node, code)
+def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple[int, float] | None:
+    """The code of `suited_code`, if it is not that of the finder, and how many times as many bases the finder
+    is sure of by it."""
+    _, code, gain = _suited(finder, _sample(annotated_sequences(X, None)))
+    return None if code == finder.graph_.rules.code else (code, gain)
+
+
+def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
+    """The share of a genome's bases that a finder is sure of; 0 of less than 50,000."""
+    sample = _sample(annotated_sequences(X, None))
+    n = sum(letters.size for letters in sample)
+    return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
+
+
+def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:
+    """The surest node for the genetic code that suits, the code, and how many times as sure it is by this."""
+    own, n = _finder(model).graph_.rules, sum(letters.size for letters in sample)
+    found = {own.code: _surest(model, sample, own.code)}
+    if n >= _FEW:
+        others = {BACTERIAL, WITHOUT_TGA} - {own.code}
+        found |= {code: _surest(model, sample, code) for code in others}
+        lacks_tga = found[WITHOUT_TGA][1] > _SURER * found[BACTERIAL][1]
+        right = WITHOUT_TGA if lacks_tga else BACTERIAL
+        sure, least = found[right][1], _RATHER if own.has_stops(WITHOUT_TGA) else _SURER
+        if not own.has_stops(right) and sure > max(least * found[own.code][1], _DENSE * n):
+            return found[right][0], right, sure / found[own.code][1]
+    return found[own.code][0], own.code, 1.0
 
 
 def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], code: int) -> tuple[str, float]:
@@ -139,10 +169,11 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     """As `structune.genes.adapt` has it, of bacteria and archaea."""
     letters = _letters(annotated_sequences(X, None))
     finder._check_fitted()
+    _warn_of_little(letters)
     learner = _learner(finder)
     tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
     learner.set_params(tolerance=_LOOSE * tolerance)
-    lesson = graph.of_letters(parts, is_open=False)
+    lesson = graph.of_letters(parts, is_open=True)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     for _ in range(rounds):
         before = genes
@@ -152,11 +183,20 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
             break
     learner.set_params(tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
-    whole = graph.of_letters(letters, is_open=False)
+    whole = graph.of_letters(letters, is_open=True)
     genes, _ = graph.best(learner.coef_, whole)
-    learner.starts_ = learn_starts(graph, whole, genes, letters) or starts
+    learner.starts_ = learn_starts(graph, whole, _with_all_starts(whole, genes), letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _warn_of_little(letters: Sequence[Letters]) -> None:
+    sizes = np.array([part.size for part in letters], np.int64)
+    if any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
+        return
+    expected = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
+    text = f"found {sizes.sum():,} bases, expected {expected}: adapting may find less than the model as it is"
+    warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
 
 def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
@@ -175,12 +215,13 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
 
 def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters]) -> NDArray[np.int8]:
     """Those that a finder finds; by one of metagenomes also those in doubt, for learning rather gives up on
-    genes than finds others.
+    genes than finds others. Those in doubt do not go on beyond their contigs, where most would be wrong.
     """
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):
         w = w.copy()
         finder.graph_.weights.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
+        finder.graph_.weights.part(w, "ends")[:] -= _IN_DOUBT
     return finder.graph_.best(w, finder.completed(shard, letters))[0]
 
 
@@ -206,6 +247,11 @@ def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: N
         raise KeyboardInterrupt
 
 
+def _with_all_starts(shard: OrfShard, genes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Those genes that cannot begin before their sequence: the others' starts may not be seen."""
+    return np.where(shard.frame_sums(open_ends(shard)) > 0, np.int8(0), genes)
+
+
 def _share_new(genes: NDArray[np.int8], before: NDArray[np.int8]) -> float:
     """Share of the genes that were not there before."""
     return int(np.count_nonzero(genes > before)) / max(1, int(np.count_nonzero(genes)))
@@ -220,8 +266,8 @@ def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
     """Enough bases, of the longest pieces."""
     found, n = list[Letters](), 0
     for letters in sorted(_letters(sequences), key=lambda letters: -letters.size):
-        found.append(letters[: _ENOUGH - n])
+        found.append(letters[: ENOUGH - n])
         n += found[-1].size
-        if n == _ENOUGH:
+        if n == ENOUGH:
             break
     return found

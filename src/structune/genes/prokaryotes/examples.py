@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.genes.examples import AS_DNA, Examples
-from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.checks import CodingProblem, coding_problems
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
 from structune.genes.prokaryotes.structure.assembly import Gene, cut
-from structune.genes.prokaryotes.structure.candidates import STARTS, OrfRules
+from structune.genes.prokaryotes.structure.candidates import STARTS, WITHOUT_TGA, OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 
 _GENES = 5  # of an example, if there is room between them
@@ -102,7 +102,10 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
         return "in several parts"
     if t.length < rules.shortest:
         return f"shorter than {rules.shortest} bases"
-    return ", ".join(map(str, coding_problems(t, bases, rules.code, STARTS)[:1]))
+    problem = next(map(str, coding_problems(t, bases, rules.code, STARTS)), "")
+    if problem == CodingProblem.STOP_WITHIN and not coding_problems(t, bases, WITHOUT_TGA, STARTS):
+        return f"{problem}, by the genetic code {WITHOUT_TGA} none"
+    return problem
 
 
 def _spans(sequence: AnnotatedSequence, problems: dict[Transcript, str]) -> list[_Span]:

@@ -16,7 +16,7 @@ from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
 from structune.genes.prokaryotes.structure.assembly import clear_of
-from structune.genes.prokaryotes.structure.candidates import EDGE, OrfRules
+from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
@@ -125,6 +125,7 @@ class OrfFinder(StructuredEstimator):
             shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
         chosen, scores = self._found(self.completed(shard, letters))
         genes: list[list[Transcript]] = [[] for _ in sequences]
+        code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
         for k, piece in enumerate(pieces):
             of, contig = genes[piece.sequence], sequences[piece.sequence].name
             for c in by_start(shard, shard.part(k, CANDIDATES), chosen):
@@ -134,7 +135,7 @@ class OrfFinder(StructuredEstimator):
                 score = None if scores is None else float(scores[c])
                 sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
                 notes = ("start_type", start_type), *sites
-                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes))
+                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code))
         return [tuple(of) for of in genes]
 
     def score(self, X: Any, y: Any = None) -> float:

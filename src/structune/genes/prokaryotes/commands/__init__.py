@@ -28,7 +28,7 @@ def train(
         ),
     ] = None,
     loss: opt.LossOption = opt.Loss.log,
-    code: own.Code = 11,
+    code: own.Code = None,
     starts: own.StartsOption = own.Starts.learned,
     tree: Annotated[
         Path | None,
@@ -64,11 +64,16 @@ def train(
     from structune.genes.prokaryotes.commands.tasks import run_tree
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    settings: dict[str, Any] = {"penalty": penalty, "loss": loss.value, "code": code, "starts": starts.value}
+    settings: dict[str, Any] = {
+        "penalty": penalty,
+        "loss": loss.value,
+        "starts": starts.value,
+        **own.code_given(code),
+    }
     finder = ProkaryoticGeneFinder(**settings, **running.parameters(results))
     if tree is not None:
-        raise typer.Exit(run_tree(source, test, tree, finder, results))
-    raise typer.Exit(run(source, test, finder, results))
+        raise typer.Exit(run_tree(source, test, tree, finder, results, code is None))
+    raise typer.Exit(run(source, test, finder, results, finds_code=code is None))
 
 
 @spread
@@ -78,7 +83,7 @@ def tune(
     tuning: Tuning,
     *,
     loss: opt.TunedLoss = opt.Loss.log,
-    code: own.Code = 11,
+    code: own.Code = None,
     starts: own.StartsOption = own.Starts.learned,
     groups: own.GroupsOption = opt.KindGroups.kind,
     test: own.Test,
@@ -98,18 +103,18 @@ def tune(
     from structune.genes.commands.training import run
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    settings: dict[str, Any] = {"loss": loss.value, "code": code, "starts": starts.value}
+    settings: dict[str, Any] = {"loss": loss.value, "starts": starts.value, **own.code_given(code)}
     settings |= {"groups": groups.value, **tuning.parameters(), **running.parameters(results)}
     finder = ProkaryoticGeneFinder(**settings)
-    raise typer.Exit(run(source, test, finder, results, tuning.plot))
+    raise typer.Exit(run(source, test, finder, results, tuning.plot, code is None))
 
 
 @spread
-def shard(source: own.Source, sharding: Sharding, code: own.Code = 11, quiet: opt.Quiet = False) -> None:
+def shard(source: own.Source, sharding: Sharding, code: own.Code = None, quiet: opt.Quiet = False) -> None:
     """Encode genomes that are larger than memory as a folder that train and tune can read.
 
     The files are read some sequences at a time. What lies in the folder is mapped into memory when it is
-    needed. The genetic code is the one given here.
+    needed. The genetic code is the one given here, or that of the first genes.
 
     \b
     Example:
@@ -119,7 +124,7 @@ def shard(source: own.Source, sharding: Sharding, code: own.Code = 11, quiet: op
     from structune.genes.commands.sharding import run
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 
-    run(source, ProkaryoticGeneFinder(code=code), sharding, quiet)
+    run(source, ProkaryoticGeneFinder(**own.code_given(code)), sharding, quiet, code is None)
 
 
 def warm() -> None:

@@ -20,6 +20,7 @@ from structune.cli.settings import Results
 from structune.cli.tables import new_table, print_tables, record_table
 from structune.errors import DataError
 from structune.genes.commands.data import paired
+from structune.genes.commands.genetic_codes import learn_by_code_of
 from structune.genes.commands.options import Source, Test
 from structune.genes.commands.training import described
 from structune.genes.formats.genomes import read_genomes
@@ -33,7 +34,12 @@ _ENDING = re.compile(r"(\.(gb|gbk|gbff|genbank|gff|gff3|gtf))?(\.gz)?\Z", re.IGN
 
 
 def run_tree(
-    source: Source, test: Test, tree_file: Path, finder: ProkaryoticGeneFinder, results: Results
+    source: Source,
+    test: Test,
+    tree_file: Path,
+    finder: ProkaryoticGeneFinder,
+    results: Results,
+    finds_code: bool,
 ) -> int:
     """Fit every node of a tree, save, report; returns the exit code."""
     if test.test or test.test_sequences:
@@ -41,6 +47,8 @@ def run_tree(
     check_targets([results.model], [], results.report)
     tree = _read_tree(tree_file)
     genomes = _read_tasks(source, tree)
+    if finds_code:
+        learn_by_code_of(finder, chain.from_iterable(genomes.values()), str(source.train[0]))
     model = MultitaskEstimator(
         finder,
         tree,

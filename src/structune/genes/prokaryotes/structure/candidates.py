@@ -15,6 +15,7 @@ from structune.genes.nucleotides import Letters, reverse_complement
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
 EDGE = "Edge"  # in place of the start codon of a gene that begins before its sequence
+BACTERIAL, WITHOUT_TGA = 11, 4  # genetic codes: that of nearly all, and that by which TGA is no stop codon
 _NO_CODON = 4**CODON
 
 
@@ -59,6 +60,10 @@ class OrfRules:
         found = np.zeros(_NO_CODON + 1, bool)
         found[[_codon(codon) for codon in genetic_code(self.code).stop_codons]] = True
         return found
+
+    def has_stops(self, code: int) -> bool:
+        """Whether the stop codons are those of another genetic code."""
+        return set(genetic_code(self.code).stop_codons) == set(genetic_code(code).stop_codons)
 
     @cached_property
     def start_kind(self) -> NDArray[np.int8]:
