@@ -17,7 +17,7 @@ from structune.errors import StructuneError
 from structune.kinds import kind_of
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.tuning.problem import chosen_step
+from structune.plots.learning import chosen_step
 from structune.running.monitor import STOPPED
 
 

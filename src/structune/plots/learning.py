@@ -82,6 +82,13 @@ def values_of(records: History, key: str) -> FloatArray:
     return np.array([record[key] for record in records], dtype=np.float64)
 
 
+def chosen_step(steps: History) -> int:
+    """Of records with held-out losses the one whose precisions were kept: the lowest, if none is marked."""
+    marked = [k for k, step in enumerate(steps) if "chosen" in step]
+    losses = [step["heldout_loss"] for step in steps]
+    return marked[-1] if marked else losses.index(min(losses))
+
+
 def draw_loss(axes: Axes, steps: History, measure: str) -> None:
     values, passes = values_of(steps, measure), values_of(steps, "passes")
     axes.plot(passes, values, "o", color="0.6", markersize=4, label="each step")

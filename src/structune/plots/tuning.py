@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.tuning.problem import chosen_step
 from structune.plots.figure import (
     ACCENT,
     LABEL_SIZE,
@@ -22,7 +21,15 @@ from structune.plots.figure import (
     spread,
     tidy,
 )
-from structune.plots.learning import History, draw_loss, label_of, measure_of, steps_of, values_of
+from structune.plots.learning import (
+    History,
+    chosen_step,
+    draw_loss,
+    label_of,
+    measure_of,
+    steps_of,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

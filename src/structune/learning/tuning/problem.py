@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -223,13 +223,6 @@ def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
         return bool(counts.max() >= folds)
     smaller = min(holdout, 1.0 - holdout) * counts.sum()
     return bool(counts.min() >= 2 and smaller >= counts.size)
-
-
-def chosen_step(steps: Sequence[Mapping[str, Any]]) -> int:
-    """Of records with held-out losses the one whose precisions were kept: the lowest, if none is marked."""
-    marked = [k for k, step in enumerate(steps) if "chosen" in step]
-    losses = [step["heldout_loss"] for step in steps]
-    return marked[-1] if marked else losses.index(min(losses))
 
 
 def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) -> None:
