@@ -25,6 +25,19 @@ def test_the_longest_of_all_threads_is_told():
     assert longest_step() is None
 
 
+def test_steps_of_generators_end_in_any_order():
+    def parts():
+        with step("parts", lambda: 0.0):
+            yield
+
+    generator = parts()
+    next(generator)
+    with step("other", lambda: 0.0):
+        generator.close()
+        assert longest_step().name == "other"
+    assert longest_step() is None
+
+
 def test_a_step_within_another_is_told_until_it_ends():
     with step("outer", lambda: 0.0):
         with suppress(KeyboardInterrupt), step("inner", lambda: 0.0):

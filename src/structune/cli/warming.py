@@ -46,8 +46,12 @@ def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
     for word, kind in asked.items():
         if kind is None or not kind.commands:
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
-    return {word: warm for word, warm in rooms.items() if warm is not None}
+    rooms: dict[str, Callable[[], None]] = {}
+    for kind in filter(None, asked.values()):
+        warm = kind.command("warm")
+        if warm is not None and warm not in rooms.values():  # some kinds share theirs
+            rooms[kind.word] = warm
+    return rooms
 
 
 def _cache() -> Path:

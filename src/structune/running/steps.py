@@ -27,24 +27,21 @@ class Step(NamedTuple):
     start: float
 
 
-_steps: dict[int, Step] = {}  # by thread
+_steps: dict[int, list[Step]] = {}  # by thread, the outermost first
 
 
 @contextmanager
 def step(name: str, done: Callable[[], float]) -> Iterator[None]:
     """Tell of a step as long as it goes on."""
-    thread = get_ident()
-    outer = _steps.get(thread)
-    _steps[thread] = Step(name, done, time.monotonic())
+    steps, own = _steps.setdefault(get_ident(), []), Step(name, done, time.monotonic())
+    steps.append(own)
     try:
         yield
     finally:
-        if outer is None:
-            _steps.pop(thread, None)
-        else:
-            _steps[thread] = outer
+        steps.remove(own)  # not always the last: that of a generator ends with it
 
 
 def longest_step() -> Step | None:
     """Of the steps of all threads the one that began first."""
-    return min(list(_steps.values()), key=lambda step: step.start, default=None)
+    innermost = [step for steps in list(_steps.values()) for step in steps[-1:]]
+    return min(innermost, key=lambda step: step.start, default=None)

@@ -239,7 +239,15 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
 def test_from_a_finder_for_metagenomes():
     """Its settings stay, and what it is in doubt of is learned from, too."""
     finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, max_iterations=50)
-    adapted = adapt(finder, NEW)
+    opened, encode = set(), OrfGraph.of_letters
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            OrfGraph,
+            "of_letters",
+            lambda self, some, is_open: opened.add(is_open) or encode(self, some, is_open),
+        )
+        adapted = adapt(finder, NEW)
+    assert opened == {False}
     assert isinstance(adapted, ProkaryoticGeneFinder)
     assert (adapted.code, adapted.closed, adapted.max_iterations, adapted.loss) == (11, True, 50, "log")
     assert adapted.score(NEW) > max(0.95, finder.score(NEW) - 0.01)

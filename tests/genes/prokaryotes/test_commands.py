@@ -16,6 +16,7 @@ from gene_files import fasta, genbank, write
 from simulated_genes import flip
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load, open_shards
 from structune.genes import MetagenomeFinder
+from structune.genes.commands import sharding
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
@@ -107,7 +108,7 @@ def without_tga(tmp_path_factory):
     return folder
 
 
-def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path):
+def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, monkeypatch):
     """As their file has it, unless another one is given; without either the code is hinted at."""
     folder, fa, path = without_tga, ["-s", without_tga / "a.fa"], tmp_path / "m.structune"
     told = "a.gff3: found transl_table=4 of 32 genes, learned by that genetic code"
@@ -125,7 +126,10 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path):
         assert re.search(f"left out +{n_skipped} of these genes", result.stdout)
         assert load(path).code == 11
     shards = ["shard", "prokaryotic-genes", folder / "a.gff3", tmp_path / "shards", *fa, "--quiet"]
+    n_read, read = [], sharding.read_annotated
+    monkeypatch.setattr(sharding, "read_annotated", lambda *files: n_read.append(files) or read(*files))
     assert told in run(*shards).stderr
+    assert len(n_read) == 1  # files may be pipes
     assert open_shards(tmp_path / "shards").model.code == 4
     tree = [*train_tree(files, f"a={folder / 'a-whole.gff3.gz'}"), "-m", path, *QUIET]
     assert "found transl_table=4 of 32 genes" in run(*tree).stderr

@@ -147,7 +147,7 @@ class _Sequences:
             raise DataError(f"{self._request.model}: found a model without introns, expected no --hints")
 
     def suited(self, finder: Finder) -> Finder:
-        """The finder for the genetic code that is given, or found where sequences are in memory."""
+        """The finder for the genetic code that is given, or found, of a stream by its first million bases."""
         request = self._request
         self._check_hints(finder)
         finder = with_code(finder, request.code, request.model)
@@ -156,11 +156,12 @@ class _Sequences:
                 raise DataError(f"{request.model}: found a model with introns, expected no --closed")
             return finder
         finder.set_params(closed=request.closed or finder.closed)
-        of_one = request.adapt or request.task or (isinstance(finder, MetagenomeFinder) and not request.meta)
-        if of_one or self._held is not None:
-            return told_of_code(finder, self.whole(), request.file, request.code is None)
+        is_free = request.code is None
+        is_whole = request.adapt or (isinstance(finder, MetagenomeFinder) and not request.meta)
+        if is_whole or self._held is not None:
+            return told_of_code(finder, self.whole(), request.file, is_free)
         first, self._begun = looked_ahead(self._read())
-        return told_of_code(finder, first, request.file, is_free=False)
+        return told_of_code(finder, first, request.file, is_free and request.task is not None)
 
 
 def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequence], known: Known) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from structune.cli.batches import Progress
 from structune.cli.checks import short_warnings
@@ -27,14 +28,18 @@ def run(source: Source, finder: Learner, sharding: Sharding, quiet: bool, finds_
         found = read_annotated(source.train, source.sequences, source.stop_codon)
         return batches(found, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
 
+    begun = [read()]
+
     def blocks() -> Iterator[list[AnnotatedSequence]]:
         with Progress(not quiet, stage="shards", unit="sequences") as progress:
-            for block in read():
+            for block in begun.pop() if begun else read():
                 yield block
                 progress.advance(len(block))
 
     if finds_code and isinstance(finder, ProkaryoticGeneFinder):
-        learn_by_code_of(finder, next(read(), []), str(source.train[0]))
+        first = list(islice(begun[0], 1))
+        learn_by_code_of(finder, chain.from_iterable(first), str(source.train[0]))
+        begun = [chain(first, begun[0])]  # a pipe is read once
     with short_warnings():
         written = finder.write_blocks(blocks, target.writer())
     target.tell(written, target.described(written, "examples", "bases"))

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.structure.rules import START, STOPS
 from structune.genes.formats.record import Exons
 from structune.structure import FloatArray
 
 _CODON = 3
-_ENDS = ({START}, set(STOPS)), ({"CAT"}, {"TTA", "CTA", "TCA"})  # codons at ends of genes, of either strand
+_REVERSE = {reverse_complement(START)}, {reverse_complement(stop) for stop in STOPS}
+_ENDS = ({START}, set(STOPS)), _REVERSE  # codons at ends of genes, of either strand
 _MOST, _OVERLAP = 1 << 19, 1 << 16  # bases: of a piece, and of two that follow each other
 
 

@@ -21,7 +21,7 @@ from structune.genes.formats.dna import check_dna, without_u
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position, code_of
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
-_FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*")
+_FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*+")
 _OTHER_ORDER = "parts in another order than on the strand (across the origin, or trans-splicing)"
 _STRANDS = {1: "+", -1: "-"}
 

@@ -127,6 +127,9 @@ def attributes_of(text: str) -> dict[str, str]:
 def _grouped(found: _Features) -> dict[Key, list[Part]]:
     """The parts of each transcript."""
     groups: dict[Key, list[Part]] = defaultdict(list)
+    coding_parents = {parent for part in found.parts for parent in _parents(part)}
+    for of in found.codons.values():
+        of &= coding_parents  # others have them at genes, or at coding parts
     cds_only = not any(parent in found.parents for part in found.parts for parent in _parents(part))
     for part in found.parts:
         for key in _keys(part, found, cds_only):

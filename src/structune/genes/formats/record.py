@@ -186,10 +186,9 @@ def along_strand(bases: str, strand: str) -> str:
 
 
 def code_of(text: str | None) -> int | None:
-    """The number of a genetic code that a file has as ``transl_table``, if it has."""
-    if text is not None and not _CODE.fullmatch(text):
-        raise DataError(f"found transl_table={shown(text)}, expected the number of a genetic code")
-    return None if text is None else int(text)
+    """The genetic code that a file has as ``transl_table``, if it is one that there is."""
+    is_number = text is not None and _CODE.fullmatch(text)
+    return int(text) if text and is_number and int(text) in CodonTable.unambiguous_dna_by_id else None
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:

@@ -128,7 +128,7 @@ def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) ->
         right = WITHOUT_TGA if lacks_tga else BACTERIAL
         sure, least = found[right][1], _RATHER if own.has_stops(WITHOUT_TGA) else _SURER
         if not own.has_stops(right) and sure > max(least * found[own.code][1], _DENSE * n):
-            return found[right][0], right, sure / found[own.code][1]
+            return found[right][0], right, sure / max(found[own.code][1], 1.0)
     return found[own.code][0], own.code, 1.0
 
 
@@ -173,7 +173,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     learner = _learner(finder)
     tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
     learner.set_params(tolerance=_LOOSE * tolerance)
-    lesson = graph.of_letters(parts, is_open=True)
+    lesson = graph.of_letters(parts, is_open=not finder.closed)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     for _ in range(rounds):
         before = genes
@@ -183,7 +183,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
             break
     learner.set_params(tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
-    whole = graph.of_letters(letters, is_open=True)
+    whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
     learner.starts_ = learn_starts(graph, whole, _with_all_starts(whole, genes), letters) or starts
     learner.set_params(warm_start=finder.warm_start)

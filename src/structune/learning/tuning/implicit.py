@@ -357,8 +357,7 @@ class _Search:
                 w, status = getattr(stop, "w", w), stop_status(stop)
         value = None if self.best is None else self.best.loss
         log_precision, gamma = self._parts(d)
-        if status not in STOPPED:  # or the search may go on
-            mark_chosen(self.monitor.history, log_precision)
+        mark_chosen(self.monitor.history, log_precision)
         found = TuningResult(log_precision, w, status, value, self.passes.spent, self.monitor.history)
         return found if self.problem.parent is None else replace(found, gamma=gamma)
 

@@ -227,6 +227,8 @@ def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
 
 def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) -> None:
     """Mark the step whose precisions were kept: where they have a prior, its loss need not be the lowest."""
+    for record in history:
+        record.pop("chosen", None)  # a search that goes on had another
     for record in reversed(history):
         if "heldout_loss" in record and record["log_precision"] == log_precision.tolist():
             record["chosen"] = True
