@@ -1240,7 +1240,7 @@ def numbers() -> str:
             f"AUGUSTUS, trained on the same genes, {exons('AUGUSTUS')}",
             f"{exons('structune, not annotated')} without any gene of the organism; "
             f"fly alone {interval(fly)}; training takes "
-            f"{genes['fly']['structune']['seconds']['training']:.0f} s beside much other work, AUGUSTUS less "
+            f"{genes['fly']['structune']['seconds']['training']:.0f} s on one thread, AUGUSTUS less "
             "than one; settings were chosen on windows of these organisms",
             "eukaryotic_genes.py",
         ],
