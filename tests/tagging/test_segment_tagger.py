@@ -203,6 +203,10 @@ def test_functions_are_set_again(tmp_path):
     again = load(tmp_path / "m")
     with pytest.raises(DataError, match="a function that its file does not hold: set it again"):
         again.predict(X)
+    with pytest.raises(DataError, match="segment_features='0': expected a function"):  # as a file may have it
+        again.set_params(segment_features="0").predict(X)
+    with pytest.raises(DataError, match="segment_features=3: expected a function"):
+        tagger(segment_features=3).fit(X, Y)
     assert again.set_params(segment_features=initials).predict_marginals(X) == model.predict_marginals(X)
 
 

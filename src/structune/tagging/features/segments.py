@@ -49,6 +49,10 @@ class SegmentReader:
     gazetteers: Mapping[str, frozenset[str]]
     function: SegmentFunction | None = None
 
+    def __post_init__(self) -> None:
+        if self.function is not None and not callable(self.function):
+            raise DataError(f"segment_features={self.function!r:.60}: expected a function")
+
     @classmethod
     def of(
         cls,
