@@ -20,13 +20,13 @@ from structune.running.progress import Bars
 
 def run(words: Sequence[str] | None) -> None:
     """Compile for these kinds, or for all."""
-    rooms = _rooms(words)
+    rooms = {warm: word for word, warm in _rooms(words).items()}  # some kinds share theirs
     folder = _cache()
     before, start = set(folder.rglob("*")), time.perf_counter()
     bars = Bars()
     try:
         with event.install_listener("numba:compile", _Compiling(bars)):
-            for done, (word, warm) in enumerate(rooms.items()):
+            for done, (warm, word) in enumerate(rooms.items()):
                 bars.show_whole("warm", done / len(rooms), word)
                 _run_one(word, warm, bars)
     finally:
@@ -46,12 +46,8 @@ def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
     for word, kind in asked.items():
         if kind is None or not kind.commands:
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms: dict[str, Callable[[], None]] = {}
-    for kind in filter(None, asked.values()):
-        warm = kind.command("warm")
-        if warm is not None and warm not in rooms.values():  # some kinds share theirs
-            rooms[kind.word] = warm
-    return rooms
+    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
+    return {word: warm for word, warm in rooms.items() if warm is not None}
 
 
 def _cache() -> Path:
