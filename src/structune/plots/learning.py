@@ -93,6 +93,9 @@ def draw_loss(axes: Axes, steps: History, measure: str) -> None:
     values, passes = values_of(steps, measure), values_of(steps, "passes")
     axes.plot(passes, values, "o", color="0.6", markersize=4, label="each step")
     axes.step(passes, np.minimum.accumulate(values), "-", where="post", color=ACCENT, label="lowest so far")
+    if measure == "heldout_loss":
+        k = chosen_step(steps)
+        axes.plot(passes[k], values[k], "o", color=ACCENT, fillstyle="none", markersize=9, label="chosen")
     axes.set_xlabel("passes over the data")
     axes.set_ylabel(label_of(measure))
     axes.set_xlim(left=0)
