@@ -22,6 +22,19 @@ def each(structure, w, shard, gamma):
     return np.concatenate(found)
 
 
+def assert_as_accurate(structure, w, shard, gamma, partners, expected):
+    """The same alignments, or others of the same expected accuracy: symmetric ones tie but for roundings."""
+    for p in range(len(shard)):
+        of = slice(shard.starts[p], shard.starts[p + 1])
+        if np.array_equal(partners[of], expected[of]):
+            continue
+        table = structure.posterior(w, shard, p)
+        free = (1.0 - table.sum(axis=1))[:, None] + 1.0 - table.sum(axis=0)
+        gains = table - free / (2.0 * gamma)
+        a, b = (gains[x := np.flatnonzero(y >= 0), y[x]].sum() for y in (partners[of], expected[of]))
+        assert a == pytest.approx(b, rel=1e-9), p
+
+
 @pytest.fixture(scope="module", params=["protein", "matrix", "nucleotide"])
 def aligner(request):
     if request.param == "matrix":
@@ -42,9 +55,10 @@ def test_all_at_once(aligner, gamma):
     partners, left = best_short(structure.feature_set, w, shard, gamma, None)
     assert left.tolist() == [60]
     expected = each(structure, w, shard, gamma)
-    assert_array_equal(structure.best_accuracy(w, shard, gamma), expected)
+    assert_as_accurate(structure, w, shard, gamma, structure.best_accuracy(w, shard, gamma), expected)
     is_short = np.repeat(np.arange(len(shard)) != 60, shard.lengths[:, 0])
-    assert_array_equal(partners[is_short], expected[is_short])
+    partners[~is_short] = expected[~is_short]
+    assert_as_accurate(structure, w, shard, gamma, partners, expected)
 
 
 def test_what_leaves_the_range_is_left(monkeypatch):
@@ -52,7 +66,8 @@ def test_what_leaves_the_range_is_left(monkeypatch):
     structure, w = aligner._structure, aligner.coef_
     shard = structure.encode(drawn(40, 60))
     expected = each(structure, 12.0 * w, shard, 1.0)
-    assert_array_equal(structure.best_accuracy(12.0 * w, shard, 1.0), expected)
+    found = structure.best_accuracy(12.0 * w, shard, 1.0)
+    assert_as_accurate(structure, 12.0 * w, shard, 1.0, found, expected)
     _, left = best_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
     assert_array_equal(left, np.arange(40))
     monkeypatch.setattr(short, "LOST", 0.0)
