@@ -10,6 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.genes.formats.checks import coding_problems
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import (
     AnnotatedSequence,
     Skipped,
@@ -21,7 +22,6 @@ from structune.genes.formats.record import (
 from structune.structure import FloatArray, IntArray
 
 _CODON = 3
-AS_DNA = str.maketrans("Uu", "Tt")
 
 
 class SkippedGenesWarning(UserWarning):
@@ -92,7 +92,7 @@ def cut_examples(
         found.skipped += sequence.skipped
         genes, bases = (
             list(by_gene(by_position(sequence.transcripts)).values()),
-            sequence.sequence.translate(AS_DNA),
+            without_u(sequence.sequence),
         )
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]

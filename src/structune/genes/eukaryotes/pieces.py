@@ -10,6 +10,7 @@ import numpy as np
 from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.structure.rules import START, STOPS
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import Exons
 from structune.structure import FloatArray
 
@@ -58,7 +59,7 @@ def may_have_gene(text: str, shortest_intron: int) -> bool:
     """Whether there are start and stop codons on a strand, or room for introns that split them."""
     if len(text) >= 2 * _CODON + shortest_intron:
         return True
-    bases = text.upper().replace("U", "T")
+    bases = without_u(text).upper()
     codons = {bases[k : k + _CODON] for k in range(len(bases))}
     return any(not codons.isdisjoint(starts) and not codons.isdisjoint(stops) for starts, stops in _ENDS)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from structune.errors import DataError
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import AnnotatedSequence, Transcript, along_strand, genetic_code
 
 STOP_CODONS = ("auto", "included", "excluded")
@@ -70,4 +71,4 @@ def _last_codon(t: Transcript, sequence: str) -> str:
 
 
 def _as_dna(bases: str) -> str:
-    return bases.upper().replace("U", "T")
+    return without_u(bases).upper()

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.genes.examples import AS_DNA, Examples
+from structune.genes.examples import Examples
 from structune.genes.formats.checks import CodingProblem, coding_problems
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
 from structune.genes.prokaryotes.structure.assembly import Gene, cut
 from structune.genes.prokaryotes.structure.candidates import STARTS, WITHOUT_TGA, OrfRules
@@ -55,7 +56,7 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
     """
     found = OrfExamples()
     for s, sequence in enumerate(annotated):
-        bases = sequence.sequence.translate(AS_DNA)
+        bases = without_u(sequence.sequence)
         found.skipped += sequence.skipped
         problems = _problems(sequence.transcripts, bases, rules)
         spans = _spans(sequence, problems)
