@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
+from structune.tagging import column_lines
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks, write_conll
 
 TEXT = "the DT B-NP\ndog NN I-NP\n\n\nbarks VB B-VP\n"
@@ -132,6 +134,61 @@ def test_any_bytes_are_read_or_refused(content, columns, separator):
     assert data.n_tokens >= len(data) >= 1
 
 
+PIECES = [
+    "a",
+    "é",
+    b"\xff",
+    " ",
+    "\t",
+    "\n",
+    "\n\n",
+    "\r",
+    "\r\n",
+    "\v",
+    "#",
+    "||",
+    "\u00a0",
+    "\n-DOCSTART- x\n",
+    "a b\n",
+]
+PIECES = [piece if isinstance(piece, bytes) else piece.encode() for piece in PIECES]
+
+
+def plain(content, separator, comment):
+    """The fields of the tokens of each sentence, as Python splits lines."""
+    sentences = [[]]
+    for line in content.splitlines():
+        if comment is not None and line.startswith(comment):
+            continue
+        if line.strip() and not line.startswith(b"-DOCSTART-"):
+            sentences[-1].append(line.split(separator))
+        else:
+            sentences.append([])
+    return [sentence for sentence in sentences if sentence]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join),
+    st.sampled_from([None, "\t", "||"]),
+    st.sampled_from([None, "#"]),
+    st.sampled_from([1, 3, 1 << 18]),
+)
+def test_lines_are_split_as_python_splits_them(content, separator, comment, piece):
+    encoded = [None if mark is None else mark.encode() for mark in (separator, comment)]
+    expected = plain(content, *encoded)
+    tokens = [token for sentence in expected for token in sentence]
+    is_text = all(b"\xff" not in field for token in tokens for field in token)
+    with patch.object(column_lines, "_PIECE", piece):
+        if not is_text or len({len(token) for token in tokens}) != 1:
+            with pytest.raises(DataError):
+                read_conll(io.BytesIO(content), None, separator, comment)
+            return
+        data = read_conll(io.BytesIO(content), None, separator, comment)
+    columns = [[value.decode() for value in values] for values in zip(*tokens, strict=True)]
+    assert list(data.columns.values()) == columns
+    assert data.lengths.tolist() == [len(sentence) for sentence in expected]
+
+
 @st.composite
 def data_sets(draw, separator):
     forbidden = " \t\r\n\v\f\ufeff" if separator == " " else "\t\r\n\v\f\ufeff"
@@ -226,7 +283,7 @@ def test_blocks_name_lines_of_the_file():
     text = b"a B\n\nb B\n\nc\n"
     with pytest.raises(DataError, match=":5: found 1 columns"):
         list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
-    with pytest.raises(DataError, match=":5: found 1 columns from here on, expected 2"):
+    with pytest.raises(DataError, match=":5: found 1 columns, expected 2"):
         list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
     with pytest.raises(DataError, match="found no tokens"):
         list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))

@@ -6,17 +6,17 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.text import byte_lines, load, save, source_name
+from structune.files.text import save, source_name
+from structune.tagging.column_lines import ColumnLines
 
 _DOCSTART = "-DOCSTART-"
-_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
+_ALL = 1 << 62  # lines, more than any file has
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,7 @@ def read_conll(
     DataError
         Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens.
     """
-    name, data = load(source)
-    read = _read(name, 1, data, columns, separator, comment)
-    if read is None:
-        raise _no_tokens(name)
-    return read
+    return next(read_conll_blocks(source, columns, separator, comment, n_lines=_ALL))
 
 
 def read_conll_blocks(
@@ -136,57 +132,12 @@ def read_conll_blocks(
     n_lines : int
         A block ends with the first sentence that ends after so many lines.
     """
-    name, first, width = source_name(source), 1, 0
-    for lines in _blocks(byte_lines(source), n_lines):
-        read = _read(name, first, b"".join(lines), columns, separator, comment)
-        if read is not None:
-            width = width or len(read.columns)
-            if len(read.columns) != width:
-                found = len(read.columns)
-                raise DataError(f"{name}:{first}: found {found} columns from here on, expected {width}")
-            yield read
-        first += len(lines)
-    if not width:
-        raise _no_tokens(name)
-
-
-def _blocks(lines: Iterator[bytes], n_lines: int) -> Iterator[list[bytes]]:
-    """Runs of so many lines and, up to the next blank line, some more."""
-    while block := list(islice(lines, n_lines)):
-        while block[-1].strip() and (line := next(lines, None)):
-            block.append(line)
-        yield block
-
-
-def _no_tokens(name: str) -> DataError:
-    return DataError(f"{name}: found no tokens, expected lines of columns")
-
-
-def _read(
-    name: str,
-    first_line: int,
-    data: bytes,
-    columns: Sequence[str] | None,
-    separator: str | None,
-    comment: str | None,
-) -> ConllData | None:
-    """What some lines of a file hold, if there is any token among them."""
-    numbers, lines = _numbered_lines(first_line, data, comment)
-    rows = _rows(lines, separator)
-    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
-    tokens = np.flatnonzero(sizes)
-    if not tokens.size:
-        return None
-    names = _column_names(columns, f"{name}:{numbers[tokens[0]]}", int(sizes[tokens[0]]))
-    wrong = tokens[sizes[tokens] != len(names) if columns is None else sizes[tokens] < len(names)]
-    if wrong.size:
-        raise DataError(
-            f"{name}:{numbers[wrong[0]]}: found {sizes[wrong[0]]} columns, "
-            f"expected {'' if columns is None else 'at least '}{len(names)} ({', '.join(names)})"
-        )
-    places = _Places(name, numbers[tokens])
-    read = {column: _decode([row[k] for row in rows if row], places) for k, column in enumerate(names)}
-    return ConllData(read, _run_lengths(sizes > 0))
+    read, is_empty = ColumnLines(source, columns, separator, comment), True
+    for values, lengths in read.blocks(n_lines):
+        yield ConllData(values, lengths)
+        is_empty = False
+    if is_empty:
+        raise DataError(f"{source_name(source)}: found no tokens, expected lines of columns")
 
 
 def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separator: str = " ") -> None:
@@ -217,66 +168,6 @@ def conll_text(data: ConllData, separator: str = " ") -> str:
     ends = np.cumsum(data.lengths).tolist()
     sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
     return "".join(f"{sentence}\n\n" for sentence in sentences)
-
-
-def _numbered_lines(first: int, data: bytes, comment: str | None) -> tuple[NDArray[np.int64], list[bytes]]:
-    lines = data.splitlines()
-    numbers = np.arange(first, first + len(lines))
-    if comment is None:
-        return numbers, lines
-    kept = [not line.startswith(comment.encode()) for line in lines]
-    return numbers[np.array(kept, dtype=bool)], list(compress(lines, kept))
-
-
-def _rows(lines: list[bytes], separator: str | None) -> list[list[bytes]]:
-    """The fields of each line; none where a sentence ends."""
-    # Bytes are split at ASCII whitespace only: a no-break space belongs to its token.
-    mark, docstart = separator.encode() if separator else None, _DOCSTART.encode()
-    return [line.split(mark) if line.strip() and not line.startswith(docstart) else [] for line in lines]
-
-
-def _column_names(columns: Sequence[str] | None, place: str, n_columns: int) -> list[str]:
-    """Those given, or else of all the columns that a file's first line of them has."""
-    if columns is None:
-        if n_columns > _MOST_COLUMNS:
-            raise DataError(
-                f"{place}: found {n_columns:,} columns, expected at most {_MOST_COLUMNS:,}, "
-                "or the names of the first ones, which are to be read"
-            )
-        return [f"c{k}" for k in range(n_columns)]
-    names = list(columns)
-    if not names or len(set(names)) != len(names) or isinstance(columns, str):
-        raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
-    return names
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where each token was read."""
-
-    name: str
-    lines: NDArray[np.int64]
-
-    def __getitem__(self, token: int) -> str:
-        return f"{self.name}:{self.lines[token]}"
-
-
-def _decode(values: list[bytes], places: _Places) -> list[str]:
-    """The strings, each distinct one in memory once."""
-    table = {}
-    for value in dict.fromkeys(values):
-        try:
-            table[value] = value.decode()
-        except UnicodeDecodeError as error:
-            place = places[values.index(value)]
-            raise DataError(f"{place}: found the bytes {value!r}, expected UTF-8 text") from error
-    return list(map(table.__getitem__, values))
-
-
-def _run_lengths(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Lengths of the runs of true."""
-    edges = np.flatnonzero(np.diff(marks.astype(np.int8), prepend=0, append=0))
-    return edges[1::2] - edges[::2]
 
 
 def _check_writable(data: ConllData, separator: str) -> None:

@@ -64,7 +64,8 @@ class Names:
         return out, n
 
     def _make_room(self, strings: Strings) -> None:
-        n, words = len(self) + len(strings), self._used + 2 * len(strings) + strings.buffer.size // 8
+        n_bytes = int((strings.ends - strings.starts).sum())
+        n, words = len(self) + len(strings), self._used + 2 * len(strings) + n_bytes // 8
         if words > self._records.size:
             records = np.empty(2 * words, np.uint64)
             records[: self._used] = self._records[: self._used]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from structune.structure import IntArray
 from structune.tagging.kernels.names import concatenate
 
-_BEYOND = 8  # bytes that kernels read beyond a string
+BEYOND = 8  # bytes that kernels read beyond a string
 _ERRORS = "surrogatepass"  # any str can be an attribute
 
 
@@ -27,10 +27,10 @@ class Strings(Sequence[str]):
         """A byte of 0 after each; `TypeError` if one is no string."""
         if isinstance(strings, cls):
             return strings
-        joined = "\0".join([*strings, "\0" * _BEYOND])
+        joined = "\0".join([*strings, "\0" * BEYOND])
         buffer = np.frombuffer(bytearray(joined.encode(errors=_ERRORS)), np.uint8)
         ends = (buffer == 0).nonzero()[0]
-        if ends.size == len(strings) + _BEYOND:
+        if ends.size == len(strings) + BEYOND:
             ends = ends[: len(strings)]
         else:  # a string with a 0 in it
             ends = np.cumsum([len(string.encode(errors=_ERRORS)) + 1 for string in strings]) - 1
@@ -68,7 +68,7 @@ class Strings(Sequence[str]):
         middle = np.frombuffer(separator.encode(errors=_ERRORS), np.uint8).copy()
         sizes = (left.ends - left.starts)[a] + middle.size + (right.ends - right.starts)[b]
         ends = np.cumsum(sizes + 1) - 1
-        buffer = np.zeros(int(ends[-1]) + _BEYOND if ends.size else _BEYOND, np.uint8)
+        buffer = np.zeros(int(ends[-1]) + BEYOND if ends.size else BEYOND, np.uint8)
         concatenate(
             left.buffer, left.starts, left.ends, a, middle, right.buffer, right.starts, right.ends, b,
             buffer, ends - sizes,
