@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from structune.cli.batches import UntilError
 from structune.cli.checks import say
 from structune.errors import DataError
-from structune.genes.commands.data import Finder
+from structune.genes.commands.data import Finder, Learner
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.prokaryotes.adaptation import ENOUGH, surer_code
 from structune.genes.prokaryotes.orf_finder import OrfFinder
@@ -41,8 +41,10 @@ def told_of_code(
     return finder
 
 
-def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedSequence], name: str) -> None:
+def learn_by_code_of(finder: Learner, genomes: Iterable[AnnotatedSequence], name: str) -> None:
     """Set the genetic code to that which most genes of a file have, if they have one of other stop codons."""
+    if not isinstance(finder, ProkaryoticGeneFinder):
+        return
     codes = Counter(t.code for each in genomes for t in each.transcripts if t.code is not None)
     for code, n in codes.most_common(1):
         if not OrfRules(finder.code).has_stops(code):

@@ -13,7 +13,6 @@ from structune.genes.commands.data import Learner, read_annotated
 from structune.genes.commands.genetic_codes import learn_by_code_of
 from structune.genes.commands.options import Source
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.running.batches import batches
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
@@ -36,7 +35,7 @@ def run(source: Source, finder: Learner, sharding: Sharding, quiet: bool, finds_
                 yield block
                 progress.advance(len(block))
 
-    if finds_code and isinstance(finder, ProkaryoticGeneFinder):
+    if finds_code:
         first = list(islice(begun[0], 1))
         learn_by_code_of(finder, chain.from_iterable(first), str(source.train[0]))
         begun = [chain(first, begun[0])]  # a pipe is read once

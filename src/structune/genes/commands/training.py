@@ -40,7 +40,7 @@ def run(
             told = shard_data.described(shards, "bases")
             return Lesson(partial(finder.fit_shards, shards), [("data", told)], evaluation)
         data = list(read_annotated(source.train, source.sequences, source.stop_codon))
-        if finds_code and isinstance(finder, ProkaryoticGeneFinder):
+        if finds_code:
             learn_by_code_of(finder, data, str(source.train[0]))
         _advise(finder, data, str(source.train[0]))
         rows = [("data", described(data))]
