@@ -69,18 +69,17 @@ def language() -> tuple[list[str], Any, Any]:
 
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli.settings import Sharding
-    from structune.tagging.commands.options import Features
-    from structune.tagging.commands.sharding import run
+    from structune.cli.app import app
 
-    settings = {"states": "seen", "forbidden": None}
-    run(folder / "train.txt", Features(templates=TEMPLATES), settings, Sharding(folder / "shards"), True)
+    files = [str(folder / name) for name in ("train.txt", "shards")]
+    app(["shard", *files, "--templates", TEMPLATES, "--quiet"], standalone_mode=False)
     data = open_shards(folder / "shards")
     return {"tokens": sum(data.n_parts), "shards": len(data.fold), "bytes": data.n_bytes}
 
 
 def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
+    from structune.tagging import read_conll
     from structune.tagging.commands.columns import reader_of
 
     tagger = SequenceTagger(tolerance=TOLERANCE, max_iterations=MOST_ITERATIONS)
@@ -88,7 +87,7 @@ def stage_fit(folder: Path) -> dict[str, Any]:
     tagger.fit_shards(folder / "shards")
     seconds = time.perf_counter() - start
     reader = reader_of(tagger, "no reader")
-    test = reader.read_labelled(folder / "test.txt")
+    test = read_conll(folder / "test.txt", reader.columns)
     labels = reader.labels(test)
     found = tagger.predict(reader.attributes(test))
     right = np.mean([a == b for x, y in zip(found, labels, strict=True) for a, b in zip(x, y, strict=True)])

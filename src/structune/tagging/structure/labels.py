@@ -242,6 +242,8 @@ def check_lengths(outputs: Any, lengths: IntArray) -> None:
         raise DataError(f"found {outputs!r} for the labels, expected a list of label sequences")
     if len(outputs) != lengths.size:
         raise DataError(f"found labels for {len(outputs)} sequences, expected {lengths.size}")
+    if set(map(type, outputs)) <= {list, tuple} and list(map(len, outputs)) == lengths.tolist():
+        return
     for s, (sequence, length) in enumerate(zip(outputs, lengths.tolist(), strict=True)):
         if isinstance(sequence, str) or not isinstance(sequence, Collection):
             kind = "the string " if isinstance(sequence, str) else ""
