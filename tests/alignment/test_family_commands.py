@@ -40,6 +40,8 @@ def test_multiple(families, format):
         assert len(shown["confidence"]) == len(shown["rows"][0])
         assert shown["tree"].count("(") == 2
         assert shown["tree"].endswith(";")
+        assert shown["names"] == ["a", "b", "a_2"]
+        assert "a_2:" in shown["tree"]
 
 
 def test_multiple_families_go_to_a_folder(families, tmp_path):

@@ -27,6 +27,7 @@ from structune.cli.file_names import drawing_paths
 from structune.cli.reports import write_sections_page
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+from structune.files.text import distinct
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -118,7 +119,7 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
             raise DataError(f"{told}: {request.format} has one alignment a file")
         return ["-"] * len(paths)
     if len(paths) == 1 and not request.output.is_dir():
-        check_apart(paths, [request.output])
+        check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
@@ -144,9 +145,10 @@ def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:
 
 
 def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
-    names = [p.header if format == "fasta" else p.name for p in proteins]
     if format != "json":
+        names = [p.header if format == "fasta" else p.name for p in proteins]
         return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
+    names = distinct(p.name for p in proteins)
     confidence, tree = null_for_nan(found.confidence), newick(names, found)
     return json.dumps({"names": names, "rows": found.rows, "confidence": confidence, "tree": tree}) + "\n"
 
