@@ -424,6 +424,7 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
         (["--gamma", 1, "--nbest", 2], "--gamma"),
         (["--threshold", 0.1], "--threshold, expected it with --method centroid"),
         (["--format", "pairs", "--nbest", 2], "--format pairs"),
+        (["--method", "mea", "--nbest", 2], "found --method and --samples, --nbest or --within"),
         (["--format", "bpseq", "--samples", 2], "--format bpseq"),
         (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
         (["--contrafold", "x"], "--model and --contrafold"),
@@ -454,7 +455,9 @@ def test_inputs_of_fold_that_are_refused(refused):
     for text, message in (
         ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
         ("..)x", ":3: record 'a': constraint 3 (from 1): found ')' without its '('"),
-        ("..?.", ":3: position 1"),
+        ("..?.", ":3: found '..?.', expected bases, or constraints of .x|<>()"),
+        ("A?GU", ":3: found 'A?GU', expected bases, or constraints of .x|<>()"),
+        ("ACJU", ":3: position 3 (from 1): found 'J'"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
 

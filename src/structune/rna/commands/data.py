@@ -185,8 +185,16 @@ class _Entry:
         elif self.constraints:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
-            with lines.at(number):
-                self.sequence.append(clean_strands(text))
+            self.sequence.append(self._bases(lines, number, text))
+
+    def _bases(self, lines: Lines, number: int, text: str) -> str:
+        try:
+            return clean_strands(text)
+        except DataError as error:
+            if not self.sequence or text.isalpha():
+                raise lines.refuse(number, str(error)) from error
+            expected = f"bases, or constraints of {NOTATION}"
+            raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
 
     def example(self, lines: Lines) -> Example:
         with lines.at(self.number):

@@ -166,6 +166,8 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
     if wanted.samples is not None and wanted.is_ranked:
         raise DataError("found --samples and --nbest or --within, expected at most one of them")
+    if wanted.has_many and wanted.method is not None:
+        raise DataError("found --method and --samples, --nbest or --within, expected one of them")
     method = "many" if wanted.has_many else wanted.method
     has_gamma = method in (None, "mea")
     if wanted.gamma is not None and not has_gamma:
