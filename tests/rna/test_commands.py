@@ -428,6 +428,8 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
         (["--format", "bpseq", "--samples", 2], "--format bpseq"),
         (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
         (["--contrafold", "x"], "--model and --contrafold"),
+        (["--min-probability", 0.5], "--min-probability, expected it with --format json or pairs only"),
+        (["--shape-method", "deigan"], "--shape-method, expected it with --shape only"),
         (["--plot", tmp_path / "a.foo"], "png"),
         (["--dot-plot", tmp_path / "no" / "a.png"], "expected a file in a folder that exists"),
         (["--output", tmp_path / "no" / "a.dbn"], "a.dbn: No such file"),
@@ -460,6 +462,12 @@ def test_inputs_of_fold_that_are_refused(refused):
         ("ACJU", ":3: position 3 (from 1): found 'J'"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
+
+
+@pytest.mark.parametrize("option", ["--plot", "--dot-plot"])
+def test_empty_sequences_cannot_be_drawn(refused, tmp_path, option):
+    told = refused(option, tmp_path / "a.png", stdin=">a\nACGU\n>b\n>c\nACGU\n")
+    assert "record 'b': found an empty sequence, expected at least one base" in told
 
 
 def test_structures_within_a_range(files, fold):

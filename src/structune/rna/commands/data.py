@@ -120,6 +120,14 @@ def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
         yield replace(example, constraints=replace(known, between=True))
 
 
+def with_bases(examples: Iterable[Example], option: str) -> Iterator[Example]:
+    """The same; an option needs a base at least."""
+    for example in examples:
+        if not example.record.sequence:
+            raise example.refuse(f"found an empty sequence, expected at least one base with {option}")
+        yield example
+
+
 def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]:
     """The same; a format has no more than one."""
     for example in examples:

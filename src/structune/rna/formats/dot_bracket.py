@@ -71,7 +71,7 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write headers, sequences and structures, a line each, compressed by gzip where the path ends in ``.gz``.
+    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
 
     A structure of letters only would look like a sequence: its pairs are written in brackets.
 
