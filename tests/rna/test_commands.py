@@ -125,7 +125,15 @@ def test_a_model_without_probabilities(files, margin_model, tmp_path):
 
 @pytest.mark.parametrize(
     "option",
-    ["--samples 2", "--nbest 2", "--method centroid", "--gamma 2", "--format pairs", "--dot-plot x.png"],
+    [
+        "--samples 2",
+        "--nbest 2",
+        "--method centroid",
+        "--method mea",
+        "--gamma 2",
+        "--format pairs",
+        "--dot-plot x.png",
+    ],
 )
 def test_what_needs_probabilities(files, margin_model, option):
     message = fail("fold", files / "test.fa", "--model", margin_model, *option.split(), *QUIET)

@@ -221,7 +221,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         "--samples": wanted.samples is not None,
         "--nbest": wanted.nbest is not None,
         "--within": wanted.within is not None,
-        "--method centroid": wanted.method == "centroid",
+        f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
         "--gamma": wanted.gamma is not None,
         "--pseudoknots": wanted.pseudoknots,
         "--no-lonely-pairs": wanted.no_lonely_pairs,
