@@ -118,7 +118,8 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
             told = f"found {len(paths)} files, expected --output, a folder"
             raise DataError(f"{told}: {request.format} has one alignment a file")
         return ["-"] * len(paths)
-    if len(paths) == 1 and not request.output.is_dir():
+    folders = [request.output, *map(Path, request.files or [])]
+    if len(paths) == 1 and not any(path.is_dir() for path in folders):
         check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
