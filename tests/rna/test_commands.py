@@ -456,6 +456,14 @@ def test_values_of_fold_that_are_refused(args):
     assert f"Invalid value for '{args[0]}'" in result.stderr
 
 
+def test_files_of_folders_are_named(tmp_path):
+    (tmp_path / "a.dbn").write_text(">a\nGGGAAACCC\n(((...)))\n")
+    (tmp_path / "b.fa").write_text(">b\nGGGAAACCC\n")
+    named = f"{tmp_path / 'b.fa'}: record 'b': found no structure, expected one"
+    assert named in fail("train", "rna", tmp_path, "--model", tmp_path / "m")
+    assert named in fail("evaluate", "rna", "pretrained", tmp_path, *QUIET[:1])
+
+
 def test_inputs_of_fold_that_are_refused(refused):
     assert "nowhere.fa: No such file" in refused("nowhere.fa")
     assert ": found no text" in refused(stdin="")

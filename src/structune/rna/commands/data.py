@@ -15,7 +15,7 @@ from structune.errors import DataError
 from structune.files.models import load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.any import read_rna
+from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
@@ -79,10 +79,11 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
 
 def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
     """The same, one at a time."""
-    places = ((path, record) for path in paths for record in read_rna(path))
+    files = chain.from_iterable(map(files_of, paths))
+    places = ((file, record) for file in files for record in read_rna(file))
     index = -1
-    for index, (path, record) in enumerate(places):
-        example = Example(index, record, str(path))
+    for index, (file, record) in enumerate(places):
+        example = Example(index, record, source_name(file))
         _ = example.structure
         yield example
     if index < 0:
@@ -109,8 +110,9 @@ def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
         yield from _read_constrained(Lines(source))
         return
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
-    for record in read_rna(source, live=file == "-" and not below, skipped=skipped):
-        yield Example(0, record, source_name(source))
+    for each in files_of(source):
+        for record in read_rna(each, live=file == "-" and not below, skipped=skipped):
+            yield Example(0, record, source_name(each))
 
 
 def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
