@@ -209,6 +209,12 @@ def test_constraints(fold, folder):
     assert found[2][0] == "("
 
 
+def test_constraints_in_a_folder(fold, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.fa").write_text(f">{name}\nGGGAAACCC\nxxxxxxxxx\n")
+    assert {record.structure for record in records(fold(tmp_path, "--constraints"))} == {"." * 9}
+
+
 def test_constraints_reach_everything(fold, folder):
     text, all_unpaired = ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n", "." * 12
     for args in (["--nbest", 2], ["--samples", 2], ["--method", "viterbi"], ["--method", "centroid"]):

@@ -106,11 +106,11 @@ def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) ->
 
 def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
-    if below == "constraints":
-        yield from _read_constrained(Lines(source))
-        return
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     for each in files_of(source):
+        if below == "constraints":
+            yield from _read_constrained(Lines(each))
+            continue
         for record in read_rna(each, live=file == "-" and not below, skipped=skipped):
             yield Example(0, record, source_name(each))
 
