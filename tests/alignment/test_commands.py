@@ -113,6 +113,18 @@ def test_align_all(files, tmp_path):
     assert len(list(read_protein_alignments(tmp_path / "out.aln"))) == 6
 
 
+@pytest.mark.parametrize("args", [[], ["--multiple"]])
+def test_what_is_read_is_not_written_over(tmp_path, files, args):
+    proteins, model = tmp_path / "x.fa", tmp_path / "m.structune"
+    proteins.write_text(">a\nMKV\n>b\nMKL\n")
+    model.write_bytes((files / "m.structune").read_bytes())
+    for path in (proteins, model):
+        before = path.read_bytes()
+        told = fail("align", proteins, *args, "-m", model, "-o", path, *QUIET)
+        assert f"{path}: expected another file than the one that is read" in told
+        assert path.read_bytes() == before
+
+
 def test_align_with_the_pretrained_model(files):
     assert read(succeed("align", files / "test.fa", *QUIET))[0].names == ["p0", "p1"]
     assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
@@ -161,6 +173,10 @@ def test_confidences_are_posteriors(files):
     expected = model.posterior(*pair)[matched, partner[matched]]
     found = [confidence for confidence in shown["confidence"] if confidence is not None]
     assert found == pytest.approx(expected, abs=1e-6)
+    args[1] = "stockholm"
+    *_, line = succeed("align", files / "test.fa", "-m", files / "m.structune", *args).split("//")[0].split()
+    digits = ["." if c is None else str(min(9, int(10 * c))) for c in shown["confidence"]]
+    assert list(line) == digits
 
 
 def test_plots(files, tmp_path):

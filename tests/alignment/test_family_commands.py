@@ -40,6 +40,8 @@ def test_multiple(families, format):
         assert len(shown["confidence"]) == len(shown["rows"][0])
         assert shown["tree"].count("(") == 2
         assert shown["tree"].endswith(";")
+        assert shown["names"] == ["a", "b", "a_2"]
+        assert "a_2:" in shown["tree"]
 
 
 def test_multiple_families_go_to_a_folder(families, tmp_path):
@@ -54,6 +56,10 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     assert (out / "x.fa").read_text() == ">x\nMKVLAAGIV\n"
     message = fail("align", "--multiple", out / "x.fa", "-o", out / "x.fa", *QUIET)
     assert "x.fa: expected another file than the one that is read" in message
+    (families / "one.fa").unlink()
+    (families / "PF1.21.fa").unlink()
+    succeed("align", "--multiple", families, "-o", tmp_path / "new", *QUIET)  # of a folder, which holds one
+    assert (tmp_path / "new" / "two.fa").read_text() == ">x\nMKVLAAGIV\n"
     for _ in range(2):  # the second time it is there
         succeed("align", "--multiple", "-", "-o", out, *QUIET, stdin=">x\nMKV\n")
     assert (out / "alignment.fa").exists()

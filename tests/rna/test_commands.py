@@ -125,7 +125,15 @@ def test_a_model_without_probabilities(files, margin_model, tmp_path):
 
 @pytest.mark.parametrize(
     "option",
-    ["--samples 2", "--nbest 2", "--method centroid", "--gamma 2", "--format pairs", "--dot-plot x.png"],
+    [
+        "--samples 2",
+        "--nbest 2",
+        "--method centroid",
+        "--method mea",
+        "--gamma 2",
+        "--format pairs",
+        "--dot-plot x.png",
+    ],
 )
 def test_what_needs_probabilities(files, margin_model, option):
     message = fail("fold", files / "test.fa", "--model", margin_model, *option.split(), *QUIET)
@@ -199,6 +207,12 @@ def test_constraints(fold, folder):
     assert found == folder.predict(["GGGGAAAACCCC", "GGGAAACCC", "GGGAAACCC"], constraints=constraints)
     assert found[0][0] == "."
     assert found[2][0] == "("
+
+
+def test_constraints_in_a_folder(fold, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.fa").write_text(f">{name}\nGGGAAACCC\nxxxxxxxxx\n")
+    assert {record.structure for record in records(fold(tmp_path, "--constraints"))} == {"." * 9}
 
 
 def test_constraints_reach_everything(fold, folder):
@@ -424,9 +438,12 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
         (["--gamma", 1, "--nbest", 2], "--gamma"),
         (["--threshold", 0.1], "--threshold, expected it with --method centroid"),
         (["--format", "pairs", "--nbest", 2], "--format pairs"),
+        (["--method", "mea", "--nbest", 2], "found --method and --samples, --nbest or --within"),
         (["--format", "bpseq", "--samples", 2], "--format bpseq"),
         (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
         (["--contrafold", "x"], "--model and --contrafold"),
+        (["--min-probability", 0.5], "--min-probability, expected it with --format json or pairs only"),
+        (["--shape-method", "deigan"], "--shape-method, expected it with --shape only"),
         (["--plot", tmp_path / "a.foo"], "png"),
         (["--dot-plot", tmp_path / "no" / "a.png"], "expected a file in a folder that exists"),
         (["--output", tmp_path / "no" / "a.dbn"], "a.dbn: No such file"),
@@ -445,6 +462,14 @@ def test_values_of_fold_that_are_refused(args):
     assert f"Invalid value for '{args[0]}'" in result.stderr
 
 
+def test_files_of_folders_are_named(tmp_path):
+    (tmp_path / "a.dbn").write_text(">a\nGGGAAACCC\n(((...)))\n")
+    (tmp_path / "b.fa").write_text(">b\nGGGAAACCC\n")
+    named = f"{tmp_path / 'b.fa'}: record 'b': found no structure, expected one"
+    assert named in fail("train", "rna", tmp_path, "--model", tmp_path / "m")
+    assert named in fail("evaluate", "rna", "pretrained", tmp_path, *QUIET[:1])
+
+
 def test_inputs_of_fold_that_are_refused(refused):
     assert "nowhere.fa: No such file" in refused("nowhere.fa")
     assert ": found no text" in refused(stdin="")
@@ -454,9 +479,17 @@ def test_inputs_of_fold_that_are_refused(refused):
     for text, message in (
         ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
         ("..)x", ":3: record 'a': constraint 3 (from 1): found ')' without its '('"),
-        ("..?.", ":3: position 1"),
+        ("..?.", ":3: found '..?.', expected bases, or constraints of .x|<>()"),
+        ("A?GU", ":3: found 'A?GU', expected bases, or constraints of .x|<>()"),
+        ("ACJU", ":3: position 3 (from 1): found 'J'"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
+
+
+@pytest.mark.parametrize("option", ["--plot", "--dot-plot"])
+def test_empty_sequences_cannot_be_drawn(refused, tmp_path, option):
+    told = refused(option, tmp_path / "a.png", stdin=">a\nACGU\n>b\n>c\nACGU\n")
+    assert "record 'b': found an empty sequence, expected at least one base" in told
 
 
 def test_structures_within_a_range(files, fold):

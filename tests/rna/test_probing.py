@@ -51,6 +51,8 @@ def test_too_little_to_learn_from(folder):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(8)])
     with pytest.raises(DataError, match=r"sequence 0: found reactivities of shape \(3,\) for 8 bases"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(3)])
+    with pytest.raises(DataError, match="found reactivities of 1 sequences, expected 2"):
+        ReactivityModel.fit(folder, ["AACCGGUU", "ACGU"], [np.ones(8)])
 
 
 def test_pseudo_energies():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
 from structune.cli.settings import Results
 from structune.cli.tables import precisions_table, print_tables, record_table
@@ -47,7 +47,11 @@ class Lesson:
 
 
 def learn(
-    model: StructuredEstimator, results: Results, read: Callable[[], Lesson], plot: Path | None = None
+    model: StructuredEstimator,
+    results: Results,
+    sources: Iterable[Path | None],
+    read: Callable[[], Lesson],
+    plot: Path | None = None,
 ) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C.
 
@@ -56,12 +60,15 @@ def learn(
     model : StructuredEstimator
         What the lesson fits.
     results : Results
+    sources : iterable of path, or None
+        All that `read` reads.
     read : function without arguments
         Reads the data: after the check of what is to be written, and before the clock starts.
     plot : path, optional
         Where the course of tuning is drawn.
     """
     check_targets([results.model], [plot], results.report)
+    check_apart(filter(None, sources), [results.model, results.report, plot])
     kind_of(model)  # or nothing could be saved
     lesson, start = read(), time.perf_counter()
     with short_warnings(*lesson.told):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, Any
@@ -182,6 +182,18 @@ def header_description(header: str) -> str:
 def one_word(text: str) -> str:
     """A name out of a text of several words."""
     return "_".join(text.split())
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """The same names; of those that are there twice the later ones get a number."""
+    given = list(names)
+    taken, seen, out = set(given), set[str](), list[str]()
+    for name in given:
+        free = (f"{name}_{k}" for k in count(2))
+        out.append(name if name not in seen else next(other for other in free if other not in taken))
+        seen.add(name)
+        taken.add(out[-1])
+    return out
 
 
 def _texts(source: Source, name: str) -> Iterator[str]:

@@ -136,6 +136,10 @@ class _Probed:
     def __init__(self, sequences: Sequence[str], reactivities: Sequence[Any]) -> None:
         self._sequences = list(sequences)
         self._rows = [np.asarray(row, np.float64) for row in reactivities]
+        if len(self._rows) != len(self._sequences):
+            raise DataError(
+                f"found reactivities of {len(self._rows)} sequences, expected {len(self._sequences)}"
+            )
         codes = [_letters(s, sequence) for s, sequence in enumerate(self._sequences)]
         for s, (letters, row) in enumerate(zip(codes, self._rows, strict=True)):
             if row.shape != letters.shape:

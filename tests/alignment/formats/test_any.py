@@ -126,6 +126,12 @@ def test_names_that_are_there_twice_get_numbers(format):
     assert read(alignment_text(given, format)) == [given._replace(names=["a_b", "a_b_3", "a_b_2"])]
 
 
+@pytest.mark.parametrize("format", ["fasta", "clustal", "stockholm", "phylip", "msf"])
+def test_names_that_are_numbers(format):
+    given = ProteinAlignment(["1", "2"], ["AC" * 40, "DE" * 40])
+    assert read(alignment_text(given, format)) == [given]
+
+
 def test_pairs_have_no_columns_of_gaps_alone():
     assert ROWS.pair(0, 1) == ("AC-D", "A.cD")
     assert ROWS.pair(1, 2) == ("AcD", "-CD")

@@ -35,6 +35,13 @@ def test_stockholm(tmp_path):
     assert next(read_alignments(io.StringIO(stockholm_text(first, "((..))")))) == EXPECTED
 
 
+def test_names_that_are_there_twice_can_be_read_back():
+    (found,) = read_alignments(io.StringIO(">a\nGGA-CC\n>a\nGU-CCC\n>a_2\nGU-CCC\n"))
+    (again,) = read_alignments(io.StringIO(stockholm_text(found, "((..))")))
+    assert again.names == ("a", "a_3", "a_2")
+    assert again.rows == found.rows
+
+
 def test_an_alignment_without_rows_is_named():
     text = "# STOCKHOLM 1.0\n#=GF ID A\n//\n# STOCKHOLM 1.0\ns GGG\n//\n"
     with pytest.raises(DataError, match="found no alignment in Stockholm format"):

@@ -256,6 +256,12 @@ def test_write():
         write_dot_bracket(io.StringIO(), [RNARecord("d", "A")])
 
 
+def test_descriptions_stay():
+    file = io.StringIO()
+    write_dot_bracket(file, read_dot_bracket(io.StringIO(">a of  yeast\nGG\n..\n>b\nC\n.\nGA\n..\n")))
+    assert file.getvalue() == ">a of  yeast\nGG\n..\n>b\nC\n.\n>3\nGA\n..\n"
+
+
 def test_records_on_many_lines():
     n = 5000
     (record,) = read_dot_bracket(io.StringIO(">a\n" + "A\n" * n + ".\n" * n))

@@ -20,7 +20,7 @@ from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
 from structune.cli.batches import Progress, time_in_words
-from structune.cli.checks import INTERRUPTED, check_targets, say
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
@@ -40,7 +40,9 @@ def run(request: Request) -> int:
         raise DataError("found --gamma, expected it with --method mea only")
     if request.report is not None:
         raise DataError("found --report, expected it with --multiple only")
+    file = _only_file(request.files)
     check_targets([], [request.plot])
+    check_apart([file, request.model], [request.output])
     aligner = open_aligner(request.model, request.jobs)
     if request.band is not None:
         aligner.set_params(band=request.band)
@@ -49,7 +51,7 @@ def run(request: Request) -> int:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request, _only_file(request.files), aligner)
+    pairs, total = _pairs(request, file, aligner)
     path_of = drawing_paths(request.plot, several=total > 1)
 
     def memory_of(named: Named) -> float:
@@ -120,7 +122,7 @@ def _announce(request: Request, aligner: SequenceAligner, name: str, lengths: tu
 def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]) -> Iterable[Aligned]:
     """Alignments, with the probabilities that are to be shown."""
     drawn = request.plot is not None
-    if aligner.has_probabilities and (drawn or request.format == "json"):
+    if aligner.has_probabilities and (drawn or request.format in ("json", "stockholm")):
         return aligner.predict_confidence(pairs, request.gamma, request.method, posteriors=drawn)
     if request.method == "viterbi":
         found = aligner.predict_viterbi(pairs)
@@ -132,7 +134,8 @@ def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, 
 def _text(names: tuple[str, str], aligned: Aligned, format: str) -> str:
     rows, confidence, _ = aligned
     if format != "json":
-        return alignment_text(ProteinAlignment(list(names), list(rows)), format) + "\n"
+        known = None if confidence is None else confidence.tolist()
+        return alignment_text(ProteinAlignment(list(names), list(rows)), format, known) + "\n"
     shown: dict[str, Any] = {"names": names, "rows": rows}
     if confidence is not None:  # of each column, null where there is a gap
         shown["confidence"] = null_for_nan(confidence)

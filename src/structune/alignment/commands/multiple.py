@@ -27,6 +27,7 @@ from structune.cli.file_names import drawing_paths
 from structune.cli.reports import write_sections_page
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+from structune.files.text import distinct
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -117,8 +118,9 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
             told = f"found {len(paths)} files, expected --output, a folder"
             raise DataError(f"{told}: {request.format} has one alignment a file")
         return ["-"] * len(paths)
-    if len(paths) == 1 and not request.output.is_dir():
-        check_apart(paths, [request.output])
+    folders = [request.output, *map(Path, request.files or [])]
+    if len(paths) == 1 and not any(path.is_dir() for path in folders):
+        check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
@@ -144,9 +146,10 @@ def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:
 
 
 def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
-    names = [p.header if format == "fasta" else p.name for p in proteins]
     if format != "json":
+        names = [p.header if format == "fasta" else p.name for p in proteins]
         return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
+    names = distinct(p.name for p in proteins)
     confidence, tree = null_for_nan(found.confidence), newick(names, found)
     return json.dumps({"names": names, "rows": found.rows, "confidence": confidence, "tree": tree}) + "\n"
 

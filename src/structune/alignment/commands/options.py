@@ -200,8 +200,8 @@ class Request:
         typer.Option(
             "--output",
             "-o",
-            help="Where to write; standard output by default. With --multiple and several files a folder, in "
-            "which alignments have the names of the files.",
+            help="Where to write; standard output by default. With --multiple and several files, or a "
+            "folder of them, a folder in which alignments have the names of the files.",
             show_default=False,
         ),
     ] = None

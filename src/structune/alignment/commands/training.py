@@ -34,7 +34,7 @@ def run(
         known = None if test is None else read_aligned(test, aligner.alphabet)
         return Lesson(fit, [("data", told)], None if known is None else partial(evaluate, aligner, known))
 
-    return learn(aligner, results, read, plot)
+    return learn(aligner, results, [*train, *(test or [])], read, plot)
 
 
 def _of_shards(aligner: SequenceAligner, path: Path) -> _Data:

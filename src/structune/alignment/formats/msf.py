@@ -21,11 +21,12 @@ def is_msf_header(text: str) -> bool:
 def read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
     number, rows = _names(lines)
     for number, text in lines:
-        pieces = [word for word in text.split() if not word.isdigit()]  # numbers are those of columns
-        if not pieces:
+        words = text.split()
+        if all(map(str.isdigit, words)):  # blank, or the numbers of columns
             rows.end_block()
-        elif pieces[0] in rows:
-            rows.add_to_block(number, pieces[0], "".join(pieces[1:]).translate(_DROP))
+        elif words[0] in rows:
+            pieces = [word for word in words[1:] if not word.isdigit()]
+            rows.add_to_block(number, words[0], "".join(pieces).translate(_DROP))
         else:
             raise lines.refuse(number, f"found {shown(text)}, expected a name from above '//'")
     if not len(rows):

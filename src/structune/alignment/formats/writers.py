@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
 
 from structune.alignment.formats.record import ProteinAlignment
 from structune.errors import DataError
-from structune.files.text import Source, one_word, save
+from structune.files.text import Source, distinct, one_word, save
 
 _WIDTH = 60
 
@@ -50,18 +49,8 @@ def alignment_text(
         expected = ", ".join(map(repr, _WRITERS))
         raise DataError(f"format={format!r}: expected one of {expected}")
     if format != "fasta":
-        alignment = alignment._replace(names=_distinct(list(map(one_word, alignment.names))))
+        alignment = alignment._replace(names=distinct(map(one_word, alignment.names)))
     return _WRITERS[format](alignment, confidence)
-
-
-def _distinct(names: list[str]) -> list[str]:
-    taken, seen, out = set(names), set[str](), list[str]()
-    for name in names:
-        free = (f"{name}_{k}" for k in count(2))
-        out.append(name if name not in seen else next(other for other in free if other not in taken))
-        seen.add(name)
-        taken.add(out[-1])
-    return out
 
 
 def _fasta_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:

@@ -183,6 +183,11 @@ class Source:
     sequences: Sequences = None
     stop_codon: StopCodonOption = StopCodon.auto
 
+    @property
+    def files(self) -> list[Path]:
+        """All of them."""
+        return [*self.train, *(self.sequences or [])]
+
 
 def code_given(code: int | None) -> dict[str, Any]:
     """Of `ProkaryoticGeneFinder`."""
@@ -195,6 +200,11 @@ class Test:
 
     test: TestFiles = None
     test_sequences: TestSequences = None
+
+    @property
+    def files(self) -> list[Path]:
+        """All of them."""
+        return [*(self.test or []), *(self.test_sequences or [])]
 
 
 @dataclass(frozen=True)

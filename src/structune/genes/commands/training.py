@@ -51,7 +51,7 @@ def run(
 
         return Lesson(fit, rows, evaluation)
 
-    return learn(finder, results, read, plot)
+    return learn(finder, results, [*source.files, *test.files], read, plot)
 
 
 def _advise(finder: Learner, data: Sequence[AnnotatedSequence], name: str) -> None:

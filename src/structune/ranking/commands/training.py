@@ -39,7 +39,7 @@ def run(
         evaluated = None if known is None else partial(evaluate, ranker, known)
         return Lesson(fit, [("data", told)], evaluated, reader.header())
 
-    return learn(ranker, results, read, plot)
+    return learn(ranker, results, [*train, test], read, plot)
 
 
 def _of_shards(ranker: Ranker, path: Path) -> _Data:

@@ -15,7 +15,7 @@ from structune.errors import DataError
 from structune.files.models import load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.any import read_rna
+from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
@@ -79,10 +79,11 @@ def read_with_structures(paths: Iterable[Path]) -> list[Example]:
 
 def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
     """The same, one at a time."""
-    places = ((path, record) for path in paths for record in read_rna(path))
+    files = chain.from_iterable(map(files_of, paths))
+    places = ((file, record) for file in files for record in read_rna(file))
     index = -1
-    for index, (path, record) in enumerate(places):
-        example = Example(index, record, str(path))
+    for index, (file, record) in enumerate(places):
+        example = Example(index, record, source_name(file))
         _ = example.structure
         yield example
     if index < 0:
@@ -105,12 +106,13 @@ def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) ->
 
 def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
-    if below == "constraints":
-        yield from _read_constrained(Lines(source))
-        return
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
-    for record in read_rna(source, live=file == "-" and not below, skipped=skipped):
-        yield Example(0, record, source_name(source))
+    for each in files_of(source):
+        if below == "constraints":
+            yield from _read_constrained(Lines(each))
+            continue
+        for record in read_rna(each, live=file == "-" and not below, skipped=skipped):
+            yield Example(0, record, source_name(each))
 
 
 def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
@@ -118,6 +120,14 @@ def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
     for example in examples:
         known = as_constraints(example.constraints) or Constraints()
         yield replace(example, constraints=replace(known, between=True))
+
+
+def with_bases(examples: Iterable[Example], option: str) -> Iterator[Example]:
+    """The same; an option needs a base at least."""
+    for example in examples:
+        if not example.record.sequence:
+            raise example.refuse(f"found an empty sequence, expected at least one base with {option}")
+        yield example
 
 
 def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]:
@@ -185,8 +195,16 @@ class _Entry:
         elif self.constraints:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
-            with lines.at(number):
-                self.sequence.append(clean_strands(text))
+            self.sequence.append(self._bases(lines, number, text))
+
+    def _bases(self, lines: Lines, number: int, text: str) -> str:
+        try:
+            return clean_strands(text)
+        except DataError as error:
+            if not self.sequence or text.isalpha():
+                raise lines.refuse(number, str(error)) from error
+            expected = f"bases, or constraints of {NOTATION}"
+            raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
 
     def example(self, lines: Lines) -> Example:
         with lines.at(self.number):

@@ -27,6 +27,7 @@ from structune.rna.commands.data import (
     of_one_strand,
     open_folder,
     read_sequences,
+    with_bases,
 )
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
@@ -65,7 +66,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(reading.model, reading.contrafold, **reading.settings, **wanted.settings)
     recipe = _recipe(folder, reading, wanted, writing)
-    source = UntilError(_read(reading, writing.format, quiet))
+    source = UntilError(_read(reading, writing, quiet))
     first = _first(source, reading.inputs, writing)
     drawings = _Drawings(writing, len(first) > 1, folder.circular)
     examples: Iterable[Example] = chain(first, source)
@@ -80,7 +81,7 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     source.check()
 
 
-def _read(reading: Reading, format: str, quiet: bool) -> Iterator[Example]:
+def _read(reading: Reading, writing: Writing, quiet: bool) -> Iterator[Example]:
     """Sequences, with all that is known of them."""
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
@@ -91,14 +92,15 @@ def _read(reading: Reading, format: str, quiet: bool) -> Iterator[Example]:
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     if reading.duplex:
         read = between_strands(read)
-    return of_one_strand(read, format) if format in ("ct", "bpseq") else read
+    if writing.is_drawn:
+        read = with_bases(read, "--plot or --dot-plot")
+    return of_one_strand(read, writing.format) if writing.format in ("ct", "bpseq") else read
 
 
 def _first(source: UntilError[Example], files: Sequence[str], writing: Writing) -> list[Example]:
     """One sequence, or two where it is to be known whether there are several."""
     of_one = writing.format == "bpseq" and not _is_folder(writing.output)
-    named_alike = writing.plot is not None or writing.dot_plot is not None
-    first = list(islice(source, 2 if of_one or named_alike else 1))  # who writes to a pipe may wait
+    first = list(islice(source, 2 if of_one or writing.is_drawn else 1))  # who writes to a pipe may wait
     if not first:
         source.check()
         raise DataError(f"{', '.join(files)}: found no sequences")
@@ -166,6 +168,8 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
     if wanted.samples is not None and wanted.is_ranked:
         raise DataError("found --samples and --nbest or --within, expected at most one of them")
+    if wanted.has_many and wanted.method is not None:
+        raise DataError("found --method and --samples, --nbest or --within, expected one of them")
     method = "many" if wanted.has_many else wanted.method
     has_gamma = method in (None, "mea")
     if wanted.gamma is not None and not has_gamma:
@@ -194,16 +198,19 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
         )
     if writing.window is not None and writing.format != "bases":
         raise DataError("found --window, expected it with --format bases only")
+    if writing.min_probability != Writing.min_probability and writing.format not in ("json", "pairs"):
+        raise DataError("found --min-probability, expected it with --format json or pairs only")
+    if reading.shape is None and reading.shape_method != Reading.shape_method:
+        raise DataError("found --shape-method, expected it with --shape only")
     check_targets([], [writing.plot, writing.dot_plot])
 
 
 def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:
     """What the model is to give; json and drawings may be without probabilities."""
-    is_drawn = writing.plot is not None or writing.dot_plot is not None
     recipe = Recipe(
         wanted,
-        with_structures=writing.format not in ("pairs", "bases") or is_drawn,
-        with_pairs=writing.format in ("json", "pairs", "bases") or is_drawn,
+        with_structures=writing.format not in ("pairs", "bases") or writing.is_drawn,
+        with_pairs=writing.format in ("json", "pairs", "bases") or writing.is_drawn,
         with_log_partition=writing.format == "json",
         with_dimers=writing.format == "json" or (writing.format == "dbn" and wanted.method != "viterbi"),
         window=writing.window,
@@ -214,7 +221,7 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         "--samples": wanted.samples is not None,
         "--nbest": wanted.nbest is not None,
         "--within": wanted.within is not None,
-        "--method centroid": wanted.method == "centroid",
+        f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
         "--gamma": wanted.gamma is not None,
         "--pseudoknots": wanted.pseudoknots,
         "--no-lonely-pairs": wanted.no_lonely_pairs,

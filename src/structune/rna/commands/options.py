@@ -379,3 +379,8 @@ class Writing:
         Path | None,
         typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
     ] = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there are pictures of each sequence."""
+        return self.plot is not None or self.dot_plot is not None

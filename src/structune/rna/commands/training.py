@@ -77,7 +77,7 @@ def run(
         evaluated = None if known is None else partial(_evaluate, folder, known, folder.n_jobs)
         return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,))
 
-    return learn(folder, results, read, plot)
+    return learn(folder, results, [*train, families, test], read, plot)
 
 
 def _evaluate(folder: RNAFolder, test: Sequence[Example], n_jobs: int | None) -> Evaluation:

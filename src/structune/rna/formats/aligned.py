@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, one_word, shown
+from structune.files.text import Lines, Source, distinct, one_word, shown
 from structune.rna.formats.record import GAPS, clean_sequence
 
 _TO_GAP = str.maketrans(GAPS, "-" * len(GAPS))
@@ -99,8 +99,8 @@ def _clean(row: str) -> str:
 
 
 def stockholm_text(alignment: RNAAlignment, structure: str) -> str:
-    """An alignment with a consensus structure, as Stockholm has it."""
-    names = [*alignment.names, "#=GC SS_cons"]
+    """An alignment with a consensus structure, as Stockholm has it, where no name may be there twice."""
+    names = [*distinct(alignment.names), "#=GC SS_cons"]
     width = max(map(len, names))
     lines = [f"{name:<{width}} {row}" for name, row in zip(names, [*alignment.rows, structure], strict=True)]
     return "\n".join(["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", *lines, "//", ""])

@@ -82,9 +82,17 @@ def read_rna(
         As the readers of each format do; names the file of an unknown format, and the folder without files.
     """
     _check_format(format, _PARSERS)
-    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
-        return _read_folder(Path(source), format, skipped)
-    return _read_file(source, format, live, skipped)
+    return (record for file in files_of(source) for record in _read_file(file, format, live, skipped))
+
+
+def files_of(source: Source) -> list[Source]:
+    """The files of a folder that `read_rna` reads, in the order of their names; all else is one itself."""
+    if not (isinstance(source, str | os.PathLike) and Path(source).is_dir()):
+        return [source]
+    files = [path for path in sorted(Path(source).iterdir()) if path.is_file() and _format_of_name(path)]
+    if not files:
+        raise DataError(f"{source}: found no files, expected some that end in {' '.join(_ENDINGS)}")
+    return [*files]
 
 
 def write_rna(target: Source, records: Iterable[RNARecord], format: str | None = None) -> None:
@@ -137,14 +145,6 @@ def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped)
 
 def _is_header(text: str) -> bool:
     return text.startswith(">") and text != ">structure"  # as CONTRAfold writes
-
-
-def _read_folder(folder: Path, format: str | None, skipped: Skipped) -> Iterator[RNARecord]:
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and _format_of_name(path)]
-    if not files:
-        raise DataError(f"{folder}: found no files, expected some that end in {' '.join(_ENDINGS)}")
-    for path in files:
-        yield from _read_file(path, format, live=False, skipped=skipped)
 
 
 def _format_of_name(source: Source) -> str | None:

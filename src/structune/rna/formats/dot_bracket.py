@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from structune.files.text import Lines, Source, header_name, save, shown
+from structune.files.text import Lines, Source, header_description, header_name, save, shown
 from structune.rna.formats.brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.rna.formats.nested import largest_nested
 from structune.rna.formats.record import RNARecord, clean_strands, need_structure
@@ -62,7 +62,8 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
             if entry.number:
                 yield entry.record()
             count += 1
-            entry = _Entry(lines, number, header_name(text if header else ">", count))
+            told = text if header else ">"
+            entry = _Entry(lines, number, header_name(told, count), header_description(told))
         if not header:
             entry.add(number, text)
     if entry.number:
@@ -70,7 +71,7 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write names, sequences and structures, a line each, compressed by gzip where the path ends in ``.gz``.
+    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
 
     A structure of letters only would look like a sequence: its pairs are written in brackets.
 
@@ -95,6 +96,7 @@ class _Entry:
     lines: Lines
     number: int = 0
     name: str = ""
+    description: str = ""
     sequence: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
@@ -124,7 +126,7 @@ class _Entry:
                 self.number, f"record {shown(self.name)}: found no structure, expected one after the sequence"
             )
         with self.lines.at(self.structure_number or self.number):
-            return RNARecord(self.name, "".join(self.sequence), "".join(self.structure))
+            return RNARecord(self.name, "".join(self.sequence), "".join(self.structure), self.description)
 
 
 def without_energy(lines: Lines, number: int, text: str) -> str:
@@ -141,4 +143,4 @@ def _lines_of(record: RNARecord) -> str:
     structure = need_structure(record)
     if not STRUCTURE.search(structure):
         structure = cut_as(structure, to_dot_bracket(partners(structure)))
-    return f">{record.name}\n{record.sequence}\n{structure}\n"
+    return f">{record.header}\n{record.sequence}\n{structure}\n"

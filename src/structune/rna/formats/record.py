@@ -29,7 +29,7 @@ class RNARecord:
     structure : str, optional
         Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
     description : str
-        What follows the name in a header of FASTA. Records are equal whatever it is.
+        What follows the name in a header ``>name``. Records are equal whatever it is.
     """
 
     name: str

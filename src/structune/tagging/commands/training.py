@@ -37,7 +37,7 @@ def run(
         evaluated = None if known is None else partial(evaluate, tagger, reader, known)
         return Lesson(fit, [("data", data)], evaluated, reader.header())
 
-    return learn(tagger, results, read, plot)
+    return learn(tagger, results, [train, test], read, plot)
 
 
 def _of_file(tagger: SequenceTagger, path: Path, features: Features) -> _Data:

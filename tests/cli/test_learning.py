@@ -1,0 +1,32 @@
+"""What all kinds that learn check before they read anything."""
+
+import pytest
+
+from commands import fail
+
+READ = {
+    "tagging": [["{read}"], ["x", "--test", "{read}"]],
+    "rna": [["{read}"], ["x", "{read}"], ["x", "--test", "{read}"]],
+    "alignment": [["{read}"], ["x", "--test", "{read}"]],
+    "ranking": [["x", "{read}"], ["x", "--test", "{read}"]],
+    "genes": [["{read}"], ["x", "--sequences", "{read}"], ["x", "--test-sequences", "{read}"]],
+    "prokaryotic-genes": [["{read}"], ["a={read}", "--tree", "x"], ["x", "--tree", "{read}"]],
+}
+
+
+@pytest.mark.parametrize(("kind", "given"), [(kind, given) for kind in READ for given in READ[kind]])
+def test_what_is_read_is_not_written_over(tmp_path, kind, given):
+    path, link = tmp_path / "data.html", tmp_path / "link"
+    path.write_text("data")
+    link.symlink_to(path)
+    args = [word.format(read=path) for word in given]
+    for written in (["--model", link], ["--model", tmp_path / "m", "--report", path]):
+        assert "expected another file than the one that is read" in fail("train", kind, *args, *written)
+    assert path.read_text() == "data"
+
+
+def test_families_are_not_written_over(tmp_path):
+    path = tmp_path / "families.tsv"
+    path.write_text("a\tb\n")
+    assert "expected another file" in fail("tune", "rna", "x", "--families", path, "--model", path)
+    assert path.read_text() == "a\tb\n"
