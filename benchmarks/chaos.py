@@ -34,11 +34,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
+    if not PARTS.keys() >= set(asked.parts):
+        parser.error(f"found {' '.join(asked.parts)}, expected some of {' '.join(PARTS)}")
     path = (folder_for(NAME, asked.quick) / NAME).with_suffix(".json")
-    for part in asked.parts:
+    for part in asked.parts or PARTS:
         found = PARTS[part](asked.quick)
         print(part, json.dumps(found, indent=1), flush=True)
         known = json.loads(path.read_text()) if path.exists() else {}
