@@ -150,7 +150,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if classes is None:
             raise DataError("found no examples, expected at least one")
         if classes.size < 2:
-            raise DataError(f"found one class, {classes[0]!r}, expected two at least")
+            raise DataError(f"found one class, {classes.tolist()[0]!r}, expected two at least")
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
