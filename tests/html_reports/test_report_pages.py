@@ -88,6 +88,15 @@ def pages(files):
     return found
 
 
+TRAIN_AND_TEST = {
+    "tagging": ("train.txt", "test.txt"),
+    "rna": ("train.dbn", "test.dbn"),
+    "ranking": ("train.letor", "test.letor"),
+    "alignment": ("train0.afa", "test.afa"),
+    "genes": ("train.gb", "test.gb"),
+}
+
+
 def headings(path):
     return re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
 
@@ -150,6 +159,24 @@ def test_pages_are_not_written_over_what_is_read(files, tmp_path, kind):
         page.write_text("data")
         assert "expected another file" in fail("evaluate", kind, *args, "--report", page)
         assert page.read_text() == "data"
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_models_are_not_written_over_what_is_read(files, kind):
+    train, test = TRAIN_AND_TEST[kind]
+    before = (files / train).read_bytes(), (files / test).read_bytes()
+    for path in (train, test):
+        args = ["tune", kind, files / train, "--test", files / test, "-m", files / path, *QUIET]
+        assert f"{files / path}: expected another file than the one that is read" in fail(*args)
+    assert before == ((files / train).read_bytes(), (files / test).read_bytes())
+
+
+@pytest.mark.parametrize("name", ["a.gb", "tree.nwk"])
+def test_trees_of_models_are_not_written_over_what_is_read(files, name):
+    before = (files / name).read_bytes()
+    train = ["train", "prokaryotic-genes", files / "a.gb", files / "b.gb", "--tree", files / "tree.nwk"]
+    assert "expected another file than the one that is read" in fail(*train, "-m", files / name, *QUIET)
+    assert before == (files / name).read_bytes()
 
 
 def test_json_and_a_page(pages, files, tmp_path):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structune.cli.checks import INTERRUPTED, check_targets, short_warnings
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, short_warnings
 from structune.cli.reports import Evaluation, write_training_page
 from structune.cli.settings import Results
 from structune.cli.tables import precisions_table, print_tables, record_table
@@ -31,6 +31,8 @@ class Lesson:
         Fits the estimator.
     data : list of (str, str)
         What was read, as the table of the training tells it.
+    sources : sequence of paths
+        Where it was read, which is not written over; None for none.
     evaluate : function without arguments, optional
         How good the fitted model is on the data of --test.
     extra : mapping, optional
@@ -41,6 +43,7 @@ class Lesson:
 
     fit: Callable[[], Any]
     data: list[tuple[str, str]]
+    sources: Sequence[Path | None]
     evaluate: Callable[[], Evaluation] | None = None
     extra: Mapping[str, Any] | None = None
     told: tuple[type[Warning], ...] = ()
@@ -64,6 +67,7 @@ def learn(
     check_targets([results.model], [plot], results.report)
     kind_of(model)  # or nothing could be saved
     lesson, start = read(), time.perf_counter()
+    check_apart(filter(None, lesson.sources), [results.model, results.report, plot])
     with short_warnings(*lesson.told):
         lesson.fit()
     seconds = time.perf_counter() - start

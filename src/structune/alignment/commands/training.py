@@ -32,7 +32,8 @@ def run(
         shards = sharded(train, "--most-pairs", "--band", "--features", "--alphabet")
         fit, told = _of_shards(aligner, shards) if shards else _of_files(aligner, train, most_pairs)
         known = None if test is None else read_aligned(test, aligner.alphabet)
-        return Lesson(fit, [("data", told)], None if known is None else partial(evaluate, aligner, known))
+        evaluated = None if known is None else partial(evaluate, aligner, known)
+        return Lesson(fit, [("data", told)], [*train, *(test or [])], evaluated)
 
     return learn(aligner, results, read, plot)
 

@@ -36,9 +36,11 @@ def run(
         shards = shard_data.sharded(source.train, *_DECIDED)
         known = list(read_annotated(test.test or [], test.test_sequences))
         evaluation = partial(evaluate, finder, known, None, test.test or []) if known else None
+        given = (source.train, source.sequences, test.test, test.test_sequences)
+        sources = [path for paths in given for path in paths or []]
         if shards:
             told = shard_data.described(shards, "bases")
-            return Lesson(partial(finder.fit_shards, shards), [("data", told)], evaluation)
+            return Lesson(partial(finder.fit_shards, shards), [("data", told)], sources, evaluation)
         data = list(read_annotated(source.train, source.sequences, source.stop_codon))
         if finds_code and isinstance(finder, ProkaryoticGeneFinder):
             learn_by_code_of(finder, data, str(source.train[0]))
@@ -49,7 +51,7 @@ def run(
             finder.fit(data)
             rows.append(("left out", _left_out(finder, data)))
 
-        return Lesson(fit, rows, evaluation)
+        return Lesson(fit, rows, sources, evaluation)
 
     return learn(finder, results, read, plot)
 

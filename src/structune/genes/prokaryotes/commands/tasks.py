@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from structune.cli.checks import INTERRUPTED, check_targets, say, short_warnings
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say, short_warnings
 from structune.cli.learning import check_begun, save
 from structune.cli.reports import write_tables_page
 from structune.cli.settings import Results
@@ -45,6 +45,8 @@ def run_tree(
     if test.test or test.test_sequences:
         raise DataError("found --test with --tree, expected evaluate genes with --task after training")
     check_targets([results.model], [], results.report)
+    genes = [path for _, path in map(_named, source.train)]
+    check_apart([tree_file, *genes, *(source.sequences or [])], [results.model, results.report])
     tree = _read_tree(tree_file)
     genomes = _read_tasks(source, tree)
     if finds_code:
