@@ -12,11 +12,10 @@ import numpy as np
 
 from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
-from structune.errors import DataError, warn
-from structune.files.models import load
+from structune.errors import DataError, ModelFileError, warn
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
-from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores
 from structune.tagging.structure.chain import Chain
@@ -233,8 +232,11 @@ class CRF(Parameters):
     def tagger_(self) -> Tagger | None:
         """The fitted model, with methods of python-crfsuite's tagger."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
-            read = read_crfsuite if is_crfsuite(self.model_filename) else load
-            self._fitted = Tagger(read(self.model_filename))
+            model = load_either(self.model_filename)
+            if not isinstance(model, SequenceTagger):
+                found = f"found a model of class {type(model).__name__}, expected a sequence tagger"
+                raise ModelFileError(f"{self.model_filename}: {found}")
+            self._fitted = Tagger(model)
         return self._fitted
 
     @property
