@@ -110,6 +110,14 @@ def test_parameters_come_back_as_given():
     assert repr(Classifier(tuning=None, folds=3)) == "Classifier(folds=3, tuning=None)"
 
 
+def test_classes_that_files_cannot_hold(tmp_path):
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+    model = classifier().fit(X, days[Y])
+    with pytest.raises(DataError, match="found classes of type date, expected text or numbers"):
+        model.save(tmp_path / "m")
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_predict_the_same(copy_of):
     model = classifier(n_jobs=2).fit(X, Y3)
