@@ -31,22 +31,22 @@ class Lesson:
         Fits the estimator.
     data : list of (str, str)
         What was read, as the table of the training tells it.
-    sources : sequence of paths
-        Where it was read, which is not written over; None for none.
     evaluate : function without arguments, optional
         How good the fitted model is on the data of --test.
     extra : mapping, optional
         What the model's file keeps beside it.
     told : tuple of classes of warnings
         Those that `data` tells already.
+    sources : sequence of paths
+        What was read, which is not written over; None for none.
     """
 
     fit: Callable[[], Any]
     data: list[tuple[str, str]]
-    sources: Sequence[Path | None]
     evaluate: Callable[[], Evaluation] | None = None
     extra: Mapping[str, Any] | None = None
     told: tuple[type[Warning], ...] = ()
+    sources: Sequence[Path | None] = ()
 
 
 def learn(

@@ -100,7 +100,7 @@ def _learn(
             names = table.names
         tested = require_labels(read_tables([test], column, names), column) if test else None
         told = partial(evaluate, model, tested) if tested else None
-        return Lesson(fit, [("data", data)], [*train, test], told, {"label": column})
+        return Lesson(fit, [("data", data)], told, {"label": column}, sources=[*train, test])
 
     return learn(model, results, read, plot)
 

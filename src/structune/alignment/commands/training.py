@@ -33,7 +33,7 @@ def run(
         fit, told = _of_shards(aligner, shards) if shards else _of_files(aligner, train, most_pairs)
         known = None if test is None else read_aligned(test, aligner.alphabet)
         evaluated = None if known is None else partial(evaluate, aligner, known)
-        return Lesson(fit, [("data", told)], [*train, *(test or [])], evaluated)
+        return Lesson(fit, [("data", told)], evaluated, sources=[*train, *(test or [])])
 
     return learn(aligner, results, read, plot)
 

@@ -40,7 +40,8 @@ def run(
         sources = [path for paths in given for path in paths or []]
         if shards:
             told = shard_data.described(shards, "bases")
-            return Lesson(partial(finder.fit_shards, shards), [("data", told)], sources, evaluation)
+            fit_shards = partial(finder.fit_shards, shards)
+            return Lesson(fit_shards, [("data", told)], evaluation, sources=sources)
         data = list(read_annotated(source.train, source.sequences, source.stop_codon))
         if finds_code and isinstance(finder, ProkaryoticGeneFinder):
             learn_by_code_of(finder, data, str(source.train[0]))
@@ -51,7 +52,7 @@ def run(
             finder.fit(data)
             rows.append(("left out", _left_out(finder, data)))
 
-        return Lesson(fit, rows, sources, evaluation)
+        return Lesson(fit, rows, evaluation, sources=sources)
 
     return learn(finder, results, read, plot)
 

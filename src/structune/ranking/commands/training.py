@@ -37,7 +37,7 @@ def run(
         reader, fit, told = _of_shards(ranker, shards) if shards else _of_files(ranker, train, missing)
         known = None if test is None else list(reader.read(test))
         evaluated = None if known is None else partial(evaluate, ranker, known)
-        return Lesson(fit, [("data", told)], [*train, test], evaluated, reader.header())
+        return Lesson(fit, [("data", told)], evaluated, reader.header(), sources=[*train, test])
 
     return learn(ranker, results, read, plot)
 

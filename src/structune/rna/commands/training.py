@@ -75,7 +75,8 @@ def run(
         fit, data = _of_shards(folder, shards) if shards else _of_files(folder, train, families)
         known = None if test is None else read_with_structures([test])
         evaluated = None if known is None else partial(_evaluate, folder, known, folder.n_jobs)
-        return Lesson(fit, data, [*train, families, test], evaluated, told=(OutsideSpaceWarning,))
+        sources = [*train, families, test]
+        return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,), sources=sources)
 
     return learn(folder, results, read, plot)
 

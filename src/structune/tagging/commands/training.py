@@ -35,7 +35,7 @@ def run(
         reader, fit, data = _of_folder(tagger, train) if train.is_dir() else _of_file(tagger, train, features)
         known = None if test is None else list(reader.read_labelled(test))
         evaluated = None if known is None else partial(evaluate, tagger, reader, known)
-        return Lesson(fit, [("data", data)], [train, test], evaluated, reader.header())
+        return Lesson(fit, [("data", data)], evaluated, reader.header(), sources=[train, test])
 
     return learn(tagger, results, read, plot)
 
