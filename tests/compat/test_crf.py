@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import structune
-from structune import SequenceTagger
+from structune import Classifier, SequenceTagger
 from structune.compat import CRF, CompatibilityWarning
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 
 RNG = np.random.default_rng(0)
 X = [[{"w": str(RNG.integers(6)), "n": float(RNG.integers(1, 4)) / 2} for _ in range(5)] for _ in range(30)]
@@ -80,6 +80,8 @@ def test_what_they_mean():
             tagger(algorithm="pa", c=4.0).get_params()
             == tagger().set_params(loss="margin", penalty=0.25).get_params()
         )
+    with pytest.warns(CompatibilityWarning, match="no effect have max_iterations"):
+        assert tagger(algorithm="ap", max_iterations=7).max_iterations == 1000  # epochs are no passes
 
 
 @pytest.mark.parametrize(
@@ -238,6 +240,9 @@ def test_a_file_for_the_model(tmp_path, fitted):
     CRF(c2=0.1, model_filename=path).fit(X, Y)
     assert CRF(model_filename=str(path)).predict(X) == fitted.predict(X)
     assert structune.load(path).classes_ == fitted.classes_
+    Classifier(tuning=None).fit(np.eye(2), [0, 1]).save(path)
+    with pytest.raises(ModelFileError, match="found a model of class Classifier, expected a sequence tagger"):
+        CRF(model_filename=path).predict(X)
 
 
 def test_a_model_of_crfsuite(tmp_path):

@@ -119,7 +119,7 @@ REFUSED = [
     ([(X, LETTERS), (X, LETTERS[1:])], "block 1: Found input variables with inconsistent"),
     ([(X, LETTERS), (X * np.inf, LETTERS)], "block 1: Input X contains"),
     ([(X, LETTERS), (FEATURES["sparse"], LETTERS)], "found sparse and dense features"),
-    ([(X, LETTERS == "z")] * 2, "found one class, .*False"),
+    ([(X, LETTERS == "z")] * 2, "found one class, False"),
     ([], "found no examples"),
 ]
 

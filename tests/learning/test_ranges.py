@@ -93,10 +93,24 @@ def test_inputs_are_several(word):
         (ImplicitTuner(start="high"), "start='high': expected precisions > 0"),
         (DirectTuner(alpha="a"), "alpha='a': expected a number >= 0"),
         (GridTuner(fit_tolerance=0), "fit_tolerance=0: expected a finite number > 0"),
+        (MajorizeTuner, "tuning=<class .*MajorizeTuner'>: expected a name, a tuner, or None"),
     ],
 )
 def test_tuners_are_checked_too(tuner, told):
     with pytest.raises(DataError, match=told):
         make_tuner(tuner)
+    with pytest.raises(DataError, match=told):
+        Classifier(tuning=tuner).fit(*FLAT["classifier"][1])
+
+
+@pytest.mark.parametrize(
+    ("tuner", "told"),
+    [
+        (ImplicitTuner(start=[1.0, 2.0]), r"start=\[1.0, 2.0\]: expected one precision, or 1, one a group"),
+        (GridTuner("abc"), "values='abc': expected finite numbers > 0, one at least"),
+        (GridTuner(1.0), "values=1.0: expected finite numbers > 0, one at least"),
+    ],
+)
+def test_tuners_are_checked_with_their_problem(tuner, told):
     with pytest.raises(DataError, match=told):
         Classifier(tuning=tuner).fit(*FLAT["classifier"][1])

@@ -185,6 +185,8 @@ def test_weights_of_crfsuite(tmp_path):
     trainer.train(str(tmp_path / "m"))
     assert re.search(r"P +Q +0\.\d{4}", succeed("weights", tmp_path / "m"))
     assert "a=1" in succeed("weights", tmp_path / "m")
+    (tmp_path / "text").write_text("a P\n\n")
+    assert "found no columns and templates" in fail("predict", tmp_path / "m", tmp_path / "text")
 
 
 def test_weights_of_what_is_no_tagger(tmp_path):

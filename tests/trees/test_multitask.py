@@ -194,6 +194,17 @@ def test_the_estimator_is_left_as_it_was():
             )
             for value in values
         ),
+        *(
+            (
+                lambda given=given: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit({"a": given}),
+                f"task 'a': found {type(given).__name__}, expected a pair",
+            )
+            for given in ([[["x"]]] * 3, {"X": [], "y": []}, None)
+        ),
+        (
+            lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=0.5).fit(three()),
+            "gammas=0.5: expected a sequence of numbers",
+        ),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", []), "task 'd'"),
     ],
 )

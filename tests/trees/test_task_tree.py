@@ -94,6 +94,7 @@ def test_unnamed_inner_nodes_of_newick():
         (lambda: TaskTree({"": None}), "node ''"),
         (lambda: TaskTree({1: None}), "node 1"),
         (lambda: TaskTree.from_nested({"r": ["a", "a"]}), "2 nodes of the name 'a'"),
+        (lambda: TaskTree.from_nested("(a,b);"), r"tree: found '\(a,b\);'"),
         (lambda: TaskTree.from_nested({"r": "ab"}), "below 'r': found 'ab'"),
         (lambda: TaskTree.from_nested({"r": {"a": 3}}), "below 'a': found 3"),
         (lambda: TaskTree.from_newick(""), "0 trees"),

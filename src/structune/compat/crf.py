@@ -12,11 +12,10 @@ import numpy as np
 
 from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
-from structune.errors import DataError, warn
-from structune.files.models import load
+from structune.errors import DataError, ModelFileError, warn
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
-from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores
 from structune.tagging.structure.chain import Chain
@@ -59,7 +58,7 @@ class CRF(Parameters):
     c2 : float, optional
         Of the L2 penalty; 1 by default.
     max_iterations : int, optional
-        1000 by default.
+        1000 by default. Of what learns online they are epochs, and have no effect: minimising takes more.
     num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
         Have no effect, as those below: they steer solvers that are not here. A warning tells of any that is
         given.
@@ -177,23 +176,24 @@ class CRF(Parameters):
             raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
         self._warn(algorithm)
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
-        penalty = 1.0 / c if algorithm in _ONLINE else max(2.0 * c2, _LEAST_PENALTY)
+        online = algorithm in _ONLINE
         return SequenceTagger(
-            loss="margin" if algorithm in _ONLINE else "log",
-            penalty=penalty,
-            l1=0.0 if algorithm in _ONLINE else self.c1 or 0.0,
+            loss="margin" if online else "log",
+            penalty=1.0 / c if online else max(2.0 * c2, _LEAST_PENALTY),
+            l1=0.0 if online else self.c1 or 0.0,
             states="all" if self.all_possible_states else "seen",
             transitions="all" if self.all_possible_transitions else "seen",
             boundary=False,
             verbose=2 if self.verbose else 0,
-            max_iterations=1000 if self.max_iterations is None else self.max_iterations,
+            max_iterations=1000 if online or self.max_iterations is None else self.max_iterations,
         )
 
     def _warn(self, algorithm: str) -> None:
         if algorithm in _ONLINE:
             told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
             warn(told, CompatibilityWarning)
-        idle = [name for name in _IDLE if getattr(self, name) is not None]
+        names = (*_IDLE, "max_iterations") if algorithm in _ONLINE else _IDLE
+        idle = [name for name in names if getattr(self, name) is not None]
         if idle:
             warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
 
@@ -232,8 +232,11 @@ class CRF(Parameters):
     def tagger_(self) -> Tagger | None:
         """The fitted model, with methods of python-crfsuite's tagger."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
-            read = read_crfsuite if is_crfsuite(self.model_filename) else load
-            self._fitted = Tagger(read(self.model_filename))
+            model = load_either(self.model_filename)
+            if not isinstance(model, SequenceTagger):
+                found = f"found a model of class {type(model).__name__}, expected a sequence tagger"
+                raise ModelFileError(f"{self.model_filename}: {found}")
+            self._fitted = Tagger(model)
         return self._fitted
 
     @property

@@ -150,7 +150,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if classes is None:
             raise DataError("found no examples, expected at least one")
         if classes.size < 2:
-            raise DataError(f"found one class, {classes[0]!r}, expected two at least")
+            raise DataError(f"found one class, {classes.tolist()[0]!r}, expected two at least")
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
@@ -223,8 +223,12 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        labels = self.classes_.tolist()
+        if not _are_plain(labels):
+            kind = type(labels[0]).__name__
+            raise DataError(f"found classes of type {kind}, expected text or numbers, which files can hold")
         header, arrays = super()._pack()
-        return header | {"classes": self.classes_.tolist()}, arrays
+        return header | {"classes": labels}, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Classifier:
@@ -242,9 +246,14 @@ def _joined(classes: Any, labels: Any) -> Any:
     return np.union1d(classes, labels)
 
 
+def _are_plain(labels: list[Any]) -> bool:
+    """Whether files can hold them."""
+    return {type(label) for label in labels} in ({str}, {int}, {float}, {bool})
+
+
 def _checked_classes(labels: Any) -> Any:
     """The classes of a model file: two at least, of one kind, and rising."""
-    plain = isinstance(labels, list) and {type(label) for label in labels} in ({str}, {int}, {float}, {bool})
+    plain = isinstance(labels, list) and _are_plain(labels)
     if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
         raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
     return np.array(labels)

@@ -87,9 +87,10 @@ class Centre:
 
     def mean(self, weight_of: dict[Any, float] | None = None) -> FloatArray:
         """Of all, with the weight of each label."""
+        moments = {y: m for y, m in self._of.items() if m.weight}  # others have no mean
         weights = np.array(
-            [m.weight * (1.0 if weight_of is None else weight_of[y]) for y, m in self._of.items()]
+            [m.weight * (1.0 if weight_of is None else weight_of[y]) for y, m in moments.items()]
         )
         if not weights.any():
             return np.zeros(self._n_features)
-        return np.average([m.mean for m in self._of.values()], axis=0, weights=weights)
+        return np.average([m.mean for m in moments.values()], axis=0, weights=weights)

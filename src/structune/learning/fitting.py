@@ -102,8 +102,10 @@ def _problem(
 def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
-    work = "the fit" if model.tuning is None else "tuning"
-    warn(f"{work} has not converged: it {_UNFINISHED[status]}", ConvergenceWarning)
+    work, where = "the fit", ""
+    if model.tuning is not None:  # the estimator's own are those of a fit without tuning
+        work, where = "tuning", f", in tuning={type(model._tuner(model.tuning)).__name__}(...)"
+    warn(f"{work} has not converged: it {_UNFINISHED[status]}{where}", ConvergenceWarning)
 
 
 def _fit(

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from structune.errors import ModelFileError
+from structune.files.models import load
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -36,6 +38,11 @@ def is_crfsuite(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as CRFsuite's models do."""
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
+
+
+def load_either(path: str | os.PathLike[str]) -> Any:
+    """A model of CRFsuite as a tagger, or what `structune.load` reads."""
+    return read_crfsuite(path) if is_crfsuite(path) else load(path)
 
 
 def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:

@@ -113,7 +113,7 @@ class MultitaskEstimator(FitsOnExecutor):
         model: Any = self._checked_estimator()
         self._check_ranges()
         tasks = list(data)
-        sizes = [_n_sequences(task, *data[task]) for task in tasks]
+        sizes = [_n_sequences(task, data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
         learner = TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
         model._learner = learner
@@ -199,7 +199,10 @@ class MultitaskEstimator(FitsOnExecutor):
         return found
 
 
-def _n_sequences(task: str, X: Any, y: Any) -> int:
+def _n_sequences(task: str, given: Any) -> int:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise DataError(f"task {task!r}: found {type(given).__name__}, expected a pair of inputs and outputs")
+    X, y = given
     for values in (X, y):
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise DataError(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
+import numpy as np
+
 from structune.errors import DataError
 from structune.learning.defaults import TOLERANCE
 from structune.learning.risk import Risk
@@ -35,6 +37,8 @@ class NodeGrid:
 
     def __post_init__(self) -> None:
         for name, values in (("factors", self.factors), ("gammas", self.gammas)):
+            if np.ndim(values) != 1:
+                raise DataError(f"{name}={values!r}: expected a sequence of numbers")
             if not len(values):
                 raise DataError(f"found no {name} to try, expected one at least")
 

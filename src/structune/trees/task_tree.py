@@ -189,7 +189,8 @@ def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | 
     if nested is None:
         return
     if isinstance(nested, str) or not hasattr(nested, "__iter__"):
-        raise DataError(f"below {parent!r}: found {nested!r}, expected a mapping, names or None")
+        where = "tree" if parent is None else f"below {parent!r}"
+        raise DataError(f"{where}: found {nested!r}, expected a mapping, names or None")
     for name in nested:
         yield name, parent
         if isinstance(nested, Mapping):

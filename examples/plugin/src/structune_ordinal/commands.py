@@ -102,7 +102,7 @@ def _learn(
         told = partial(evaluate, model, tested) if tested else None
         return Lesson(fit, [("data", data)], told, {"label": column})
 
-    return learn(model, results, read, plot)
+    return learn(model, results, [*train, test], read, plot)
 
 
 @spread

@@ -17,7 +17,7 @@ from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.criterion import Criterion, criterion_of
-from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
+from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
@@ -67,7 +67,7 @@ class GridTuner:
         axes = n_groups if self.product else 1
         for name in ("values", "l1"):
             given = getattr(self, name)
-            if not len(given) or not np.all(np.isfinite(given) & (np.array(given) > 0)):
+            if np.ndim(given) != 1 or not len(given) or not are_positive(given):
                 raise DataError(f"{name}={given!r}: expected finite numbers > 0, one at least")
         if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(

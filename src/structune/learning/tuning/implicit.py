@@ -115,6 +115,9 @@ class ImplicitTuner:
         problem.require_smooth("the implicit tuner")
         if not np.all(np.asarray(self.start) > 0):
             raise DataError(f"start={self.start!r}: expected a precision > 0")
+        n_groups = len(problem.groups)
+        if np.shape(self.start) not in ((), (1,), (n_groups,)):
+            raise DataError(f"start={self.start!r}: expected one precision, or {n_groups}, one a group")
         with monitor or Monitor() as monitor:
             search = _Search(self, problem, monitor)
             status = search.run()

@@ -319,11 +319,11 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
         An unknown name, or a tuner with a setting that it cannot have.
     """
     if not isinstance(tuning, str):
-        if not hasattr(tuning, "tune"):
+        if isinstance(tuning, type) or not hasattr(tuning, "tune"):
             raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
         check_ranges(tuning, _RANGES)
         start = getattr(tuning, "start", None)
-        if start is not None and not _are_positive(start):
+        if start is not None and not are_positive(start):
             raise DataError(f"start={start!r}: expected precisions > 0")
         return tuning
     from structune.learning import tuning as package
@@ -340,7 +340,8 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
     return tuner
 
 
-def _are_positive(values: Any) -> bool:
+def are_positive(values: Any) -> bool:
+    """Whether these are finite numbers > 0."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -10,10 +10,10 @@ from typing import Any
 
 from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
-from structune.files.models import load
 from structune.running.memory import batch_memory
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
+from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.default_templates import symbol_templates, text_templates
 from structune.tagging.features.templates import Template, extract, parse_templates
@@ -113,7 +113,7 @@ def _make_reader(path: Path, given: list[str] | None, data: ConllData, templates
 def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
     """A model that train or tune saved, and the reader of its files."""
     model = check_class(
-        load(path), SequenceTagger, path, "a sequence tagger (for others see structune --help)"
+        load_either(path), SequenceTagger, path, "a sequence tagger (for others see structune --help)"
     )
     wanted = "expected a model that structune train or tune saved"
     return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")

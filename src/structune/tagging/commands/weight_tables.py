@@ -10,8 +10,7 @@ from rich.table import Table
 
 from structune.cli.checks import check_class
 from structune.cli.tables import filled, new_table, print_tables
-from structune.files.models import load
-from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+from structune.tagging.crfsuite import load_either
 from structune.tagging.tagger import SequenceTagger
 
 _END = "(none)"  # before the first label, and after the last
@@ -19,8 +18,7 @@ _END = "(none)"  # before the first label, and after the last
 
 def run(path: Path, top: int) -> None:
     """Show the weights at both ends."""
-    model = read_crfsuite(path) if is_crfsuite(path) else load(path)
-    tagger = check_class(model, SequenceTagger, path, "a sequence tagger")
+    tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
     labels = ["label", "next", "after that"]
     trigrams = [_table("trigrams", labels, tagger.trigram_features_, top)] if tagger.trigram_features_ else []
     print_tables(
