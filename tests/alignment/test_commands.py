@@ -130,6 +130,15 @@ def test_align_with_the_pretrained_model(files):
     assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
 
 
+@pytest.mark.parametrize("how", [[], ["--multiple"]])
+def test_nucleotides_aligned_as_proteins_are_told_of(tmp_path, how):
+    file = tmp_path / "two.fa"
+    file.write_text(f">a\n{'ACGUN' * 6}\n>b\n{'acgt' * 8}\n")
+    told = f"structune: {file}: found nucleotides only, aligned as amino acids; for DNA and RNA is --model"
+    assert told in run("align", *how, file, *QUIET).stderr
+    assert not run("align", *how, file, "--model", "NUC.4.4", *QUIET).stderr
+
+
 def test_align_in_a_band(files):
     found = read(succeed("align", files / "test.fa", "-m", files / "m.structune", "--band", 1, *QUIET))
     pairs = [residues_of(tuple(alignment.rows)) for alignment in found]

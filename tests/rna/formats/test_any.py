@@ -86,9 +86,10 @@ def test_read_a_folder(tmp_path):
     (tmp_path / "b.ct").write_text(TEXTS["ct"].replace("x", "b"))
     (tmp_path / "a.bpseq").write_text(TEXTS["bpseq"].replace("x", "a"))
     (tmp_path / "c.fa.gz").write_bytes(gzip.compress(b">c\nA"))
+    (tmp_path / "d.fas").write_text(">d\nA")
     (tmp_path / "README").write_text("no RNA")
     (tmp_path / "inner.ct").mkdir()
-    assert [record.name for record in read_rna(tmp_path)] == ["a", "b", "c"]
+    assert [record.name for record in read_rna(tmp_path)] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize("format", ["dot_bracket", "ct", "bpseq", "fasta"])
@@ -105,7 +106,7 @@ def test_write(tmp_path, format, packed):
 
 
 def test_what_is_wrong_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"found no files, expected some that end in \.fa \.fasta"):
+    with pytest.raises(DataError, match=r"found no files, expected some that end in \.fa \.fas"):
         list(read_rna(tmp_path))
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(DataError, match=r"a\.txt: found no text, expected RNA sequences"):

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.data import check_gamma, null_for_nan, open_aligner
+from structune.alignment.commands.data import check_gamma, check_letters, null_for_nan, open_aligner
 from structune.alignment.commands.options import Request
 from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
@@ -87,9 +87,9 @@ def _only_file(files: list[str] | None) -> str:
 def _pairs(request: Request, file: str, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
     proteins = [(protein.name, protein.residues) for protein in read_proteins(binary_source(file))]
-    n, alphabet = len(proteins), find_alphabet(aligner.alphabet)
+    check_letters(file, proteins, find_alphabet(aligner.alphabet))
+    n = len(proteins)
     for name, sequence in proteins:
-        alphabet.parse(sequence, f"{file}, {name}")
         if request.plot is not None and not sequence:
             raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which == "pairs" and n % 2):

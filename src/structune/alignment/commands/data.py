@@ -13,13 +13,15 @@ import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.structure.alphabets import Alphabet, find_alphabet
+from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
-from structune.cli.checks import check_class
+from structune.cli.checks import check_class, say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import load
 from structune.structure import FloatArray
+
+_MANY = 50  # letters: so many residues are not of a few kinds only
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,17 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 def stem(path: Path) -> str:
     """The name of a file without its ending, and without ``.gz``."""
     return Path(path.name.removesuffix(".gz")).stem
+
+
+def check_letters(file: str, named: Iterable[tuple[str, str]], alphabet: Alphabet) -> None:
+    """Refuse other letters than those of a model, and say where it takes nucleotides for amino acids."""
+    n_letters, letters = 0, set[str]()
+    for name, sequence in named:
+        alphabet.parse(sequence, f"{file}, {name}")
+        n_letters += len(sequence)
+        letters |= set(sequence.upper())
+    if alphabet is PROTEIN and n_letters >= _MANY and letters <= set("ACGTUN"):
+        say(f"{file}: found nucleotides only, aligned as amino acids; for DNA and RNA is --model NUC.4.4")
 
 
 def _parsed(rows: tuple[str, str], pair: tuple[str, str], alphabet: Alphabet, name: str) -> AlignedPair:

@@ -13,7 +13,7 @@ import typer
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.aligning import draw
-from structune.alignment.commands.data import files_of, null_for_nan, open_aligner, stem
+from structune.alignment.commands.data import check_letters, files_of, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import Format, Request
 from structune.alignment.formats.fasta import NamedProtein, read_proteins
 from structune.alignment.formats.record import ProteinAlignment
@@ -140,8 +140,7 @@ def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:
     if not found:
         raise DataError(f"{file}: found no sequences, expected at least one")
     proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
-    for protein in proteins:
-        alphabet.parse(protein.residues, f"{file}, {protein.name}")
+    check_letters(file, [(p.name, p.residues) for p in proteins], alphabet)
     return proteins
 
 

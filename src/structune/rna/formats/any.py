@@ -38,7 +38,7 @@ _WRITERS: dict[str, Callable[[Source, Iterable[RNARecord]], None]] = {
     "ct": write_ct,
 }
 _ENDINGS = {
-    **dict.fromkeys([".fa", ".fasta", ".fna"], "fasta"),
+    **dict.fromkeys([".fa", ".fas", ".fasta", ".ffn", ".fna", ".frn"], "fasta"),
     **dict.fromkeys([".dbn", ".dot", ".db", ".vienna"], "dot_bracket"),
     **dict.fromkeys([".sto", ".stk"], "stockholm"),
     ".bpseq": "bpseq",
@@ -62,9 +62,9 @@ def read_rna(
         A file, compressed by gzip or not, or a folder, of which the files with a known ending are read in the
         order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
-        By default the one of the name's ending (``.fa .fasta .fna``, ``.dbn .dot .db .vienna``, ``.bpseq``,
-        ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for other names, the one that the first
-        lines look like. "plain" is a sequence a line, without names.
+        By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
+        ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for
+        other names, the one that the first lines look like. "plain" is a sequence a line, without names.
     live : bool
         Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it:
         the first line alone tells the format, and structures below sequences may be left out.
