@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 _LONGEST_NAME = 100
+Format = TypeVar("Format")
 
 
 class FileNames:
@@ -23,6 +25,14 @@ class FileNames:
             if (uses := self._uses[stem.lower()]) == 1:
                 return stem
             stem = f"{stem}-{uses}"
+
+
+def format_of(given: Format | None, output: Path | None, endings: Mapping[str, Format]) -> Format:
+    """The format that is asked for, or that of the ending of a file's name, or else the first."""
+    if given is not None:
+        return given
+    name = "" if output is None else output.name.lower().removesuffix(".gz")
+    return endings.get(Path(name).suffix, next(iter(endings.values())))
 
 
 def drawing_paths(path: Path | None, several: bool) -> Callable[[str], Path] | None:

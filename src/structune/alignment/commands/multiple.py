@@ -14,7 +14,7 @@ import typer
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.aligning import draw
 from structune.alignment.commands.data import check_letters, files_of, null_for_nan, open_aligner, stem
-from structune.alignment.commands.options import Format, Request
+from structune.alignment.commands.options import ENDINGS, Format, Request
 from structune.alignment.formats.fasta import NamedProtein, read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
@@ -32,14 +32,7 @@ from structune.files.text import distinct
 if TYPE_CHECKING:
     from structune.html_reports import Section
 
-_ENDINGS = {
-    Format.fasta: ".fa",
-    Format.clustal: ".aln",
-    Format.stockholm: ".sto",
-    Format.phylip: ".phy",
-    Format.msf: ".msf",
-    Format.json: ".json",
-}
+_USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
 _ALONE = (Format.fasta, Format.phylip, Format.msf)
 
 
@@ -124,7 +117,7 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
         return [str(request.output)]
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
-    targets = [str(request.output / f"{name}{_ENDINGS[request.format]}") for name in names]
+    targets = [str(request.output / f"{name}{_USUAL[request.format]}") for name in names]
     for target in {target for target in targets if targets.count(target) > 1}:
         raise DataError(
             f"found several files whose alignments would be {target}, expected names of their own"

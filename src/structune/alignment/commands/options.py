@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from structune.cli.file_names import format_of
 from structune.cli.options import Jobs, KindGroups, Quiet
 
 
@@ -57,6 +58,19 @@ class Format(StrEnum):
     msf = "msf"
     json = "json"
 
+
+ENDINGS = {  # of files; the first of a format is the usual one
+    ".fa": Format.fasta,
+    ".aln": Format.clustal,
+    ".clustal": Format.clustal,
+    ".sto": Format.stockholm,
+    ".stk": Format.stockholm,
+    ".stockholm": Format.stockholm,
+    ".phy": Format.phylip,
+    ".phylip": Format.phylip,
+    ".msf": Format.msf,
+    ".json": Format.json,
+}
 
 TrainFiles = Annotated[
     list[Path],
@@ -188,13 +202,15 @@ class Request:
     ] = Decoding.mea
     gamma: Gamma = None
     band: Band = None
-    format: Annotated[
-        Format,
+    format_asked: Annotated[
+        Format | None,
         typer.Option(
+            "--format",
+            show_default="by the ending of --output, or fasta",
             help="Alignments one after the other. stockholm: with a line of the confidence of columns. json: "
-            "an object a line, with the probability of each column's match."
+            "an object a line, with the probability of each column's match.",
         ),
-    ] = Format.fasta
+    ] = None
     output: Annotated[
         Path | None,
         typer.Option(
@@ -224,3 +240,8 @@ class Request:
     ] = None
     jobs: Jobs = -1
     quiet: Quiet = False
+
+    @property
+    def format(self) -> Format:
+        """What is written."""
+        return format_of(self.format_asked, self.output, ENDINGS)

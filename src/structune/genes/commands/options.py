@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from structune.cli.file_names import format_of
 from structune.cli.options import Jobs, KindGroups, Quiet
 
 
@@ -47,6 +48,11 @@ class Format(StrEnum):
     tsv = "tsv"
 
 
+_ENDINGS = {
+    **dict.fromkeys([".gff3", ".gff"], Format.gff3),
+    **dict.fromkeys([".gb", ".gbk", ".gbff", ".genbank"], Format.genbank),
+    ".tsv": Format.tsv,
+}
 _SEQUENCES = "FASTA of the sequences, also .gz; as many as there are annotations, in their order."
 
 TrainFiles = Annotated[
@@ -282,12 +288,14 @@ class Request:
             show_default=False,
         ),
     ] = None
-    format: Annotated[
-        Format,
+    format_asked: Annotated[
+        Format | None,
         typer.Option(
-            help="gff3; genbank: the sequences with their genes and proteins; tsv: a table of a line a gene."
+            "--format",
+            show_default="by the ending of --output, or gff3",
+            help="gff3; genbank: the sequences with their genes and proteins; tsv: a table of a line a gene.",
         ),
-    ] = Format.gff3
+    ] = None
     proteins: Annotated[
         Path | None,
         typer.Option(help="Write the proteins to this FASTA file.", show_default=False),
@@ -304,3 +312,8 @@ class Request:
     ] = False
     jobs: Jobs = -1
     quiet: Quiet = False
+
+    @property
+    def format(self) -> Format:
+        """What is written."""
+        return format_of(self.format_asked, self.output, _ENDINGS)

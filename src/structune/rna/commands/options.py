@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from structune.cli.file_names import format_of
 from structune.cli.options import KindGroups
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 
@@ -29,6 +30,9 @@ class Format(StrEnum):
     json = "json"
     pairs = "pairs"
     bases = "bases"
+
+
+_ENDINGS = {f".{format}": format for format in (Format.dbn, Format.ct, Format.bpseq, Format.json)}
 
 
 class ShapeMethod(StrEnum):
@@ -336,16 +340,18 @@ class Wanted:
 class Writing:
     """Where structures go, and as what."""
 
-    format: Annotated[
-        Format,
+    format_asked: Annotated[
+        Format | None,
         typer.Option(
+            "--format",
+            show_default="by the ending of --output, or dbn",
             help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
             "probabilities of pairs, what of the structure is expected to be right, and the log-partition "
             "function. pairs: a table of the probabilities of "
             "pairs, separated by tabs. bases: one of the probability of each base to be unpaired, and of the "
-            "entropy of its partner, in bits."
+            "entropy of its partner, in bits.",
         ),
-    ] = Format.dbn
+    ] = None
     window: Annotated[
         int | None,
         typer.Option(
@@ -379,6 +385,11 @@ class Writing:
         Path | None,
         typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
     ] = None
+
+    @property
+    def format(self) -> Format:
+        """What is written."""
+        return format_of(self.format_asked, Path(self.output), _ENDINGS)
 
     @property
     def is_drawn(self) -> bool:
