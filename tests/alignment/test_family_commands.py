@@ -70,11 +70,12 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     [
         (["--model", "margin.structune"], "found a model without probabilities, which --multiple needs"),
         (["--which", "all"], "found --which with --multiple, which has no use for it"),
+        (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
         (["families/one.fa", "-o", "out"], "found several files whose alignments would be"),
         ([], "found 2 files, expected --output, a folder: fasta has one alignment a file"),
-        (["-o", "families"], "found the same file for its alignment"),
+        (["-o", "families"], "one.fa: expected another file than the one that is read"),
     ],
 )
 def test_multiple_that_cannot_be(families, tmp_path, monkeypatch, args, message):

@@ -25,6 +25,16 @@ def test_what_is_read_is_not_written_over(tmp_path, kind, given):
     assert path.read_text() == "data"
 
 
+@pytest.mark.parametrize("kind", [kind for kind in READ if kind not in ("genes", "prokaryotic-genes")])
+def test_files_of_folders_that_are_read_are_not_written_over(tmp_path, kind):
+    path = tmp_path / "folder" / "shard-00000.bin"
+    path.parent.mkdir()
+    path.write_text("data")
+    for args in ([path.parent], ["x", "--test", path.parent]):
+        assert "expected another file than the one that is read" in fail("tune", kind, *args, "--model", path)
+    assert path.read_text() == "data"
+
+
 def test_families_are_not_written_over(tmp_path):
     path = tmp_path / "families.tsv"
     path.write_text("a\tb\n")

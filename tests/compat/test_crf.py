@@ -80,7 +80,7 @@ def test_what_they_mean():
             tagger(algorithm="pa", c=4.0).get_params()
             == tagger().set_params(loss="margin", penalty=0.25).get_params()
         )
-    with pytest.warns(CompatibilityWarning, match="no effect have max_iterations"):
+    with pytest.warns(CompatibilityWarning, match="no effect has max_iterations"):
         assert tagger(algorithm="ap", max_iterations=7).max_iterations == 1000  # epochs are no passes
 
 

@@ -1,21 +1,19 @@
 """Files of endless lines, and of gzip that unpacks to far more than it is."""
 
+import codecs
 import gzip
 import io
 
 import pytest
 
-from memory_use import peak_of
 from structune.errors import DataError
-from structune.files import text, unpacking
-from structune.files.text import Lines, byte_lines, line_blocks, load
+from structune.files import unpacking
+from structune.files.text import Lines, line_blocks
 
 READERS = {
     "lines": lambda source: [line for _, line in Lines(source)],
-    "bytes": lambda source: list(byte_lines(source)),
     "blocks": lambda source: list(line_blocks(source, 1000)),
     "blocks of lines of any end": lambda source: list(line_blocks(source, 1000, universal=True)),
-    "whole": load,
 }
 
 
@@ -23,7 +21,6 @@ READERS = {
 def small_limits(monkeypatch):
     monkeypatch.setattr(unpacking, "_MOST_LINE", 100_000)
     monkeypatch.setattr(unpacking, "_MOST_UNPACKED", 200_000)
-    monkeypatch.setattr(text, "_PIECE", 10_000)
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=list(READERS))
@@ -51,7 +48,7 @@ def test_gzip_that_unpacks_to_far_more_is_refused(tmp_path, read):
 
 def test_gzip_that_unpacks_to_much_is_read_where_it_is_large_itself():
     numbers = b"".join(b"%d\n" % (k * k) for k in range(100_000))
-    assert load(io.BytesIO(gzip.compress(numbers)))[1] == numbers
+    assert b"".join(line_blocks(io.BytesIO(gzip.compress(numbers)), 1000)) == numbers
 
 
 def test_no_more_is_unpacked_than_shows_what_a_file_is(monkeypatch):
@@ -64,11 +61,16 @@ def test_no_more_is_unpacked_than_shows_what_a_file_is(monkeypatch):
 
     monkeypatch.setattr(gzip, "GzipFile", Counted)
     with pytest.raises(DataError, match="bytes of gzip"):
-        load(io.BytesIO(gzip.compress(b"a\n" * 10_000_000)))
+        list(line_blocks(io.BytesIO(gzip.compress(b"a\n" * 10_000_000)), 1000))
     assert 200_000 < sum(map(len, seen)) < 10_000_000
 
 
-def test_a_file_that_is_read_at_once_is_in_memory_once(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"text\n" * 1_000_000)
-    assert peak_of(lambda: load(path)) < 1.3 * path.stat().st_size
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_blocks_of_text_end_where_lines_end(tmp_path, size):
+    path, text = tmp_path / "a.txt", "a\u2028b c\x0cd\ne\x85f\n" * 20 + "g\u2028h"
+    path.write_text(text)
+    with path.open() as plain, codecs.open(str(path), encoding="utf-8") as other:
+        for source in (plain, other, path):
+            blocks = list(line_blocks(source, size))
+            assert b"".join(blocks).decode() == text
+            assert all(block.endswith(b"\n") for block in blocks[:-1])

@@ -110,10 +110,11 @@ def test_parameters_come_back_as_given():
     assert repr(Classifier(tuning=None, folds=3)) == "Classifier(folds=3, tuning=None)"
 
 
-def test_classes_that_files_cannot_hold(tmp_path):
-    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+@pytest.mark.parametrize("unit", ["D", "ns"])
+def test_classes_that_files_cannot_hold(tmp_path, unit):
+    days = np.array(["2020-01-01", "2020-01-02"], dtype=f"M8[{unit}]")
     model = classifier().fit(X, days[Y])
-    with pytest.raises(DataError, match="found classes of type date, expected text or numbers"):
+    with pytest.raises(DataError, match="found classes of type datetime64, expected text or numbers"):
         model.save(tmp_path / "m")
     assert not any(tmp_path.iterdir())
 

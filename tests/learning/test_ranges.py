@@ -91,6 +91,7 @@ def test_inputs_are_several(word):
         (ImplicitTuner(max_evaluations=0), "max_evaluations=0: expected a whole number >= 1"),
         (ImplicitTuner(start=[1.0, 0.0]), r"start=\[1.0, 0.0\]: expected precisions > 0"),
         (ImplicitTuner(start="high"), "start='high': expected precisions > 0"),
+        (ImplicitTuner(start=["1.0"]), r"start=\['1.0'\]: expected precisions > 0"),
         (DirectTuner(alpha="a"), "alpha='a': expected a number >= 0"),
         (GridTuner(fit_tolerance=0), "fit_tolerance=0: expected a finite number > 0"),
         (MajorizeTuner, "tuning=<class .*MajorizeTuner'>: expected a name, a tuner, or None"),
@@ -107,7 +108,10 @@ def test_tuners_are_checked_too(tuner, told):
     ("tuner", "told"),
     [
         (ImplicitTuner(start=[1.0, 2.0]), r"start=\[1.0, 2.0\]: expected one precision, or 1, one a group"),
+        (MajorizeTuner(start=[1.0]), r"start=\[1.0\]: expected one precision"),
         (GridTuner("abc"), "values='abc': expected finite numbers > 0, one at least"),
+        (GridTuner([[1.0], [1, 2]]), r"values=\[\[1.0\], \[1, 2\]\]: expected finite numbers"),
+        (GridTuner(["1.0"]), r"values=\['1.0'\]: expected finite numbers"),
         (GridTuner(1.0), "values=1.0: expected finite numbers > 0, one at least"),
     ],
 )

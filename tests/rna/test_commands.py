@@ -437,9 +437,9 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
         (["--gamma", 1, "--method", "viterbi"], "--gamma, expected it with --method mea"),
         (["--gamma", 1, "--nbest", 2], "--gamma"),
         (["--threshold", 0.1], "--threshold, expected it with --method centroid"),
-        (["--format", "pairs", "--nbest", 2], "--format pairs"),
+        (["--format", "pairs", "--nbest", 2], "found the format pairs"),
         (["--method", "mea", "--nbest", 2], "found --method and --samples, --nbest or --within"),
-        (["--format", "bpseq", "--samples", 2], "--format bpseq"),
+        (["--format", "bpseq", "--samples", 2], "found the format bpseq"),
         (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
         (["--contrafold", "x"], "--model and --contrafold"),
         (["--min-probability", 0.5], "--min-probability, expected it with --format json or pairs only"),
@@ -561,6 +561,7 @@ def test_alignments(files, tmp_path, refused):
     assert "found --gamma and --alignment" in refused("--alignment", "--gamma", 2, stdin=text)
     assert "found --nbest and --alignment" in refused("--alignment", "--nbest", 2, stdin=text)
     assert "found --constraints and --alignment" in refused("--alignment", "--constraints", stdin=text)
+    assert "found --format and --alignment" in refused("--alignment", "--format", "json", stdin=text)
     assert "found --method and --alignment" in refused("--alignment", "--method", "viterbi", stdin=text)
 
 

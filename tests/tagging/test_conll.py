@@ -119,7 +119,7 @@ def test_lines_are_counted_with_comments():
         read("# a\na b\nc\n# d\n", None, comment="#")
 
 
-@pytest.mark.parametrize("columns", [[], ["w", "w"], "wy"])
+@pytest.mark.parametrize("columns", [[], ["w", "w"], "wy", iter("ww")])
 def test_column_names_are_checked(columns):
     with pytest.raises(DataError, match="expected a list of distinct names"):
         read(TEXT, columns)
@@ -172,21 +172,23 @@ def plain(content, separator, comment):
     st.sampled_from([None, "\t", "||"]),
     st.sampled_from([None, "#"]),
     st.sampled_from([1, 3, 1 << 18]),
+    st.sampled_from([1, 2, 5, 100]),
 )
-def test_lines_are_split_as_python_splits_them(content, separator, comment, piece):
+def test_lines_are_split_as_python_splits_them(content, separator, comment, piece, n_lines):
     encoded = [None if mark is None else mark.encode() for mark in (separator, comment)]
     expected = plain(content, *encoded)
     tokens = [token for sentence in expected for token in sentence]
     is_text = all(b"\xff" not in field for token in tokens for field in token)
+    source, marks = io.BytesIO(content), {"separator": separator, "comment": comment}
     with patch.object(column_lines, "_PIECE", piece):
         if not is_text or len({len(token) for token in tokens}) != 1:
             with pytest.raises(DataError):
-                read_conll(io.BytesIO(content), None, separator, comment)
+                list(read_conll_blocks(source, None, **marks, n_lines=n_lines))
             return
-        data = read_conll(io.BytesIO(content), None, separator, comment)
+        blocks = list(read_conll_blocks(source, None, **marks, n_lines=n_lines))
     columns = [[value.decode() for value in values] for values in zip(*tokens, strict=True)]
-    assert list(data.columns.values()) == columns
-    assert data.lengths.tolist() == [len(sentence) for sentence in expected]
+    assert [[v for block in blocks for v in block.columns[name]] for name in blocks[0].columns] == columns
+    assert np.concatenate([block.lengths for block in blocks]).tolist() == list(map(len, expected))
 
 
 @st.composite
@@ -277,6 +279,20 @@ def test_blocks_are_the_file(tmp_path, n_lines, packed):
         assert [word for block in blocks for word in block.columns["w"]] == whole.columns["w"]
         assert [n for block in blocks for n in block.lengths] == whole.lengths.tolist()
         assert len(blocks) > 1 or n_lines > 5
+
+
+@pytest.mark.parametrize("n_lines", [0, -1])
+def test_blocks_of_no_lines_are_refused(n_lines):
+    with pytest.raises(DataError, match=f"n_lines={n_lines}: expected at least 1"):
+        list(read_conll_blocks(io.StringIO(TEXT), n_lines=n_lines))
+
+
+def test_column_names_of_any_iterable():
+    assert (
+        read(TEXT, np.array(["w", "y"])).columns
+        == read(TEXT, iter("wy")).columns
+        == read(TEXT, ["w", "y"]).columns
+    )
 
 
 def test_blocks_name_lines_of_the_file():

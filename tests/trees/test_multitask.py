@@ -1,5 +1,7 @@
 """The multitask estimator: what tasks share, fallbacks, what is refused."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -201,9 +203,12 @@ def test_the_estimator_is_left_as_it_was():
             )
             for given in ([[["x"]]] * 3, {"X": [], "y": []}, None)
         ),
-        (
-            lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=0.5).fit(three()),
-            "gammas=0.5: expected a sequence of numbers",
+        *(
+            (
+                lambda given=given: MultitaskEstimator(SequenceTagger(), TREE, gammas=given).fit(three()),
+                re.escape(f"gammas={given!r}: expected a sequence of numbers"),
+            )
+            for given in (0.5, ["0.5"], [[1], [1, 2]], [None])
         ),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", []), "task 'd'"),
     ],

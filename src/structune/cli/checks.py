@@ -44,8 +44,9 @@ def check_targets(
 
 
 def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
-    """Do not write over what is read."""
-    read = [source for source in sources if os.path.exists(source)]
+    """Do not write over what is read: files, and those in folders."""
+    known = [Path(source) for source in sources if os.path.exists(source)]
+    read = [*known, *(path for folder in known if folder.is_dir() for path in folder.iterdir())]
     for path in filter(None, files):
         if path.exists() and any(path.samefile(source) for source in read):
             raise DataError(f"{path}: expected another file than the one that is read")

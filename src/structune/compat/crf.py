@@ -192,8 +192,10 @@ class CRF(Parameters):
         if algorithm in _ONLINE:
             told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
             warn(told, CompatibilityWarning)
-        names = (*_IDLE, "max_iterations") if algorithm in _ONLINE else _IDLE
-        idle = [name for name in names if getattr(self, name) is not None]
+            if self.max_iterations is not None:
+                told = "no effect has max_iterations: it counts epochs, and minimising takes more passes"
+                warn(told, CompatibilityWarning)
+        idle = [name for name in _IDLE if getattr(self, name) is not None]
         if idle:
             warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
-from shutil import copyfileobj
 from typing import IO, Any
 
 from structune.errors import DataError
@@ -19,7 +18,6 @@ from structune.files.unpacking import unpacked, whole_gzip
 Source = str | os.PathLike[str] | IO[Any]
 
 _BOM = b"\xef\xbb\xbf"
-_PIECE = 1 << 20  # bytes
 
 
 def source_name(source: Source) -> str:
@@ -28,35 +26,6 @@ def source_name(source: Source) -> str:
         return os.fspath(source)
     name = getattr(source, "name", "<input>")
     return "<stdin>" if name == 0 else str(name)  # as a descriptor it has no name
-
-
-def load(source: Source) -> tuple[str, bytes]:
-    """Name for error messages, and uncompressed content."""
-    name = source_name(source)
-    if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as file:
-            return load(file)
-    if _is_text(source):
-        data = _encoded(source.read())
-    else:
-        content = io.BytesIO()
-        with whole_gzip(name):
-            copyfileobj(unpacked(source, name), content, _PIECE)
-        data = content.getvalue()  # no copy, as that of joined pieces would be
-    return name, data.removeprefix(_BOM)
-
-
-def byte_lines(source: Source) -> Iterator[bytes]:
-    """Uncompressed lines with their ends, read as they are asked for."""
-    name = source_name(source)
-    if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as file:
-            yield from byte_lines(file)
-        return
-    lines = map(_encoded, source) if _is_text(source) else unpacked(source, name)
-    with whole_gzip(name):
-        for number, line in enumerate(lines):
-            yield line if number else line.removeprefix(_BOM)
 
 
 def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterator[bytes]:
@@ -77,10 +46,18 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
     opened: Any = source if _is_text(source) else (_decoded if universal else unpacked)(source, name)
     with whole_gzip(name):
         while block := opened.read(n_bytes) + opened.readline():
-            data = block if isinstance(block, bytes) else _encoded(block)
+            data = block if isinstance(block, bytes) else _encoded(block + _to_line_end(opened, block))
             yield data.removeprefix(_BOM) if is_first else data
             is_first = False
             del block, data  # before the next is read
+
+
+def _to_line_end(opened: IO[str], text: str) -> str:
+    """The rest of a line: lines of `codecs.open` end at characters at which no line of ours does."""
+    rest = ""
+    while not (text + rest).endswith(("\n", "\r")) and (more := opened.readline()):
+        rest += more
+    return rest
 
 
 def save(target: Source, text: str) -> None:

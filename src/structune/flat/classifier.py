@@ -223,10 +223,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        labels = self.classes_.tolist()
-        if not _are_plain(labels):
-            kind = type(labels[0]).__name__
-            raise DataError(f"found classes of type {kind}, expected text or numbers, which files can hold")
+        labels, kind = self.classes_.tolist(), self.classes_.dtype
+        if kind.kind in "mM" or not _are_plain(labels):  # dates in nanoseconds would be plain numbers
+            found = kind.type.__name__ if kind.kind in "mM" else type(labels[0]).__name__
+            raise DataError(f"found classes of type {found}, expected text or numbers, which files can hold")
         header, arrays = super()._pack()
         return header | {"classes": labels}, arrays
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,11 @@ class ColumnLines:
     def __init__(
         self, source: Source, columns: Sequence[str] | None, separator: str | None, comment: str | None
     ) -> None:
-        if columns is not None:
-            _check_names(columns)
         self._source, self._name = source, source_name(source)
-        self._columns, self._reads_all = columns, columns is None
+        self._columns, self._reads_all = None if columns is None else _names(columns), columns is None
         self._separator, self._comment = _bytes(separator), _bytes(comment)
         self._state = np.zeros(6, np.int64)
-        self._block = _Block(columns or [])
+        self._block = _Block(self._columns or [])
 
     def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray]]:
         """The strings of each column, and the tokens of each sentence, up to the first that ends after so
@@ -109,10 +107,11 @@ class _Piece:
 
 
 class _Block:
-    """Sentences: each column's distinct strings, and their numbers."""
+    """Sentences: the distinct strings of all columns, and their numbers."""
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = {column: (Names(), list[Numbers]()) for column in columns}
+        self._columns, self._names = columns, Names()
+        self._numbers = list[Numbers]()  # a row a column
         self._lengths = [np.zeros(0, np.int64)]
 
     @property
@@ -122,35 +121,38 @@ class _Block:
 
     def values(self) -> dict[str, list[str]]:
         """The strings of each column, each distinct one in memory once."""
-        found = {}
-        for column, (names, numbers) in self._columns.items():
-            distinct = np.array(names.strings, dtype=object)
-            found[column] = [text for some in numbers for text in distinct[some].tolist()]
-        return found
+        distinct = np.array(self._names.strings, dtype=object)
+        return {
+            column: [text for numbers in self._numbers for text in distinct[numbers[k]].tolist()]
+            for k, column in enumerate(self._columns)
+        }
 
     def end(self, lengths: IntArray) -> None:
         """Add sentences."""
         self._lengths.append(lengths.copy())
 
     def enter(self, piece: _Piece, starts: IntArray, ends: IntArray, place: Callable[[int], str]) -> None:
-        """Add the fields of tokens."""
-        for k, (names, numbers) in enumerate(self._columns.values()):
+        """Add the fields of tokens, a row a column."""
+        first, last = starts.ravel(), ends.ravel()
 
-            def decoded(token: int, first: IntArray = starts[k], last: IntArray = ends[k]) -> str:
-                field = piece.text[first[token] : last[token]]
-                try:
-                    return field.decode()
-                except UnicodeDecodeError as error:
-                    what = f"found the bytes {field!r}, expected UTF-8 text"
-                    raise DataError(f"{place(token)}: {what}") from error
+        def decoded(k: int) -> str:
+            field = piece.text[first[k] : last[k]]
+            try:
+                return field.decode()
+            except UnicodeDecodeError as error:
+                what = f"found the bytes {field!r}, expected UTF-8 text"
+                raise DataError(f"{place(k % starts.shape[1])}: {what}") from error
 
-            numbers.append(names.enter(Strings(piece.buffer, starts[k], ends[k]), decoded))
+        numbers = self._names.enter(Strings(piece.buffer, first, last), decoded)
+        self._numbers.append(numbers.reshape(starts.shape))
 
 
 def _bytes(text: str | None) -> NDArray[np.uint8]:
     return np.frombuffer(bytearray((text or "").encode()), np.uint8)
 
 
-def _check_names(columns: Sequence[str]) -> None:
-    if not columns or len(set(columns)) != len(columns) or isinstance(columns, str):
+def _names(columns: Iterable[str]) -> list[str]:
+    names = list(columns)
+    if not names or len(set(names)) != len(names) or isinstance(columns, str):
         raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
+    return names

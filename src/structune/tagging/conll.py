@@ -132,8 +132,10 @@ def read_conll_blocks(
     n_lines : int
         A block ends with the first sentence that ends after so many lines.
     """
+    if n_lines < 1:
+        raise DataError(f"n_lines={n_lines}: expected at least 1")
     read, is_empty = ColumnLines(source, columns, separator, comment), True
-    for values, lengths in read.blocks(n_lines):
+    for values, lengths in read.blocks(min(n_lines, _ALL)):
         yield ConllData(values, lengths)
         is_empty = False
     if is_empty:

@@ -48,8 +48,7 @@ class TreeLearner:
         self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
     ) -> TuningResult:
         sequence, precisions = np.asarray(example_groups), self.model._precisions(groups)
-        tried = (np.asarray(values).tolist() for values in (self.settings.factors, self.settings.gammas))
-        grid, precision = NodeGrid(*tried), groups.spread(precisions)  # plain numbers, as for a file
+        grid, precision = NodeGrid(self.settings.factors, self.settings.gammas), groups.spread(precisions)
         every = np.arange(len(shard))
         ends: dict[str, Any] = {
             "executor": self.settings._executor(),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
 from structune.errors import DataError
 from structune.learning.defaults import TOLERANCE
+from structune.learning.ranges import Range
 from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.running.checkpoints import Restored, State
@@ -19,6 +19,8 @@ from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import NodePrior, fit_node
+
+_NUMBERS = Range(-math.inf)
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class NodeGrid:
     gammas: Sequence[float]
 
     def __post_init__(self) -> None:
-        for name, values in (("factors", self.factors), ("gammas", self.gammas)):
-            if np.ndim(values) != 1:
-                raise DataError(f"{name}={values!r}: expected a sequence of numbers")
-            if not len(values):
+        for name, given in (("factors", self.factors), ("gammas", self.gammas)):
+            values = [*given] if isinstance(given, Iterable) else [given, None]
+            if not all(value in _NUMBERS for value in values):
+                raise DataError(f"{name}={given!r}: expected a sequence of numbers")
+            if not values:
                 raise DataError(f"found no {name} to try, expected one at least")
+            object.__setattr__(self, name, list(map(float, values)))  # plain numbers, as for a file
 
     @property
     def size(self) -> int:

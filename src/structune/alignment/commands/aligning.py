@@ -66,7 +66,7 @@ def run(request: Request) -> int:
             for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
                 found = _aligned(aligner, request, [pair for _, pair in batch])
                 for named, aligned in zip(batch, found, strict=True):
-                    out.write(_text(named[0], aligned, request.format))
+                    out.write(_text(named[0], aligned, request.written_as))
                     if path_of is not None:
                         draw(named, aligned, path_of)
                 out.flush()
@@ -122,7 +122,7 @@ def _announce(request: Request, aligner: SequenceAligner, name: str, lengths: tu
 def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]) -> Iterable[Aligned]:
     """Alignments, with the probabilities that are to be shown."""
     drawn = request.plot is not None
-    if aligner.has_probabilities and (drawn or request.format in ("json", "stockholm")):
+    if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
         return aligner.predict_confidence(pairs, request.gamma, request.method, posteriors=drawn)
     if request.method == "viterbi":
         found = aligner.predict_viterbi(pairs)

@@ -56,7 +56,7 @@ def run(request: Request) -> int:
             for path, proteins, target in zip(paths, families, targets, strict=True):
                 found = _aligned(aligner, path, proteins, progress)
                 with open_text(target) as out:
-                    out.write(_text(proteins, found, request.format))
+                    out.write(_text(proteins, found, request.written_as))
                 if path_of is not None:
                     _draw(proteins, found, path_of)
                 if request.report is not None:
@@ -107,24 +107,24 @@ def _check(request: Request) -> None:
 def _targets(request: Request, paths: list[str]) -> list[str]:
     """Where each alignment goes; several need a folder."""
     if request.output is None:
-        if len(paths) > 1 and request.format in _ALONE:
+        if len(paths) > 1 and request.written_as in _ALONE:
             told = f"found {len(paths)} files, expected --output, a folder"
-            raise DataError(f"{told}: {request.format} has one alignment a file")
+            raise DataError(f"{told}: {request.written_as} has one alignment a file")
         return ["-"] * len(paths)
     folders = [request.output, *map(Path, request.files or [])]
     if len(paths) == 1 and not any(path.is_dir() for path in folders):
         check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
+    if request.output.is_file():
+        raise DataError(f"{request.output}: found a file, expected a folder, for an alignment a family")
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
-    targets = [str(request.output / f"{name}{_USUAL[request.format]}") for name in names]
+    targets = [str(request.output / f"{name}{_USUAL[request.written_as]}") for name in names]
     for target in {target for target in targets if targets.count(target) > 1}:
         raise DataError(
             f"found several files whose alignments would be {target}, expected names of their own"
         )
-    for path, target in zip(paths, targets, strict=True):
-        if path != "-" and Path(target).exists() and Path(path).samefile(target):
-            raise DataError(f"{path}: found the same file for its alignment, expected another folder")
+    check_apart([*paths, request.model], map(Path, targets))
     return targets
 
 

@@ -202,10 +202,9 @@ class Request:
     ] = Decoding.mea
     gamma: Gamma = None
     band: Band = None
-    format_asked: Annotated[
+    format: Annotated[
         Format | None,
         typer.Option(
-            "--format",
             show_default="by the ending of --output, or fasta",
             help="Alignments one after the other. stockholm: with a line of the confidence of columns. json: "
             "an object a line, with the probability of each column's match.",
@@ -242,6 +241,6 @@ class Request:
     quiet: Quiet = False
 
     @property
-    def format(self) -> Format:
-        """What is written."""
-        return format_of(self.format_asked, self.output, ENDINGS)
+    def written_as(self) -> Format:
+        """The format that is asked for, or that of the name of the output."""
+        return format_of(self.format, self.output, ENDINGS)

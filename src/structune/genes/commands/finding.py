@@ -173,11 +173,11 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         closing(predicted(finder, source, known)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
-        head = _HEADS[request.format]
+        head = _HEADS[request.written_as]
         for some in found:
             for each, genes in some:
                 whole = AnnotatedSequence(each.name, each.sequence, genes)
-                out.write(head + _text(finder, whole, request.format))
+                out.write(head + _text(finder, whole, request.written_as))
                 if proteins is not None:
                     proteins.write(_proteins(finder, whole))
                 if nucleotides is not None:

@@ -288,10 +288,9 @@ class Request:
             show_default=False,
         ),
     ] = None
-    format_asked: Annotated[
+    format: Annotated[
         Format | None,
         typer.Option(
-            "--format",
             show_default="by the ending of --output, or gff3",
             help="gff3; genbank: the sequences with their genes and proteins; tsv: a table of a line a gene.",
         ),
@@ -314,6 +313,6 @@ class Request:
     quiet: Quiet = False
 
     @property
-    def format(self) -> Format:
-        """What is written."""
-        return format_of(self.format_asked, self.output, _ENDINGS)
+    def written_as(self) -> Format:
+        """The format that is asked for, or that of the name of the output."""
+        return format_of(self.format, self.output, _ENDINGS)

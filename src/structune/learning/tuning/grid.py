@@ -67,7 +67,7 @@ class GridTuner:
         axes = n_groups if self.product else 1
         for name in ("values", "l1"):
             given = getattr(self, name)
-            if np.ndim(given) != 1 or not len(given) or not are_positive(given):
+            if not are_positive(given) or np.ndim(given) != 1 or not len(given):
                 raise DataError(f"{name}={given!r}: expected finite numbers > 0, one at least")
         if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(

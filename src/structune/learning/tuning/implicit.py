@@ -23,7 +23,14 @@ from structune.learning.tuning.hypergradient import (
     kept_points,
     restored_points,
 )
-from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult, mark_chosen
+from structune.learning.tuning.problem import (
+    PassCount,
+    Split,
+    TuningProblem,
+    TuningResult,
+    are_positive,
+    mark_chosen,
+)
 from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
@@ -113,7 +120,7 @@ class ImplicitTuner:
         if not problem.splits:
             raise DataError("the implicit tuner needs held-out data: found a problem without splits")
         problem.require_smooth("the implicit tuner")
-        if not np.all(np.asarray(self.start) > 0):
+        if not are_positive(self.start):
             raise DataError(f"start={self.start!r}: expected a precision > 0")
         n_groups = len(problem.groups)
         if np.shape(self.start) not in ((), (1,), (n_groups,)):

@@ -153,6 +153,8 @@ class _Steps:
     def _first_log_precision(self) -> FloatArray:
         """Of C at t = 0."""
         given = self.tuner.start
+        if given is not None and np.ndim(given):
+            raise DataError(f"start={given!r}: expected one precision")
         if given is not None or not self.risk.quadratic:
             return np.full(len(self.groups), np.log(given or 1.0))
         sums = self.groups.sum(self.risk.at_zero.variance)

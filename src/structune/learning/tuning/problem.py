@@ -343,7 +343,7 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
 def are_positive(values: Any) -> bool:
     """Whether these are finite numbers > 0."""
     try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        numbers = np.asarray(values)
+    except ValueError:  # lists of several lengths
         return False
-    return bool(np.all(np.isfinite(numbers) & (numbers > 0)))
+    return numbers.dtype.kind in "iuf" and bool(np.all(np.isfinite(numbers) & (numbers > 0)))

@@ -134,7 +134,7 @@ def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]
     """The same; a format has no more than one."""
     for example in examples:
         if STRANDS in example.record.sequence:
-            raise example.refuse(f"found two strands, expected one with --format {format}")
+            raise example.refuse(f"found two strands, expected one for the format {format}")
         yield example
 
 

@@ -94,12 +94,12 @@ def _read(reading: Reading, writing: Writing, quiet: bool) -> Iterator[Example]:
         read = between_strands(read)
     if writing.is_drawn:
         read = with_bases(read, "--plot or --dot-plot")
-    return of_one_strand(read, writing.format) if writing.format in ("ct", "bpseq") else read
+    return of_one_strand(read, writing.written_as) if writing.written_as in ("ct", "bpseq") else read
 
 
 def _first(source: UntilError[Example], files: Sequence[str], writing: Writing) -> list[Example]:
     """One sequence, or two where it is to be known whether there are several."""
-    of_one = writing.format == "bpseq" and not _is_folder(writing.output)
+    of_one = writing.written_as == "bpseq" and not _is_folder(writing.output)
     first = list(islice(source, 2 if of_one or writing.is_drawn else 1))  # who writes to a pipe may wait
     if not first:
         source.check()
@@ -117,7 +117,7 @@ def _write(
 ) -> None:
     shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
-        open_output(writing.output, writing.format if writing.window is None else "windows") as output,
+        open_output(writing.output, writing.written_as if writing.window is None else "windows") as output,
         closing(results),
         Progress(shown) as progress,
     ):
@@ -125,7 +125,7 @@ def _write(
             n_done = len(batch)
             while batch:
                 folded = batch.pop(0)
-                output.write(folded.record.name, as_text(folded, writing.format, writing.min_probability))
+                output.write(folded.record.name, as_text(folded, writing.written_as, writing.min_probability))
                 drawings.draw(folded)
                 del folded  # its table of pairs is then gone: others wait for the memory
             output.flush()
@@ -157,11 +157,10 @@ def _check_files(reading: Reading, writing: Writing) -> None:
         raise DataError("found standard input twice, expected - at most once")
     if writing.output == "-":
         return
-    read = [Path(file) for file in reading.inputs if file != "-"]
-    within = [path for folder in read if folder.is_dir() for path in folder.iterdir()]
+    read = [file for file in reading.inputs if file != "-"]
     others = [path for path in (reading.shape, reading.contrafold) if path is not None]
     model = [] if reading.model == PRETRAINED else [Path(reading.model)]
-    check_apart([*read, *within, *others, *model], [Path(writing.output)])
+    check_apart([*read, *others, *model], [Path(writing.output)])
 
 
 def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
@@ -192,13 +191,13 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
         raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
     if wanted.threshold is not None and method != "centroid":
         raise DataError("found --threshold, expected it with --method centroid only")
-    if wanted.has_many and writing.format in ("bpseq", "pairs", "bases"):
+    if wanted.has_many and writing.written_as in ("bpseq", "pairs", "bases"):
         raise DataError(
-            f"found --format {writing.format}, expected another with --samples, --nbest or --within"
+            f"found the format {writing.written_as}, expected another with --samples, --nbest or --within"
         )
-    if writing.window is not None and writing.format != "bases":
+    if writing.window is not None and writing.written_as != "bases":
         raise DataError("found --window, expected it with --format bases only")
-    if writing.min_probability != Writing.min_probability and writing.format not in ("json", "pairs"):
+    if writing.min_probability != Writing.min_probability and writing.written_as not in ("json", "pairs"):
         raise DataError("found --min-probability, expected it with --format json or pairs only")
     if reading.shape is None and reading.shape_method != Reading.shape_method:
         raise DataError("found --shape-method, expected it with --shape only")
@@ -209,10 +208,11 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
     """What the model is to give; json and drawings may be without probabilities."""
     recipe = Recipe(
         wanted,
-        with_structures=writing.format not in ("pairs", "bases") or writing.is_drawn,
-        with_pairs=writing.format in ("json", "pairs", "bases") or writing.is_drawn,
-        with_log_partition=writing.format == "json",
-        with_dimers=writing.format == "json" or (writing.format == "dbn" and wanted.method != "viterbi"),
+        with_structures=writing.written_as not in ("pairs", "bases") or writing.is_drawn,
+        with_pairs=writing.written_as in ("json", "pairs", "bases") or writing.is_drawn,
+        with_log_partition=writing.written_as == "json",
+        with_dimers=writing.written_as == "json"
+        or (writing.written_as == "dbn" and wanted.method != "viterbi"),
         window=writing.window,
     )
     if folder.has_probabilities:
@@ -225,8 +225,8 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
         "--gamma": wanted.gamma is not None,
         "--pseudoknots": wanted.pseudoknots,
         "--no-lonely-pairs": wanted.no_lonely_pairs,
-        "--format pairs": writing.format == "pairs",
-        "--format bases": writing.format == "bases",
+        "--format pairs": writing.written_as == "pairs",
+        "--format bases": writing.written_as == "bases",
         "--dot-plot": writing.dot_plot is not None,
     }
     for option in filter(asked.get, asked):

@@ -340,10 +340,9 @@ class Wanted:
 class Writing:
     """Where structures go, and as what."""
 
-    format_asked: Annotated[
+    format: Annotated[
         Format | None,
         typer.Option(
-            "--format",
             show_default="by the ending of --output, or dbn",
             help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the "
             "probabilities of pairs, what of the structure is expected to be right, and the log-partition "
@@ -387,9 +386,9 @@ class Writing:
     ] = None
 
     @property
-    def format(self) -> Format:
-        """What is written."""
-        return format_of(self.format_asked, Path(self.output), _ENDINGS)
+    def written_as(self) -> Format:
+        """The format that is asked for, or that of the name of the output."""
+        return format_of(self.format, Path(self.output), _ENDINGS)
 
     @property
     def is_drawn(self) -> bool:
