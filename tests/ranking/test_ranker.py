@@ -705,3 +705,13 @@ def test_ctrl_c_in_the_regression_that_a_fit_begins_with(monkeypatch):
     monkeypatch.setattr(Risk, "count_passes", pressed)
     with pytest.raises(KeyboardInterrupt):
         ranker().fit(X, Y, QUERIES)
+
+
+def test_two_documents_a_query_are_told_apart_by_another_convention():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(40, 2)), np.repeat(np.arange(20), 2)
+    y = (X[:, 0] > X[np.arange(40) ^ 1, 0]).astype(int)
+    with pytest.warns(ZeroWeightsWarning, match="the NDCG of convention='letor' is the same for all orders"):
+        Ranker(tuning=None).fit(X, y, queries)
+    model = Ranker(convention="burges").fit(X, y, queries)
+    assert np.all(model.rank(X, queries) == 2 - y)

@@ -143,6 +143,9 @@ class Ranker(FeatureEstimator):
         shard, _ = self._checked(X, y, queries, sample_weight)
         if not len(shard):
             raise _no_uneven(len(y))
+        if not Ndcg(self.convention, self.k).tells_apart(int(shard.sizes().max())):
+            alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
+            warn(f"{alike}: convention='burges' tells two documents apart", ZeroWeightsWarning)
         start = before if before is not None and before.size == self.n_features_in_ else None
         self._learn(self._structure, loss, shard, start, None)
         return self

@@ -82,6 +82,11 @@ class Ndcg:
         counted = 1.0 / np.log2(np.maximum(rank, 2.0) if self.convention == "letor" else rank + 1.0)
         return np.where(rank <= min(self.k or n_positions, n_positions), counted, 0.0)
 
+    def tells_apart(self, n_documents: int) -> bool:
+        """Whether orders of so many documents may have different DCGs."""
+        discounts = self.discounts(n_documents)
+        return bool(discounts[0] > discounts[-1])
+
     def dcg(self, gains: FloatArray, positions: IntArray, offsets: IntArray) -> FloatArray:
         """DCG of each query, shape (n_queries,); documents ``offsets[q]:offsets[q + 1]`` are query q's."""
         discounts = self.discounts(int(np.diff(offsets).max(initial=0)))
