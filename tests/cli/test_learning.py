@@ -1,5 +1,7 @@
 """What all kinds that learn check before they read anything."""
 
+import os
+
 import pytest
 
 from commands import fail
@@ -33,6 +35,12 @@ def test_files_of_folders_that_are_read_are_not_written_over(tmp_path, kind):
     for args in ([path.parent], ["x", "--test", path.parent]):
         assert "expected another file than the one that is read" in fail("tune", kind, *args, "--model", path)
     assert path.read_text() == "data"
+
+
+def test_plots_are_not_written_over_models(tmp_path):
+    args = ["tune", "x", "--model", tmp_path / "m.png", "--plot"]
+    for plot in (tmp_path / "m.png", os.path.relpath(tmp_path / "m.png")):
+        assert "m.png: found it twice among what is written, expected another file" in fail(*args, plot)
 
 
 def test_families_are_not_written_over(tmp_path):

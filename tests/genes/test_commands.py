@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import sys
 from dataclasses import replace
 
@@ -164,8 +165,10 @@ def test_what_is_read_is_not_written_over(files, tmp_path):
     for option in ("--output", "--proteins"):
         for path in (tmp_path / "again.fa", files / "m.structune"):
             assert "expected another file than the one that is read" in fail(*args, option, path)
-    both = fail(*args, "--output", tmp_path / "x", "--proteins", tmp_path / "x")
-    assert "expected another file than that of the genes" in both
+    for again in (tmp_path / "x", os.path.relpath(tmp_path / "x")):
+        for option in ("--proteins", "--nucleotides"):
+            both = fail(*args, "--output", tmp_path / "x", option, again)
+            assert "expected another file for each" in both
     assert (files / "test.fa").read_bytes() == before
 
 

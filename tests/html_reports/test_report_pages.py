@@ -138,7 +138,7 @@ def test_what_cannot_be_written_is_told_before_the_work(files, tmp_path):
     evaluate = ["evaluate", files / "tagging.structune", files / "test.txt"]
     assert "expected a name that ends in .html" in fail(*evaluate, "--report", files / "test.txt")
     train[3] = tmp_path / "m.html"
-    assert "expected a page in another file than the model" in fail(*train, "--report", tmp_path / "m.html")
+    assert "expected another file for each" in fail(*train, "--report", tmp_path / "m.html")
     assert not any(tmp_path.iterdir())
     assert (files / "train.txt").read_text().startswith("the DT")
 

@@ -25,10 +25,13 @@ def check_targets(
 ) -> None:
     """Find before the work, not after it, what cannot be written."""
     drawn = [path for path in plots if path is not None]
-    files = list(files)
+    written = set[Path]()
     for path in filter(None, [*files, *drawn, page]):
         if not os.access(path.parent, os.W_OK) or path.is_dir():
             raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
+        if path.resolve() in written:
+            raise DataError(f"{path}: found it twice among what is written, expected another file for each")
+        written.add(path.resolve())
     for path in drawn:
         from structune.plots.figure import check_path
 
@@ -38,8 +41,6 @@ def check_targets(
 
         if page.suffix.lower() not in _PAGES:
             raise DataError(f"{page}: expected a name that ends in .html")
-        if any(path is not None and path.absolute() == page.absolute() for path in files):
-            raise DataError(f"{page}: expected a page in another file than the model")
         check_installed()
 
 

@@ -98,11 +98,6 @@ def _check(request: Request) -> None:
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
     check_apart([request.file, request.model, *filter(None, (request.hints, request.avoid))], files)
-    written = [path for path in files if path is not None]
-    for k, path in enumerate(written):
-        if path in written[:k]:
-            others = "that of the genes" if path == request.output else "that of the proteins"
-            raise DataError(f"{path}: expected another file than {others}")
 
 
 class _Sequences:
