@@ -364,6 +364,7 @@ def test_hints(files, model_and_hints, tmp_path):
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
+    assert "found --hint-weight, expected it with --hints only" in fail(*args, "--hint-weight", 20)
 
 
 @pytest.fixture(scope="module")

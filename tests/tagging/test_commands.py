@@ -104,6 +104,9 @@ def test_constraints(files, tmp_path):
     assert structune.load(path).multipliers_.shape == (2,)
     message = fail("train", files / "train.txt", "-m", path, "--loss", "margin", *args)
     assert "constraints='validation' with loss='margin': expected loss='log'" in message
+    for option in ("--validation-sets", "--gamma"):
+        message = fail("train", files / "train.txt", "-m", path, option, 5, *SMALL)
+        assert f"found {option}, expected it with --constraints only" in message
 
 
 def test_settings_reach_the_tagger(files, tmp_path):

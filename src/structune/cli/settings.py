@@ -129,6 +129,12 @@ class HeldTo:
 
     def parameters(self) -> dict[str, Any]:
         """Of estimators with constraints."""
+        for option, is_given in (
+            ("--validation-sets", self.validation_sets != HeldTo.validation_sets),
+            ("--gamma", self.gamma != HeldTo.gamma),
+        ):
+            if is_given and self.constraints is None:
+                raise DataError(f"found {option}, expected it with --constraints only")
         return {
             "constraints": self.constraints and self.constraints.value,
             "validation_sets": self.validation_sets,

@@ -95,6 +95,8 @@ def _check(request: Request) -> None:
     """Find before the work, not after it, what cannot be done or written."""
     if request.meta and (request.task or request.adapt):
         raise DataError("found --meta with --task or --adapt, expected a model for each contig or for all")
+    if request.hints is None and request.hint_weight != Request.hint_weight:
+        raise DataError("found --hint-weight, expected it with --hints only")
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
     check_apart([request.file, request.model, *filter(None, (request.hints, request.avoid))], files)
