@@ -139,6 +139,9 @@ def test_nothing_to_compare(empty):
         token_scores(empty, empty)
 
 
-def test_labels_that_spell_no_segments():
-    with pytest.raises(DataError, match="'NOUN'"):
-        segment_scores([["O"]], [["NOUN"]])
+@pytest.mark.parametrize("label", ["NOUN", None, {"B-x", "O"}, 3])
+def test_labels_that_spell_no_segments(label):
+    with pytest.raises(DataError, match=r"found the label .*, expected O or one such as"):
+        segment_scores([["O"]], [[label]])
+    with pytest.raises(DataError, match=r"found the label .*, expected O or one such as"):
+        segment_counts([[label]], [["O"]])

@@ -159,6 +159,6 @@ def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
 
 
 def _check_scheme(sequences: Iterable[Sequence[str]]) -> None:
-    for label in set(chain.from_iterable(sequences)):
+    for label in set(map(str, chain.from_iterable(sequences))):
         if not _SEGMENT_LABEL.fullmatch(label):
             raise DataError(f"found the label {label!r}, expected O or one such as B-x, I-x, E-x, S-x")

@@ -93,7 +93,7 @@ def test_what_is_refused():
         with pytest.raises(DataError, match=r"gazetteers: found .*, expected"):
             SegmentReader.of(["w=a"], gazetteers=wrong)
     inputs = table(["a"])
-    for wrong in ("text", [3]):
+    for wrong in ("text", [3], None):
         reader = SegmentReader.of(inputs.names, function=lambda *_, wrong=wrong: wrong)
         with pytest.raises(DataError, match=r"segment_features: found .* for .'a'., expected a list of str"):
             list(reader.attributes(reader.tokens(inputs), np.array([0]), np.array([1])))

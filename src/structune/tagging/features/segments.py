@@ -111,8 +111,9 @@ class SegmentReader:
     def _own(self, words: list[str], start: int, stop: int) -> list[str]:
         assert self.function is not None
         found = self.function(words, start, stop)
-        strings = [found] if isinstance(found, str) else list(found)
-        if isinstance(found, str) or not all(isinstance(one, str) for one in strings):
+        is_list = isinstance(found, Iterable) and not isinstance(found, str)
+        strings = list(found) if is_list else []
+        if not is_list or not all(isinstance(one, str) for one in strings):
             raise DataError(
                 f"segment_features: found {found!r} for {words[start:stop]}, expected a list of str"
             )
