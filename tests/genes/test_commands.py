@@ -169,6 +169,7 @@ def test_what_is_read_is_not_written_over(files, tmp_path):
         for option in ("--proteins", "--nucleotides"):
             both = fail(*args, "--output", tmp_path / "x", option, again)
             assert "expected another file for each" in both
+    assert succeed(*args, "--output", os.devnull, "--proteins", os.devnull, *QUIET) == ""
     assert (files / "test.fa").read_bytes() == before
 
 

@@ -27,6 +27,8 @@ def check_targets(
     drawn = [path for path in plots if path is not None]
     written = set[Path]()
     for path in filter(None, [*files, *drawn, page]):
+        if _is_device(path):
+            continue
         if not os.access(path.parent, os.W_OK) or path.is_dir():
             raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
         if path.resolve() in written:
@@ -42,6 +44,11 @@ def check_targets(
         if page.suffix.lower() not in _PAGES:
             raise DataError(f"{page}: expected a name that ends in .html")
         check_installed()
+
+
+def _is_device(path: Path) -> bool:
+    """Whether all may write there, several at a time: /dev/null, a terminal, a pipe."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
