@@ -8,16 +8,14 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import typer
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
 
 INTERRUPTED = 130  # exit code after Ctrl-C
 _PAGES = (".html", ".htm")
 _FROM_0, _NUMBER = re.compile(r"(\d+(?: and \d+)?) \(from 0\)"), re.compile(r"\d+")
-M = TypeVar("M")
 
 
 def check_targets(
@@ -51,20 +49,13 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def check_apart(sources: Iterable[str | Path], files: Iterable[Path | None]) -> None:
+def check_apart(sources: Iterable[str | Path | None], files: Iterable[Path | None]) -> None:
     """Do not write over what is read: files, and those in folders."""
-    known = [Path(source) for source in sources if os.path.exists(source)]
+    known = [Path(source) for source in sources if source is not None and os.path.exists(source)]
     read = [*known, *(path for folder in known if folder.is_dir() for path in folder.iterdir())]
     for path in filter(None, files):
         if path.exists() and any(path.samefile(source) for source in read):
             raise DataError(f"{path}: expected another file than the one that is read")
-
-
-def check_class(model: Any, cls: type[M] | tuple[type[M], ...], path: str | Path, expected: str) -> M:
-    """The model of a file, if it is one that a command can use."""
-    if not isinstance(model, cls):
-        raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected {expected}")
-    return model
 
 
 @contextmanager

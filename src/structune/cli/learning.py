@@ -68,7 +68,7 @@ def learn(
         Where the course of tuning is drawn.
     """
     check_targets([results.model], [plot], results.report)
-    check_apart(filter(None, sources), [results.model, results.report, plot])
+    check_apart(sources, [results.model, results.report, plot])
     kind_of(model)  # or nothing could be saved
     lesson, start = read(), time.perf_counter()
     with short_warnings(*lesson.told):

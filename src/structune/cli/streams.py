@@ -16,8 +16,7 @@ def open_text(output: str) -> Iterator[IO[str]]:
     if output == "-":
         yield sys.stdout
     else:
-        opened: Any = gzip.open if output.lower().endswith(".gz") else open
-        with opened(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
+        with _opener(output)(output, "wt", encoding="utf-8", errors="surrogateescape") as file:
             yield file
 
 
@@ -28,9 +27,12 @@ def open_bytes(output: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        opened: Any = gzip.open if output.lower().endswith(".gz") else open
-        with opened(output, "wb") as file:
+        with _opener(output)(output, "wb") as file:
             yield file
+
+
+def _opener(output: str) -> Any:
+    return gzip.open if output.lower().endswith(".gz") else open
 
 
 def write_texts(file: IO[bytes], texts: Iterable[str]) -> None:

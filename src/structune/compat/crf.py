@@ -12,7 +12,8 @@ import numpy as np
 
 from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
-from structune.errors import DataError, ModelFileError, warn
+from structune.errors import DataError, warn
+from structune.files.models import check_class
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
 from structune.tagging.crfsuite import load_either
@@ -234,11 +235,8 @@ class CRF(Parameters):
     def tagger_(self) -> Tagger | None:
         """The fitted model, with methods of python-crfsuite's tagger."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
-            model = load_either(self.model_filename)
-            if not isinstance(model, SequenceTagger):
-                found = f"found a model of class {type(model).__name__}, expected a sequence tagger"
-                raise ModelFileError(f"{self.model_filename}: {found}")
-            self._fitted = Tagger(model)
+            path = self.model_filename
+            self._fitted = Tagger(check_class(load_either(path), SequenceTagger, path, "a sequence tagger"))
         return self._fitted
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from structune.errors import ModelFileError
 from structune.kinds import find_kind, kinds
 
 FORMAT = 1
+M = TypeVar("M")
 _HEADER, _CHECKSUM = "structune", "sha256"
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -116,6 +117,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from None
+
+
+def check_class(
+    model: Any, cls: type[M] | tuple[type[M], ...], path: str | os.PathLike[str], expected: str
+) -> M:
+    """The model of a file, if it is of a class that its reader can use."""
+    if not isinstance(model, cls):
+        raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected {expected}")
+    return model
 
 
 def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:

@@ -223,9 +223,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        labels, kind = self.classes_.tolist(), self.classes_.dtype
-        if kind.kind in "mM" or not _are_plain(labels):  # dates in nanoseconds would be plain numbers
-            found = kind.type.__name__ if kind.kind in "mM" else type(labels[0]).__name__
+        labels, dtype = self.classes_.tolist(), self.classes_.dtype
+        is_time = dtype.kind in "mM"  # in nanoseconds they would be plain numbers
+        if is_time or not _are_plain(labels):
+            found = dtype.type.__name__ if is_time else type(labels[0]).__name__
             raise DataError(f"found classes of type {found}, expected text or numbers, which files can hold")
         header, arrays = super()._pack()
         return header | {"classes": labels}, arrays

@@ -34,10 +34,11 @@ class ColumnLines:
         self, source: Source, columns: Sequence[str] | None, separator: str | None, comment: str | None
     ) -> None:
         self._source, self._name = source, source_name(source)
-        self._columns, self._reads_all = None if columns is None else _names(columns), columns is None
+        self._columns = [] if columns is None else _names(columns)  # those of all are not known yet
+        self._reads_all = columns is None
         self._separator, self._comment = _bytes(separator), _bytes(comment)
         self._state = np.zeros(6, np.int64)
-        self._block = _Block(self._columns or [])
+        self._block = _Block(self._columns)
 
     def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray]]:
         """The strings of each column, and the tokens of each sentence, up to the first that ends after so
@@ -56,13 +57,14 @@ class ColumnLines:
 
     def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray]]:
         """The sentences that have been read, if there are any."""
-        block, self._block = self._block, _Block(self._columns or [])
-        if block.lengths.size:
-            yield block.values(), block.lengths
+        block, self._block = self._block, _Block(self._columns)
+        lengths = block.lengths()
+        if lengths.size:
+            yield block.values(), lengths
 
     def _split(self, piece: _Piece, last: int) -> None:
         """Read to the end of the piece, or of a block."""
-        state, n_columns = self._state, len(self._columns or [])
+        state, n_columns = self._state, len(self._columns)
         state[TOKENS] = state[SENTENCES] = 0
         n = min(piece.n_lines, len(piece.text) // max(n_columns, 1)) + 1
         starts, ends = np.empty((2, n_columns, n), np.int64)
@@ -81,7 +83,7 @@ class ColumnLines:
     def _take_columns(self, n_found: int) -> None:
         """Name all columns by the first line of them; other lines where the kernel stops are wrong."""
         place = self._place(self._state[LINE])
-        if self._columns is not None:
+        if self._columns:
             least, names = "" if self._reads_all else "at least ", ", ".join(self._columns)
             expected = f"expected {least}{len(self._columns)} ({names})"
             raise DataError(f"{place}: found {n_found} columns, {expected}")
@@ -114,7 +116,6 @@ class _Block:
         self._numbers = list[Numbers]()  # a row a column
         self._lengths = [np.zeros(0, np.int64)]
 
-    @property
     def lengths(self) -> IntArray:
         """The tokens of each sentence."""
         return np.concatenate(self._lengths)

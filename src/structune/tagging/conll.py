@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.files.text import save, source_name
 from structune.tagging.column_lines import ColumnLines
+from structune.tagging.kernels.fields import DOCSTART
 
-_DOCSTART = "-DOCSTART-"
 _ALL = 1 << 62  # lines, more than any file has
 
 
@@ -176,7 +176,7 @@ def _check_writable(data: ConllData, separator: str) -> None:
     breaks = re.compile(rf"[\r\n]|{re.escape(separator)}" if separator.strip(" ") else r"[ \t\r\n\v\f]")
     for name, values in data.columns.items():
         for value in set(values):
-            if breaks.search(value) or not value.strip(" \t\r\n\v\f") or value.startswith(_DOCSTART):
+            if breaks.search(value) or not value.strip(" \t\r\n\v\f") or value.startswith(DOCSTART.decode()):
                 raise DataError(
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"

@@ -39,8 +39,8 @@ class NodeGrid:
 
     def __post_init__(self) -> None:
         for name, given in (("factors", self.factors), ("gammas", self.gammas)):
-            values = [*given] if isinstance(given, Iterable) else [given, None]
-            if not all(value in _NUMBERS for value in values):
+            values = [*given] if isinstance(given, Iterable) else None
+            if values is None or not all(value in _NUMBERS for value in values):
                 raise DataError(f"{name}={given!r}: expected a sequence of numbers")
             if not values:
                 raise DataError(f"found no {name} to try, expected one at least")

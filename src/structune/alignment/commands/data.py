@@ -15,10 +15,10 @@ from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats.any import read_protein_alignments
 from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
-from structune.cli.checks import check_class, say
+from structune.cli.checks import say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
-from structune.files.models import load
+from structune.files.models import check_class, load
 from structune.structure import FloatArray
 
 _MANY = 50  # letters: so many residues are not of a few kinds only

@@ -10,10 +10,10 @@ from typing import Any
 
 import typer
 
-from structune.cli.checks import check_class, say
+from structune.cli.checks import say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
-from structune.files.models import load, load_shipped
+from structune.files.models import check_class, load, load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes

@@ -99,7 +99,7 @@ def _check(request: Request) -> None:
         raise DataError("found --hint-weight, expected it with --hints only")
     files = [request.output, request.proteins, request.nucleotides]
     check_targets(files, [])
-    check_apart([request.file, request.model, *filter(None, (request.hints, request.avoid))], files)
+    check_apart([request.file, request.model, request.hints, request.avoid], files)
 
 
 class _Sequences:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.cli.batches import Progress
-from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
-from structune.files.models import load
+from structune.files.models import check_class, load
 from structune.ranking.letor import LetorData, letor_features, read_letor, read_letor_blocks
 from structune.ranking.ranker import Ranker
 from structune.running.memory import batch_memory

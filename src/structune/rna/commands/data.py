@@ -8,11 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structune.cli.checks import check_class, say
+from structune.cli.checks import say
 from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
-from structune.files.models import load
+from structune.files.models import check_class, load
 from structune.files.text import Lines, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna

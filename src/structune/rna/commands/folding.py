@@ -158,9 +158,8 @@ def _check_files(reading: Reading, writing: Writing) -> None:
     if writing.output == "-":
         return
     read = [file for file in reading.inputs if file != "-"]
-    others = [path for path in (reading.shape, reading.contrafold) if path is not None]
     model = [] if reading.model == PRETRAINED else [Path(reading.model)]
-    check_apart([*read, *others, *model], [Path(writing.output)])
+    check_apart([*read, reading.shape, reading.contrafold, *model], [Path(writing.output)])
 
 
 def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:

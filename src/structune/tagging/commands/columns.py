@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structune.cli.checks import check_class
 from structune.errors import DataError, ModelFileError
+from structune.files.models import check_class
 from structune.running.memory import batch_memory
 from structune.tagging.commands.options import Features
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks

@@ -6,7 +6,7 @@ from structune.kernels.jit import exact_kernel, part_of_exact_kernel
 
 AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND = range(6)  # of `state`
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
-_DOCSTART = b"-DOCSTART-"
+DOCSTART = b"-DOCSTART-"
 
 
 @part_of_exact_kernel
@@ -102,7 +102,7 @@ def split(text, size, separator, comment, is_all, n_lines, starts, ends, lines, 
         at, token = state[AT], state[TOKENS]
         end = _line_end(text, at)
         if comment.size == 0 or not _begins(text, at, end, comment):
-            if _after_blanks(text, at, end) == end or _begins(text, at, end, _DOCSTART):
+            if _after_blanks(text, at, end) == end or _begins(text, at, end, DOCSTART):
                 if state[LENGTH] > 0:
                     lengths[state[SENTENCES]] = state[LENGTH]
                     state[SENTENCES] += 1
