@@ -76,11 +76,18 @@ def test_what_is_told_of_a_prior_with_a_center(kind, loss):
     )
     away = fit.w - center
     assert fit.objective == pytest.approx(risk.value(fit.w) + prior(precision, away), rel=1e-9)
+    gap = 1e-5  # of the objective: what bundle methods promise for a tolerance of 1e-6
     if loss.convex:
         assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * away, atol=1e-8)
-    warm = fit_l2(risk_of(problem, loss), precision, fit.w, center=center, tolerance=1e-6)
-    assert warm.objective <= fit.objective * (1 + 1e-6)
-    assert warm.n_evaluations <= fit.n_evaluations
+        warm = fit_l2(risk_of(problem, loss), precision, fit.w, center=center, tolerance=1e-6)
+        assert warm.objective <= fit.objective * (1 + gap)
+        assert warm.n_evaluations <= fit.n_evaluations
+        return
+    # A minimum of the convex bound that touches where the fit ended is no better. Another fit that starts
+    # there begins with the margin loss, and may end in another local minimum.
+    value, slope = risk.concave(fit.w)
+    bound = fit_l2(risk.bound(slope), precision, fit.w, center=center, tolerance=1e-8)
+    assert bound.objective + float(slope @ fit.w) - value >= fit.objective - 2 * gap * abs(fit.objective)
 
 
 def test_the_minimum_around_a_center():

@@ -1,6 +1,7 @@
 """Newton's method: the optimum of L-BFGS and scikit-learn, on easy and on awkward data."""
 
 from contextlib import ExitStack
+from itertools import count
 
 import numpy as np
 import pytest
@@ -69,6 +70,20 @@ def test_newton_lbfgs_and_the_optimum(kind, which):
         scores = [risk.structure.best(v, risk.shards[0])[1] for v in (fit.w, w)]
         if which != "free" or kind != "classes":  # else all biases may move together
             assert_allclose(*scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("l1", [None, np.full(4, 0.1)])
+def test_rounding_of_the_objective_costs_no_evaluations(l1):
+    """At the minimum, where a BLAS kernel may round the objective by more than a step can gain."""
+    start = tight(binary_risk(), np.full(4, 0.3), l1=l1).w
+    risk, n_evaluations = binary_risk(), count(1)
+    exact = risk.value_and_gradient
+    # every evaluation is a little higher than the one before
+    risk.value_and_gradient = lambda w: ((1 + 1e-13 * next(n_evaluations)) * exact(w)[0], exact(w)[1])
+    fit = fit_l2(risk, np.full(4, 0.3), start, l1=l1, tolerance=1e-6)
+    assert fit.status == "converged"
+    assert fit.n_evaluations <= 3
+    assert_allclose(fit.w, start, atol=1e-6)
 
 
 @pytest.mark.parametrize("penalty", [1e-10, 1e-5, 1.0, 1e5, 1e10])

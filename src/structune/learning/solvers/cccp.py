@@ -34,8 +34,8 @@ def minimize_cccp(
     """Minimise a difference of convex risks, plus a prior, from the minimum of the margin loss on.
 
     Chapelle et al. 2008, algorithm 1: replace the function that is subtracted by its tangent, minimise the
-    convex risk that is left, and so on. The objective never increases. Ends when a round gains less than
-    `tolerance` times the objective.
+    convex risk that is left, and so on. The objective increases by no more than the gap of a round. Ends
+    when a round gains less than `tolerance` times the objective.
 
     Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
     the losses are minimised one after the other: that relative to the best output that agrees with what is

@@ -65,7 +65,7 @@ def minimize_composite(
                 near, before = path.slope <= gradient_tolerance, path.value
                 if near and gain <= least_gain:
                     path.ended = "converged"
-                elif not path.descend(curvatures):
+                elif not path.descend(curvatures, least_gain if near else -np.inf):
                     path.ended = "converged" if near else "stalled"
                 gain = before - path.value
                 kept.keep(partial(_state, path, curvatures, gain))
@@ -118,14 +118,17 @@ class _Path:
     def slope(self) -> float:
         return float(np.linalg.norm(self.pull))
 
-    def descend(self, curvatures: Curvatures) -> bool:
-        """Go as far toward the minimum of the quadratic as the objective falls; whether it did."""
+    def descend(self, curvatures: Curvatures, enough: float) -> bool:
+        """Go as far toward the minimum of the quadratic as the objective falls; whether it did.
+
+        A step that may gain no more than `enough` is tried once, as in `minimize_newton`.
+        """
         active, quadratic = curvatures.at(self.w, self.pull)
         w, l1, gradient = self.w[active], self.l1[active], self.gradient[active]
         nearest = minimize_l1_quadratic(quadratic, gradient, w, l1, curvatures.share * self.slope)
         slope = float(gradient @ (nearest - w) + l1 @ (np.abs(nearest) - np.abs(w)))
         slack = ROUNDING * abs(self.value)
-        for halvings in range(_MOST_HALVINGS):
+        for halvings in range(1 if -slope <= max(enough, slack) else _MOST_HALVINGS):
             length = 0.5**halvings
             reached = self.w.copy()
             reached[active] = nearest if length == 1.0 else w + length * (nearest - w)  # zeros stay exact

@@ -72,8 +72,10 @@ def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> s
     share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
     solved = system_at(risk, precision, path.w, path.monitor).solve(path.gradient, tolerance=share)
     decrement = float(path.gradient @ solved.x)
-    moved = path.descend(-solved.x)
     enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
+    # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
+    # objective can exceed such a gain, and halving the step would only cost evaluations.
+    moved = path.descend(-solved.x, trials=1 if decrement <= enough else _MOST_HALVINGS)
     if decrement <= enough or (risk.quadratic and moved and solved.converged):
         return "converged"
     return "" if moved else "stalled"
@@ -103,11 +105,11 @@ class _Path:
     def norm(self) -> float:
         return float(np.linalg.norm(self.gradient))
 
-    def descend(self, step: FloatArray) -> bool:
-        """Go along a step as far as the objective falls; whether it did."""
+    def descend(self, step: FloatArray, trials: int) -> bool:
+        """Go along a step, halved in each trial, as far as the objective falls; whether it did."""
         slope = float(self.gradient @ step)
         length, slack = 1.0, _ROUNDING * abs(self.value)
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(trials):
             w = self.w + length * step
             value, gradient = self.objective(w)
             self.n_evaluations += 1
