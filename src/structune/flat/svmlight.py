@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,12 +12,15 @@ import scipy
 from sklearn.datasets import load_svmlight_file
 
 from structune.errors import DataError
+from structune.files.looks_like import looks_like
 from structune.files.text import Source, line_blocks, shown, source_name
 from structune.flat.lines import LineParser
 from structune.structure import FloatArray, IntArray
 
 _WRONG = (ValueError, OverflowError)  # what the parser makes of wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max - 1  # of a feature
+_HEAD = 1 << 13  # bytes that tell a format
+_QUERY = re.compile(rb"^[^\S\n]*\S+[^\S\n]+qid:", re.MULTILINE)
 
 
 def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tuple[Any, FloatArray]]:
@@ -31,11 +35,14 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
     Raises
     ------
     DataError
-        Names the file and line of what is no example, or has a number that is not finite; the file holds no
-        examples.
+        Names the file and line of what is no example, belongs to a query, or has a number that is not
+        finite; the file holds no examples.
     """
     name, before, is_empty = source_name(source), 0, True
     for text in line_blocks(source, n_bytes):
+        if b"qid:" in text and (query := _QUERY.search(text)):
+            line = before + text.count(b"\n", 0, query.start()) + 1
+            raise DataError(f"{name}:{line}: found a query (qid:), which rankings have. It looks like LETOR.")
         try:
             X, y = _parsed(text)
         except _WRONG:
@@ -78,4 +85,6 @@ def _refuse_first(name: str, before: int, text: bytes) -> None:
         except _WRONG as error:
             found = shown(line.decode(errors="replace").strip())
             expected = f"expected an example such as '1 3:0.5 7:2' ({error})"
-            raise DataError(f"{name}:{number}: found {found}, {expected}") from None
+            look = None if before else looks_like(text[:_HEAD].decode(errors="surrogateescape"))
+            advice = f". It looks like {look}." if look else ""
+            raise DataError(f"{name}:{number}: found {found}, {expected}{advice}") from None

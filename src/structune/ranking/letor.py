@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.looks_like import looks_like
 from structune.files.text import Source, line_blocks, save, shown, source_name
 from structune.running.batches import batches
 from structune.structure import FloatArray, IntArray
 
 _MISSING = "NULL"
+_HEAD = 1 << 13  # bytes that tell a format
 _BLOCK = 1 << 22  # bytes that are parsed at a time
 _SMALL = 1 << 20  # bytes of a file, which is read sooner than numba is imported
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
@@ -216,11 +218,17 @@ def _documents(source: Source) -> Iterator[_Documents]:
     """Documents some at a time."""
     name, first = source_name(source), 1
     for text in line_blocks(source, _BLOCK, universal=True):
-        if first == 1 and len(text) < _SMALL:
-            for line, content in enumerate(text.split(b"\n"), first):
-                yield from _document(line, content, name)
-        else:
-            yield from _compiled(text, first, name)
+        try:
+            if first == 1 and len(text) < _SMALL:
+                for line, content in enumerate(text.split(b"\n"), first):
+                    yield from _document(line, content, name)
+            else:
+                yield from _compiled(text, first, name)
+        except DataError as error:
+            look = looks_like(text[:_HEAD].decode(errors="surrogateescape")) if first == 1 else None
+            if look in (None, "LETOR"):
+                raise
+            raise DataError(f"{error}. It looks like {look}.") from None
         first += text.count(b"\n")
 
 

@@ -1,0 +1,126 @@
+"""No command reads a file as something that it is not: it is read right, or refused by the name of its format.
+
+Every command gets one small file of every format of `field_formats`.
+"""
+
+import re
+import shutil
+
+import pytest
+
+from commands import run, succeed
+from field_formats import FORMATS
+
+NUCLEOTIDES = {"FASTA of RNA", "masked FASTA", "FASTA of DNA"}
+COLUMNS = {
+    "CRF++", "Wapiti", "CoNLL-2000", "CoNLL-2003", "CoNLL-U", "CoNLL of MultiCoNER", "tab-separated tokens", "TSV",
+}  # fmt: skip
+KNOWN = {
+    "dot-bracket", "RNAfold", "RNAcofold", ".ct", "BPSEQ", "Stockholm of RNA", ".ct of two structures",
+}  # fmt: skip
+ALIGNED = {"aligned FASTA", "A3M", "Clustal", "MSF", "PHYLIP", "Stockholm of RNA"}
+READ = {
+    "fold": NUCLEOTIDES | KNOWN,
+    "fold -": NUCLEOTIDES | KNOWN,
+    "fold --shape": {".react", ".map"},
+    "fold --constraints": {"constraints below sequences"},
+    "align": NUCLEOTIDES | {"FASTA of proteins"},
+    "align -": NUCLEOTIDES | {"FASTA of proteins"},
+    "genes": NUCLEOTIDES | {"GenBank"},
+    "genes -": NUCLEOTIDES | {"GenBank"},
+    "genes --hints": {"GFF3", "GTF", "GFF2", "hints of AUGUSTUS"},
+    "genes --avoid": {"GFF3", "GTF", "GFF2", "hints of AUGUSTUS", "BED"},
+    "rank": {"LETOR"},
+    "rank -": {"LETOR"},
+    "predict": COLUMNS,
+    "predict -": COLUMNS,
+    "evaluate tagging": COLUMNS,
+    "evaluate rna": KNOWN,
+    "evaluate alignment": ALIGNED,
+    "evaluate genes": {"GenBank"},
+    "evaluate ranking": {"LETOR"},
+    "train tagging": COLUMNS,
+    "train rna": KNOWN,
+    "train alignment": ALIGNED,
+    "train genes": {"GenBank"},
+    "train prokaryotic-genes": {"GenBank"},
+    "train genes --sequences": NUCLEOTIDES,
+    "train ranking": {"LETOR"},
+    "shard tagging": COLUMNS,
+    "shard rna": KNOWN,
+    "shard alignment": ALIGNED,
+    "shard ranking": {"LETOR"},
+    "shard classifier": {"SVMlight"},
+    "shard regressor": {"SVMlight"},
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Files of small models, and what else commands need."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "conll").write_text("a X\nb Y\n\na X\nb Y\n\n" * 5)
+    (folder / "letor").write_text("1 qid:1 1:1 2:0\n0 qid:1 1:0 2:1\n1 qid:2 1:2 2:1\n0 qid:2 1:0 2:1\n" * 1)
+    for kind, file in (("tagging", "conll"), ("ranking", "letor")):
+        succeed("train", kind, folder / file, "-m", folder / f"{kind}.structune", "-q")
+    (folder / "rna.fa").write_text(">one\nGGGGAAAACCCC\n")
+    (folder / "dna.fa").write_bytes(FORMATS["FASTA of DNA"].data)
+    (folder / "genes.gff3").write_bytes(FORMATS["GFF3"].data)
+    return folder
+
+
+def words(command, file, folder, target):
+    """The command line, with a file to read."""
+    name, *rest = command.split()
+    if name == "fold" and rest and rest != ["-"]:
+        return ["fold", folder / "rna.fa", *rest, file]
+    if name == "genes" and rest and rest != ["-"]:
+        return ["genes", folder / "dna.fa", *rest, file]
+    if name in ("train", "shard"):
+        out = ["--model", target / "model"] if name == "train" else []
+        end = [] if name == "train" else [target / "shards"]
+        if rest[-1] == "--sequences":
+            return [name, rest[0], folder / "genes.gff3", "-s", file, *out]
+        return [name, *rest, file, *out, *end]
+    model = {"rank": "ranking", "predict": "tagging"}.get(name, rest[0] if rest else "")
+    path = folder / f"{model}.structune"
+    if name in ("fold", "align", "genes"):
+        return [name, *rest] if rest else [name, file]
+    return [
+        name,
+        *(rest if name == "evaluate" else []),
+        path if path.exists() else "pretrained",
+        *(rest if rest == ["-"] else [file]),
+    ]
+
+
+@pytest.mark.parametrize("command", READ)
+def test_files_are_read_right_or_refused_by_name(command, models, tmp_path):
+    faults = []
+    for name, sample in FORMATS.items():
+        file = tmp_path / sample.file
+        file.write_bytes(sample.data)
+        target = tmp_path / "target"
+        target.mkdir()
+        line = words(command, file, models, target)
+        result = run(*line, stdin=sample.data if line[-1] == "-" else None)
+        fault = fault_of(
+            result, result.stderr.replace(str(file), "FILE").strip(), sample, name in READ[command]
+        )
+        if fault:
+            faults.append(f"{name}: {fault}")
+        shutil.rmtree(target)
+    assert not faults, "\n" + "\n".join(faults)
+
+
+def fault_of(result, told, sample, is_read):
+    """What is wrong with what became of a file; nothing if it is as it should be."""
+    if result.exit_code not in (0, 1, 2) or (
+        result.exception and not isinstance(result.exception, SystemExit)
+    ):
+        return f"{result.exception!r} {told}"
+    if result.exit_code == 0:
+        return "" if is_read else f"accepted: {result.stdout[:80]!r} {told}"
+    if is_read:
+        return f"refused: {told}"
+    return "" if re.search(sample.names, told, re.IGNORECASE) else f"not named: {told}"
