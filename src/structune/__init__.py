@@ -1,4 +1,4 @@
-"""Structured predictors that tune themselves.
+"""Structured predictors that can tune their regularization.
 
 A room for each kind of prediction: `structune.tagging`, `structune.rna`, `structune.alignment`,
 `structune.genes`, `structune.ranking`, `structune.flat`, and `structune.trees` for related tasks. Below them

@@ -34,7 +34,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that tune themselves.
+    """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that can tune themselves.
 
     `tune` learns a model and its regularisation from examples, `train` with a regularisation that you give;
     `evaluate` says how good it is. Each is followed by the word of what can be learned, such as `rna`; where

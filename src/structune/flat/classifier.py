@@ -43,8 +43,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Logistic; that of the multiclass support vector machine of Crammer & Singer; or the ramp loss, which
         gives up on examples that are far off, as wrong labels are (Chapelle et al. 2008).
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`. "implicit" and "direct" need
-        the log loss.
+        How to choose the precisions of the prior, by default "majorize"; None fits with `penalty`.
+        "implicit" and "direct" need the log loss.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). It is the inverse of scikit-learn's C. Ignored under `tuning`.

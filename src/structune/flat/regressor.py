@@ -35,8 +35,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     Parameters
     ----------
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the penalties; None fits with `penalty`. "majorize" and "direct" integrate out both the
-        precisions of the weights and the variance of the noise.
+        How to choose the penalties, by default "majorize"; None fits with `penalty`. "majorize" and "direct"
+        integrate out both the precisions of the weights and the variance of the noise.
     penalty : float or dict
         On half the squares of the weights, beside half the squares of the residuals: scikit-learn's alpha.
         One number, or one by group name (1 for groups not named). Ignored under `tuning`.

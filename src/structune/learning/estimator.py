@@ -69,7 +69,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         that are exactly zero. One number, or one by group name (0 for groups not named). Smooth losses only,
         and of the tuners "grid" alone, which chooses precisions beside it.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`.
+        How to choose the precisions. None, the default, does not tune but fits with `penalty`.
     groups : "kind", "single", "separate", or callable
         Which weights share a precision: those of a kind; all; none; or by a function from a weight's name to
         its group's.

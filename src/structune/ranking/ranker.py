@@ -49,9 +49,9 @@ class Ranker(FeatureEstimator):
         relevances stay in the order given. The last is convex, and the first two are minimised by a
         convex-concave procedure. Often no weights lower the last two, and all are 0 then.
     tuning : None, "grid", "majorize", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`. "grid" tries 8^-3 .. 8^3, and
-        keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing out; it may drive
-        the weights to 0.
+        How to choose the precisions of the prior; None fits with `penalty`. "grid", the default, tries
+        8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing
+        out; it may drive the weights to 0.
     k : int, optional
         Of the NDCG: only the first k positions count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}

@@ -44,7 +44,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
         Ignored under `tuning`.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions; None fits with `penalty`. "implicit" and "direct" need the log loss.
+        How to choose the precisions. None, the default, does not tune but fits with `penalty`. "implicit"
+        and "direct" need the log loss.
     groups : "template", "single", "separate", or callable
         Which weights share a precision: those of one feature template (the text before ``=`` in an
         attribute's name) and the transitions; all; none; or by a function from a weight's name to its
