@@ -86,7 +86,14 @@ MaxSeconds = Annotated[
     float | None,
     typer.Option(min=0.0, help="Stop after this time with the best model so far.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the random split into training and held-out part.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Random seed for the split into training and held-out part.  [default: 0]",
+        show_default=False,
+    ),
+]
 MethodOption = Annotated[
     Method,
     typer.Option(
@@ -128,7 +135,12 @@ ConstraintsOption = Annotated[
 ]
 ValidationSets = Annotated[int, typer.Option(min=1, help="With --constraints: the number of parts.")]
 Bound = Annotated[float, typer.Option(min=0.0, help="With --constraints: the bound.")]
-Holdout = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the examples to hold out.")]
+Holdout = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01, max=0.99, help="Share of the examples to hold out.  [default: 0.2]", show_default=False
+    ),
+]
 Folds = Annotated[
     int | None,
     typer.Option(min=2, help="Hold out each of this many folds in turn instead.", show_default=False),

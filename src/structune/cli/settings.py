@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that ``--help`` comes at once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
@@ -15,6 +15,9 @@ import typer
 
 from structune.cli import options as opt
 from structune.errors import DataError
+
+_HOLDOUT = 0.2
+_HOLD_NOTHING_OUT = ("majorize", "direct")
 
 
 def spread(function: Callable[..., None]) -> Callable[..., None]:
@@ -50,6 +53,13 @@ def _default(field: Any) -> Any:
     return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
+def check_held_out(method: str, given: Mapping[str, object]) -> None:
+    """Refuse options of the held-out part with a method that has none."""
+    for option, value in given.items():
+        if value is not None and method in _HOLD_NOTHING_OUT:
+            raise DataError(f"{option} has no effect with --method {method}, which holds nothing out")
+
+
 @dataclass(frozen=True)
 class Results:
     """Where what a training learns goes."""
@@ -70,12 +80,14 @@ class Running:
     quiet: opt.Quiet = False
 
     def parameters(self, results: Results) -> dict[str, Any]:
-        """Of every estimator; tells of a checkpoint that nothing goes on from."""
+        """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
         from structune.running.checkpoints import Checkpoint
 
         path = results.model.with_name(f"{results.model.name}.checkpoint")
         if path.exists() and not self.resume:
             typer.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
+        if self.resume and not path.exists():
+            typer.echo(f"structune: {path} does not exist: training starts from the beginning", err=True)
         return {
             "checkpoint": Checkpoint(path, resume=self.resume, lasting=True),
             "n_jobs": self.jobs,
@@ -91,18 +103,24 @@ class Tuning:
 
     method: opt.MethodOption = opt.Method.implicit
     criterion: opt.CriterionOption = opt.Criterion.loss
-    holdout: opt.Holdout = 0.2
+    holdout: opt.Holdout = None
     folds: opt.Folds = None
     plot: opt.TuningPlot = None
-    seed: opt.Seed = 0
+    seed: opt.Seed = None
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, held_to: HeldTo | None = None) -> dict[str, Any]:
         """Of every estimator."""
+        if self.holdout is not None and self.folds is not None:
+            raise DataError("--holdout cannot be combined with --folds")
+        held_out = {"--holdout": self.holdout, "--folds": self.folds}
+        if held_to is None or held_to.constraints is None:  # validation sets are random parts, too
+            held_out["--seed"] = self.seed
+        check_held_out(self.method.value, held_out)
         return {
             "tuning": self._tuner(),
-            "holdout": self.holdout,
+            "holdout": _HOLDOUT if self.holdout is None else self.holdout,
             "folds": self.folds,
-            "random_state": self.seed,
+            "random_state": self.seed or 0,
         }
 
     def _tuner(self) -> Any:

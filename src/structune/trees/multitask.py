@@ -44,8 +44,8 @@ class MultitaskEstimator(FitsOnExecutor):
     factors : sequence of float
         Of the penalty, chosen in the same way.
     tuning : None, "implicit", or an ImplicitTuner
-        None, the default, tries `gammas` and `factors`. "implicit" learns gamma and a precision for each group of weights, node by node, by the gradient of
-        the held-out loss. Smooth losses only.
+        None, the default, tries `gammas` and `factors`. "implicit" learns gamma and a precision for each
+        group of weights, node by node, by the gradient of the held-out loss. Smooth losses only.
     holdout : float
         Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
     folds : int, optional

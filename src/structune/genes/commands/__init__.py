@@ -78,7 +78,7 @@ def tune(
     from structune.genes.eukaryotes.gene_finder import GeneFinder
 
     settings = {"loss": loss.value, "groups": groups.value, **space.parameters(), **held_to.parameters()}
-    finder = GeneFinder(**settings, **tuning.parameters(), **running.parameters(results))
+    finder = GeneFinder(**settings, **tuning.parameters(held_to), **running.parameters(results))
     raise typer.Exit(run(source, test, finder, results, tuning.plot))
 
 

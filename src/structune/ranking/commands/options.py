@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from structune.cli import options as opt
+from structune.cli.settings import check_held_out
+
+_FOLDS = 5
 
 
 class Loss(StrEnum):
@@ -63,7 +66,14 @@ ConventionOption = Annotated[
         "burges: 2^r - 1, 1 / log2(1 + i). scikit-learn: r, 1 / log2(1 + i)."
     ),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="Of the queries: each is held out in turn.")]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        help="Number of parts of the queries, each of which is held out in turn.  [default: 5]",
+        show_default=False,
+    ),
+]
 Missing = Annotated[
     float | None,
     typer.Option(help="The value of NULL, here and where the model is used.", show_default=False),
@@ -94,10 +104,11 @@ class Tuning:
     """How the precision is chosen."""
 
     method: MethodOption = Method.grid
-    folds: Folds = 5
+    folds: Folds = None
     plot: opt.TuningPlot = None
-    seed: opt.Seed = 0
+    seed: opt.Seed = None
 
     def parameters(self) -> dict[str, Any]:
         """Of `Ranker`."""
-        return {"tuning": self.method.value, "folds": self.folds, "random_state": self.seed}
+        check_held_out(self.method.value, {"--folds": self.folds, "--seed": self.seed})
+        return {"tuning": self.method.value, "folds": self.folds or _FOLDS, "random_state": self.seed or 0}

@@ -75,7 +75,7 @@ def tune(
     from structune.tagging.commands.training import run
 
     settings = {"loss": loss.value, "groups": groups.value, **weights.parameters(), **held_to.parameters()}
-    settings |= tuning.parameters() | running.parameters(results)
+    settings |= tuning.parameters(held_to) | running.parameters(results)
     raise typer.Exit(run(train, features, test, settings, results, tuning.plot))
 
 
