@@ -86,5 +86,5 @@ def _refuse_first(name: str, before: int, text: bytes) -> None:
             found = shown(line.decode(errors="replace").strip())
             expected = f"expected an example such as '1 3:0.5 7:2' ({error})"
             look = None if before else looks_like(text[:_HEAD].decode(errors="surrogateescape"))
-            advice = f". It looks like {look}." if look else ""
+            advice = "" if look in (None, "SVMlight") else f". It looks like {look}."
             raise DataError(f"{name}:{number}: found {found}, {expected}{advice}") from None
