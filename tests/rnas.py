@@ -193,7 +193,7 @@ def further_features(sequence, partner, circular=False):
         else:
             p, q = pairs[0]
             few, many = sorted(((p - i - 1) % n, (j - q - 1) % n))
-            word = "" if circular else known(i, j, p, q, i - 1, j + 1)
+            word = "" if circular or i < nick < j else known(i, j, p, q, i - 1, j + 1)
             if many == 0 and word and {word[:2], word[2:4]} <= CANONICAL:
                 found[f"stack_context_{word}"] += 1
             if few and 4 < many <= 10:

@@ -44,6 +44,13 @@ class PairScores(NamedTuple):
     pairs: IntArray
     values: FloatArray
 
+    @property
+    def required(self) -> Array:
+        """Of each base, whether it must pair, shape (n,)."""
+        found = np.max(self.bases, axis=1, initial=0.0) > FORCED / 2
+        found[self.pairs[self.values > FORCED / 2]] = True
+        return np.asarray(found)
+
     def table(self, reach: int) -> FloatArray:
         """The scores of all pairs that are at most so far apart, a table of pairs."""
         (left, right), n = self.bases.T, len(self.bases)
