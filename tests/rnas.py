@@ -245,6 +245,11 @@ def accuracy(probabilities, partner, gamma):
     )
 
 
+def has_lonely_pairs(partner):
+    pairs = pairs_of(partner)
+    return any((i - 1, j + 1) not in pairs and (i + 1, j - 1) not in pairs for i, j in pairs)
+
+
 def partners(structure):
     """Partners of the bases of a dot-bracket string."""
     found, opened = [-1] * len(structure), []
@@ -378,6 +383,7 @@ def satisfies(partner, given):
     """Whether a structure is what the constraints say."""
     right = {
         ".": lambda i, j: True,
+        "&": lambda i, j: True,
         "x": lambda i, j: j < 0,
         "|": lambda i, j: j >= 0,
         "<": lambda i, j: j > i,

@@ -64,5 +64,5 @@ def test_pairs_of_limited_span_and_what_is_refused(model):
     finally:
         model.set_params(max_span=None)
     assert model.predict_knotted(iter([sequence])) == model.predict_knotted([sequence])
-    with pytest.raises(DataError, match="gamma=-1"):
+    with pytest.raises(DataError, match="gamma_knots=-1"):
         model.predict_knotted([sequence], gamma_knots=-1)

@@ -141,6 +141,11 @@ class Constraints:
                 f"+-{_MOST_SCORE:g}"
                 " ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
             )
+        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
+            raise DataError(
+                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
+                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
+            )
         return given
 
     def _forced(self) -> list[tuple[int, int]]:
