@@ -61,7 +61,7 @@ def checked_gammas(gammas: Any) -> list[float]:
     return [checked_gamma(gamma) for gamma in as_list(given, "numbers, such as [4.0], for gamma")]
 
 
-def checked_gamma(gamma: Any, name: str = "gamma") -> float:
+def checked_gamma(gamma: float, name: str = "gamma") -> float:
     """A finite number that is not negative."""
     if isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
         raise DataError(f"{name}={gamma!r}: expected a finite number >= 0")
@@ -82,7 +82,7 @@ def checked_threshold(threshold: Any) -> float:
     return float(threshold)
 
 
-def checked_range(within: Any) -> float:
+def checked_range(within: float) -> float:
     """How far scores may lie below the best."""
     if isinstance(within, bool) or not (isinstance(within, Real) and within >= 0.0):
         raise DataError(f"within={within!r}: expected a number >= 0")

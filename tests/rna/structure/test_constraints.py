@@ -317,6 +317,14 @@ def test_what_is_refused(known, message):
         RNA().encode(["ACGU", "ACGUA"], constraints=[None, known])
 
 
+def test_scores_do_not_outweigh_what_must_be():
+    """A thousand bases that want to pair, and one that must, with none of them."""
+    sequence = "GGGGAAAACCCC" * 84
+    known = Constraints("|" + "." * 1007, [(0, j) for j in range(1, 1008)], [1000.0] * 1008)
+    with pytest.raises(DataError, match=r"add up to 1.008e\+06: beside bases that must pair"):
+        RNA().encode([sequence], constraints=[known])
+
+
 def test_constraints_must_be_as_many_as_sequences():
     with pytest.raises(DataError, match="1 constraints for 2 sequences"):
         RNA().encode(["A", "C"], constraints=[None])
