@@ -193,7 +193,7 @@ def further_features(sequence, partner, circular=False):
         else:
             p, q = pairs[0]
             few, many = sorted(((p - i - 1) % n, (j - q - 1) % n))
-            word = "" if circular else known(i, j, p, q, i - 1, j + 1)
+            word = "" if circular or i < nick < j else known(i, j, p, q, i - 1, j + 1)
             if many == 0 and word and {word[:2], word[2:4]} <= CANONICAL:
                 found[f"stack_context_{word}"] += 1
             if few and 4 < many <= 10:
@@ -243,6 +243,11 @@ def accuracy(probabilities, partner, gamma):
         1.0 - both[i].sum() if j < 0 else gamma * both[i, j]  # each pair is met twice
         for i, j in enumerate(partner)
     )
+
+
+def has_lonely_pairs(partner):
+    pairs = pairs_of(partner)
+    return any((i - 1, j + 1) not in pairs and (i + 1, j - 1) not in pairs for i, j in pairs)
 
 
 def partners(structure):
@@ -378,6 +383,7 @@ def satisfies(partner, given):
     """Whether a structure is what the constraints say."""
     right = {
         ".": lambda i, j: True,
+        "&": lambda i, j: True,
         "x": lambda i, j: j < 0,
         "|": lambda i, j: j >= 0,
         "<": lambda i, j: j > i,

@@ -209,6 +209,12 @@ def test_constraints(fold, folder):
     assert found[2][0] == "("
 
 
+def test_a_base_pairs_that_must_pair():
+    sequence, known = "GGACUCAUCGGGUUGGCGCGGGAUUGGAGAGUUCUUCGAC", "." * 19 + "|" + "." * 20
+    (found,) = records(succeed("fold", "--constraints", *QUIET, stdin=f">a\n{sequence}\n{known}\n"))
+    assert found.structure[19] in "()"
+
+
 def test_constraints_in_a_folder(fold, tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.fa").write_text(f">{name}\nGGGAAACCC\nxxxxxxxxx\n")

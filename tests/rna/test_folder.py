@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import structune
 from real_data import in_data_folder
+from rnas import random_sequence
 from structune import RNAFolder
 from structune.errors import DataError, ModelFileError
 from structune.learning import risk
@@ -540,10 +541,10 @@ def test_constraints(model):
         assert_allclose(table, expected, atol=1e-6)
         for structures in model.sample(x, 20, 0, constraints=given)[:1]:
             assert all(agrees(structure, notation) for structure in structures)
-        for method in (model.predict, model.predict_centroid):
+        for method in (model.predict, model.predict_centroid, model.predict_knotted):
             found = method(x, constraints=given)
             assert found[1:] == method([sequence])
-            assert "x" not in notation or found[0][0] == "."
+            assert agrees(found[0], notation)
 
 
 def agrees(structure, notation):
@@ -568,6 +569,45 @@ def test_constraints_that_are_refused(model):
         model.predict(["AAAAAAA"], constraints=["(.....)"])
     with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
         model.predict(["AAAAAAA"], constraints=["|.....|"])
+
+
+def test_bases_pair_that_must_pair_in_every_prediction():
+    rng, pretrained = np.random.default_rng(5), RNAFolder.pretrained()
+    x = [random_sequence(rng, 40) for _ in range(9)]
+    marks = 3 * "|<>"
+    given = ["." * 20 + mark + "." * 19 for mark in marks]
+    for method in (
+        pretrained.predict,
+        lambda x, constraints: pretrained.predict(x, constraints=iter(constraints), lonely_pairs=False),
+        lambda x, constraints: pretrained.predict_mea(x, [0.0, 1.0], constraints)[0],
+        pretrained.predict_centroid,
+        lambda x, constraints: pretrained.predict_knotted(x, constraints=iter(constraints)),
+    ):
+        signs = [structure[20] for structure in method(x, constraints=given)]
+        assert all(
+            sign in {"|": "()", "<": "(", ">": ")"}[mark] for sign, mark in zip(signs, marks, strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda m, x: m.predict_mea(x, 4.0), r"found one float, expected a list of numbers, such as \[4.0\]"),
+        (lambda m, x: m.predict_gammas(x, np.array(4.0)), "found one float, expected a list of numbers"),
+        (lambda m, x: m.predict_gammas(x, "4"), "found one str, expected a list of numbers"),
+        (lambda m, x: m.predict(x, False), "gamma=False: expected a finite number"),
+        (lambda m, x: m.predict_viterbi(x, 4.0), "found one float, expected a list of constraints"),
+        (lambda m, x: m.predict_knotted(x, constraints=7), "found one int, expected a list of constraints"),
+        (lambda m, x: m.predict_knotted(x, 1.0, "..."), "gamma_knots='...': expected a finite number"),
+        (lambda m, x: m.predict_centroid(x, True), "threshold=True: expected a number"),
+        (lambda m, x: m.predict_nbest(x, within=None), "within=None: expected a number >= 0"),
+        (lambda m, x: m.predict_nbest(x, True), "n=True: expected a whole number"),
+        (lambda m, x: m.sample(x, "..."), "n='...': expected a whole number"),
+    ],
+)
+def test_arguments_that_are_mixed_up(model, ask, message):
+    with pytest.raises(DataError, match=message):
+        ask(model, ["GGGAAAACCC"])
 
 
 def test_log_loss(model):

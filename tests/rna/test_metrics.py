@@ -82,6 +82,14 @@ def test_slip():
     assert base_pair_scores(true, ["(........)"], slip=1).right_true.tolist() == [0]  # both ends moved
 
 
+def test_no_pair_slips_into_the_other_strand():
+    """A base at the end of one is no neighbour of the first of the other, whichever comes first."""
+    true, predicted = ["..(&..)", "(..&)..", ".(.&.)."], ["...&(.)", "(.)&...", ".(.&).."]
+    assert base_pair_scores(true, predicted, slip=1).right_true.tolist() == [0, 0, 1]
+    partner = partners(predicted[0])  # which does not tell where the strands end
+    assert base_pair_scores(true[:1], [partner], slip=1).right_true.tolist() == [0]
+
+
 def test_crossing_pairs_count():
     knot = "((..[[..))..]]"
     assert base_pair_scores([knot], ["((......))...."]).pooled.sensitivity == 0.5

@@ -34,6 +34,20 @@ def test_a_second_helix_that_crosses_the_first():
     assert knotted(nested, pairs, 0.5) == nested  # less probable than no pair
 
 
+def test_helices_do_not_go_on_across_the_end_of_a_strand():
+    """Two pairs that would be stacked if the strands were one, whichever comes first."""
+    for nested, pairs, expected in (
+        ("..(..&...)....", [(4, 11), (5, 10)], "..(..&...)...."),
+        ("...(....&..)..", [(6, 12), (0, 5)], "...(....&..).."),
+        ("..(..&...)....", [(3, 12), (4, 11)], "..([[&...)..]]"),
+        ("...(....&..)..", [(6, 12), (7, 11)], "...(..[[&..)]]"),
+    ):
+        table = np.zeros((13, 13))
+        for i, j in pairs:
+            table[i, j] = table[j, i] = 0.9
+        assert knotted(nested, table, 3.0) == expected
+
+
 def test_what_does_not_cross_stays_out():
     known = "(((...)))..(((...)))"
     assert knotted("(((...)))...........", table_of(known, 0.4), 9.0) == "(((...)))..........."
@@ -64,5 +78,5 @@ def test_pairs_of_limited_span_and_what_is_refused(model):
     finally:
         model.set_params(max_span=None)
     assert model.predict_knotted(iter([sequence])) == model.predict_knotted([sequence])
-    with pytest.raises(DataError, match="gamma=-1"):
+    with pytest.raises(DataError, match="gamma_knots=-1"):
         model.predict_knotted([sequence], gamma_knots=-1)

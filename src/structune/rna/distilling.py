@@ -64,6 +64,11 @@ def distill(
     >>> folder.predict(["GGGGAAAACCCC"])
     ['((((....))))']
     """
+    if not callable(teacher):
+        raise DataError(
+            f"teacher={teacher!r:.60}: expected a function of a sequence and a structure, such as "
+            "read_energies(path).score"
+        )
     sequences = checked_strings(X, "sequence")
     if two := [s for s, sequence in enumerate(sequences) if STRANDS in sequence]:
         raise DataError(f"sequence {two[0]}: found two strands, expected one to be taught")

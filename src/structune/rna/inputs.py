@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -50,18 +50,22 @@ def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
 
 def checked_number(n: Any, name: str = "n") -> int:
     """A number of at least one that kernels can hold."""
-    if not isinstance(n, Integral) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise DataError(f"{name}={n!r}: expected a whole number of at least 1")
     return min(int(n), sys.maxsize)
 
 
-def checked_gammas(gammas: Iterable[float]) -> list[float]:
+def checked_gammas(gammas: Any) -> list[float]:
     """What was given, as a list of numbers."""
-    found = list(gammas)
-    for gamma in found:
-        if not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
-            raise DataError(f"gamma={gamma!r}: expected a finite number >= 0")
-    return found
+    given = gammas.item() if getattr(gammas, "ndim", 1) == 0 else gammas  # an array of one number
+    return [checked_gamma(gamma) for gamma in as_list(given, "numbers, such as [4.0], for gamma")]
+
+
+def checked_gamma(gamma: float, name: str = "gamma") -> float:
+    """A finite number that is not negative."""
+    if isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
+        raise DataError(f"{name}={gamma!r}: expected a finite number >= 0")
+    return float(gamma)
 
 
 def checked_decoding(decoding: Any) -> str:
@@ -73,9 +77,16 @@ def checked_decoding(decoding: Any) -> str:
 
 def checked_threshold(threshold: Any) -> float:
     """A probability."""
-    if not (isinstance(threshold, Real) and 0.0 <= float(threshold) <= 1.0):
+    if isinstance(threshold, bool) or not (isinstance(threshold, Real) and 0.0 <= float(threshold) <= 1.0):
         raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
     return float(threshold)
+
+
+def checked_range(within: float) -> float:
+    """How far scores may lie below the best."""
+    if isinstance(within, bool) or not (isinstance(within, Real) and within >= 0.0):
+        raise DataError(f"within={within!r}: expected a number >= 0")
+    return float(within)
 
 
 @dataclass(frozen=True)

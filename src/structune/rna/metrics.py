@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
 from structune.rna.formats.dot_bracket import as_partners
+from structune.rna.formats.strands import STRANDS
 
 IntArray = NDArray[np.int64]
 Structure = str | ArrayLike
@@ -240,6 +241,9 @@ def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[i
     a, b = _partners(s, "true", true), _partners(s, "predicted", predicted)
     if a.size != b.size:
         raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
+    nick = max((of.find(STRANDS) for of in (true, predicted) if isinstance(of, str)), default=-1)
+    if nick >= 0:
+        a, b = (_apart(of, nick, slip) for of in (a, b))
     return _n_pairs(a), _n_pairs(b), _n_right(a, b, slip), _n_right(b, a, slip)
 
 
@@ -248,6 +252,11 @@ def _partners(s: int, kind: str, structure: Structure) -> IntArray:
         return as_partners(structure)
     except DataError as error:
         raise DataError(f"{kind} structure {s}: {error}") from None
+
+
+def _apart(of: IntArray, nick: int, slip: int) -> IntArray:
+    """The same with so many places between two strands: no pair slips from one to the other."""
+    return np.insert(of + slip * (of >= nick), nick, np.full(slip, -1))
 
 
 def _n_pairs(of: IntArray) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.inputs import as_list
 from structune.learning.estimator import StructuredEstimator
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD
@@ -16,9 +17,11 @@ from structune.rna.folder_space import fit_into_space
 from structune.rna.inputs import (
     Structures,
     checked_decoding,
+    checked_gamma,
     checked_gammas,
     checked_number,
     checked_outputs,
+    checked_range,
     checked_strings,
     checked_threshold,
     symmetric,
@@ -26,7 +29,6 @@ from structune.rna.inputs import (
 from structune.rna.judgement import Judgement, judge
 from structune.rna.metrics import base_pair_scores
 from structune.rna.pseudoknots import knotted
-from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
@@ -78,8 +80,8 @@ class RNAPredictions(StructuredEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         constraints : list, optional
-            For each sequence what is known of its structure: `Constraints`, their notation, or None. They
-            shape the probabilities: a base that must pair, with many, may still be left out by a small gamma.
+            For each sequence what is known of its structure: `Constraints`, their notation, or None. All
+            structures satisfy them: among those the prediction is the best.
         lonely_pairs : bool
             Whether there may be pairs that are stacked on no other.
         """
@@ -132,12 +134,12 @@ class RNAPredictions(StructuredEstimator):
         See ``structune.rna.pseudoknots``. The model's probabilities are those of nested pairs, so that those
         of a second layer are low: with more pairs found, about as many of all found are right.
         """
-        checked_gammas([gamma_knots])
+        checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
         self._refuse_circles("pseudoknots")
         sequences = checked_strings(X, "sequence")
-        given = [None] * len(sequences) if constraints is None else list(constraints)
-        structures = self.predict(sequences, gamma, constraints)
+        given = [None] * len(sequences) if constraints is None else as_list(constraints, "constraints")
+        structures = self.predict(sequences, gamma, given)
 
         def knot(s: int) -> str:
             needed, n = self.memory_of(len(sequences[s]), OF_KNOTS), len(sequences[s])
@@ -203,9 +205,7 @@ class RNAPredictions(StructuredEstimator):
     def _ranked(self, X: Any, n: int, constraints: Any, within: float) -> list[tuple[Structures, FloatArray]]:
         """The most probable structures of each sequence, and their probabilities."""
         self._require_probabilities()
-        n = checked_number(n)
-        if not within >= 0.0:
-            raise DataError(f"within={within!r}: expected a number >= 0")
+        n, within = checked_number(n), checked_range(within)
 
         def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
             log_z = self._structure.log_partition(self.coef_, part)
@@ -356,7 +356,5 @@ class RNAPredictions(StructuredEstimator):
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         self._check_fitted()
-        if isinstance(constraints, str | Constraints):
-            raise DataError(f"found one {type(constraints).__name__}, expected a list of constraints")
-        given = None if constraints is None else list(constraints)
+        given = None if constraints is None else as_list(constraints, "constraints")
         return self._structure.encode(checked_strings(X, "sequence"), constraints=given)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structune.rna.formats.brackets import partners
-from structune.rna.formats.strands import bases_of, cut_as
+from structune.rna.formats.strands import STRANDS, bases_of, cut_as
 from structune.rna.structure.decoding import accuracy
 from structune.rna.structure.space import n_cells, row_of
 from structune.structure import IntArray
@@ -31,7 +31,7 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     programme. Pairs of the second are stacked, each on another.
     """
     first = partners(structure)
-    second = _second(first, pairs, gamma)
+    second = _second(first, pairs, gamma, structure.find(STRANDS))
     marks = list(bases_of(structure))
     for i, j in enumerate(second.tolist()):
         if j > i and _crosses(first, i, j):
@@ -39,8 +39,8 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     return cut_as(structure, "".join(marks))
 
 
-def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
-    """The best structure of the bases that the first leaves."""
+def _second(first: IntArray, pairs: Any, gamma: float, nick: int) -> IntArray:
+    """The best structure of the bases that the first leaves; strands end before base `nick`, or -1."""
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
     n, free = first.size, np.flatnonzero(first < 0)
@@ -48,11 +48,14 @@ def _second(first: IntArray, pairs: Any, gamma: float) -> IntArray:
     row, column = table.coords
     kept = row < column
     left, right = free[row[kept]], free[column[kept]]
+    if nick >= 0:  # a place between the strands: no pairs are stacked across it
+        n, left, right = n + 1, left + (left >= nick), right + (right >= nick)
     reach = int(np.max(right - left, initial=0))
     flat = np.zeros(n_cells(n, reach))
     flat[row_of(left, n, reach) + right] = table.data[kept]
     del table, row, column, kept, left, right  # as large as the rest
-    return accuracy(gamma).best(flat, n, reach, lonely=False)
+    found = accuracy(gamma).best(flat, n, reach, lonely=False)
+    return found if nick < 0 else np.delete(found - (found > nick), nick)
 
 
 def _crosses(partner: IntArray, i: int, j: int) -> bool:

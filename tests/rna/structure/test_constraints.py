@@ -1,6 +1,7 @@
 """Constraints on RNA structures: what remains is what enumeration leaves."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import laws
-from rnas import accuracy, constrained, enumerated_pairs, pair_probabilities, partners, satisfies, structures
+from rnas import (
+    accuracy,
+    constrained,
+    cut,
+    enumerated_pairs,
+    has_lonely_pairs,
+    over_places,
+    pair_probabilities,
+    pairs_of,
+    partners,
+    random_sequence,
+    satisfies,
+    structures,
+)
 from structune.errors import DataError
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -101,14 +115,79 @@ def test_probabilities_and_what_is_decoded_from_them(problem, gamma):
     for s, (outputs, scores) in enumerate(zip(problem.outputs, problem.scores, strict=True)):
         p, bases = enumerated_pairs(outputs, scores), slice(*shard.offsets[s : s + 2])
         assert_allclose(pair_probabilities(rna, w, shard, s), p, rtol=1e-7, atol=1e-8)
-        most = max(accuracy(p, y, gamma) for y in problem.free[s])
+        most = max(accuracy(p, y, gamma) for y in outputs)
         assert accuracy(p, mea[bases], gamma) == pytest.approx(most, abs=1e-6)
-        most = max(gain(p - 0.3, y) for y in problem.free[s])
+        most = max(gain(p - 0.3, y) for y in outputs)
         assert gain(p - 0.3, centroid[bases]) == pytest.approx(most, abs=1e-6)
 
 
 def gain(values, partner):
     return sum(values[i, j] for i, j in enumerate(partner) if j > i)
+
+
+KINDS = {"line": {}, "local": {"max_span": 6}, "circle": {"circular": True}, "strands": {}, "duplex": {}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_decoder_gives_the_best_structure_that_satisfies_them(kind, seed):
+    """Whatever they are, or none where enumeration finds none."""
+    rng = np.random.default_rng(seed)
+    rna = RNA(int(rng.choice([0, 1, 3])), initiation=0.0, **KINDS[kind])
+    sequence = random_sequence(rng, int(rng.integers(4, 11)), "GCGCAU")
+    sequence = sequence if rna.circular or kind in ("line", "local") else cut(rng, sequence)
+    marks = "".join(rng.choice(list(".x|<>"), len(sequence), p=[0.65, 0.05, 0.16, 0.07, 0.07]))
+    known = Constraints("".join("&" if a == "&" else b for a, b in zip(sequence, marks, strict=True)))
+    known = replace(known, between=kind == "duplex")
+    nick = sequence.find("&")
+    kept = [
+        over_places(sequence, y)
+        for y in structures(sequence, rna.min_hairpin, max_span=rna.max_span, circular=rna.circular)
+        if satisfies(y, known) and (kind != "duplex" or all(i < nick < j for i, j in pairs_of(y)))
+    ]
+    w, shard = rng.normal(size=rna.n_weights), rna.encode([sequence], constraints=[known])
+    if not kept:
+        for question in QUESTIONS.values():
+            with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
+                question(rna, w, shard)
+        return
+    scores = rna.score(w, rna.encode([sequence] * len(kept)), np.concatenate(kept))
+    p, own = enumerated_pairs(kept, scores), {tuple(y) for y in kept}
+    opened = Constraints(known.notation.replace("&", "." * 31))
+
+    def check(found, worth, among=kept):
+        assert satisfies(found.tolist(), opened)
+        assert not among or worth(found) >= max(map(worth, among)) - 1e-6
+
+    for gamma in (0.0, 0.3, 4.0):
+        check(rna.best_mea(w, shard, [gamma])[0], lambda y, gamma=gamma: accuracy(p, y, gamma))
+        (found,) = rna.best_mea(w, shard, [gamma], decoding="centroid")
+        check(found, lambda y, gamma=gamma: gain((gamma + 1.0) * p - 1.0, y))
+    for threshold in (0.1, 0.7):
+        check(rna.best_centroid(w, shard, threshold), lambda y, t=threshold: gain(p - t, y))
+    if rest := [y for y in kept if not has_lonely_pairs(y)]:
+        (found,) = rna.best_mea(w, shard, [1.0], lonely=False)
+        check(found, lambda y: accuracy(p, y, 1.0), rest)
+        assert not has_lonely_pairs(found)
+    assert rna.best(w, shard)[1] == pytest.approx(scores.max(), abs=1e-6)
+    for found in (rna.best(w, shard)[0], *rna.sample(w, shard, 5, rng)):
+        assert tuple(found) in own
+    for n, within in ((10**6, np.inf), (3, np.inf), (10**6, 2.0)):
+        ((found, values),) = rna.n_best(w, shard, n, within)
+        assert {tuple(y) for y in found.tolist()} <= own
+        close = np.sort(scores[scores > scores.max() - within])[::-1][:n]
+        assert_allclose(values[: close.size], close, **CLOSE)
+
+
+def test_bases_that_can_only_pair_alone():
+    rna, known = RNA(), ["|........."]
+    w, shard = np.zeros(rna.n_weights), rna.encode(["CAAAAAGAAA"], constraints=known)
+    assert rna.best_mea(w, shard, [0.0])[0].tolist() == [6, -1, -1, -1, -1, -1, 0, -1, -1, -1]
+    with pytest.raises(
+        DataError, match="sequence 0: found constraints that no structure without lonely pairs"
+    ):
+        rna.best_mea(w, shard, [9.0], lonely=False)
 
 
 @settings(max_examples=30)
@@ -236,6 +315,14 @@ def test_without_constraints_all_weights_will_do(question):
 def test_what_is_refused(known, message):
     with pytest.raises(DataError, match=message):
         RNA().encode(["ACGU", "ACGUA"], constraints=[None, known])
+
+
+def test_scores_do_not_outweigh_what_must_be():
+    """A thousand bases that want to pair, and one that must, with none of them."""
+    sequence = "GGGGAAAACCCC" * 84
+    known = Constraints("|" + "." * 1007, [(0, j) for j in range(1, 1008)], [1000.0] * 1008)
+    with pytest.raises(DataError, match=r"add up to 1.008e\+06: beside bases that must pair"):
+        RNA().encode([sequence], constraints=[known])
 
 
 def test_constraints_must_be_as_many_as_sequences():

@@ -13,6 +13,7 @@ from rnas import (
     any_problems,
     enumerated_pairs,
     feature_vector,
+    has_lonely_pairs,
     over_places,
     pair_probabilities,
     problems,
@@ -110,11 +111,6 @@ def test_mea_is_the_enumerated_maximum(problem, gamma):
         best = max(accuracy(probabilities, partner, gamma) for partner in outputs)
         assert accuracy(probabilities, mine, gamma) >= best - 1e-9
         assert all(mine[j] == i for i, j in enumerate(mine) if j >= 0)
-
-
-def has_lonely_pairs(partner):
-    pairs = {(i, j) for i, j in enumerate(partner) if j > i}
-    return any((i - 1, j + 1) not in pairs and (i + 1, j - 1) not in pairs for i, j in pairs)
 
 
 @settings(max_examples=100)

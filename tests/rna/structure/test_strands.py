@@ -75,12 +75,69 @@ def test_strands_without_a_pair_between_them_fold_alone():
     assert_allclose(p[2][40:, 40:], p[1], atol=1e-12)
 
 
-def test_either_strand_may_come_first():
-    """With features that do not tell a pair from its reverse."""
-    rng, rna = np.random.default_rng(1), RNA()
-    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 25), random_sequence(rng, 17)
-    one, other = rna.log_partition(w, rna.encode([f"{a}&{b}", f"{b}&{a}"]))
-    assert one == pytest.approx(other, rel=1e-12)
+def turned(sequence, first):
+    """The sequence that begins at a base, or behind the nick, and the old place of each of its bases."""
+    n = len(sequence)
+    order = [*range(first, n), *([first - 1] if "&" in sequence else []), *range(first - ("&" in sequence))]
+    return "".join(sequence[k] for k in order), order
+
+
+def in_order(partner, order):
+    place = {k: new for new, k in enumerate(order)}
+    return [place.get(partner[k], -1) for k in order]
+
+
+def all_answers(rna, w, sequence):
+    shard = rna.encode([sequence])
+    pairs = rna.pair_probabilities(w, shard, 0)
+    expected = np.zeros(w.size)
+    log_z = rna.log_partition(w, shard, expected)[0]
+    bases = np.flatnonzero(shard.letters < 5)
+    gains = []
+    for gamma in (0.3, 4.0):
+        for decoding in ("mea", "centroid"):
+            (found,) = rna.best_mea(w, shard, [gamma], decoding=decoding)
+            i = np.flatnonzero(found > np.arange(found.size))
+            p = pairs[np.searchsorted(bases, i), np.searchsorted(bases, found[i])]
+            gains.append(2 * gamma * p.sum() if decoding == "mea" else np.sum((gamma + 1) * p - 1))
+            free = 1.0 - pairs.sum(axis=0) - pairs.sum(axis=1)
+            gains[-1] += free[found[bases] < 0].sum() * (decoding == "mea")
+    best = [values[:5] for _, values in rna.n_best(w, shard, 5)]
+    dimer = rna.dimer_probabilities(w, shard) if "&" in sequence else [0.0]
+    return pairs + pairs.T, np.concatenate([[log_z], expected, gains, *best, dimer])
+
+
+@pytest.mark.parametrize("circular", [False, True])
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_either_strand_may_come_first_and_a_circle_begins_anywhere(circular, seed):
+    """Every structure keeps its score, and all that is computed from them its value."""
+    rng = np.random.default_rng(seed)
+    rna = RNA(int(rng.choice([0, 1, 3])), bool(rng.random() < 0.3), "extended", circular=circular)
+    sequence = random_sequence(rng, int(rng.integers(2, 11)), "GCGCGCAUN")
+    sequence = sequence if circular else cut(rng, sequence)
+    w = rng.normal(size=rna.n_weights)
+    first = int(rng.integers(len(sequence))) if circular else sequence.index("&") + 1
+    other, order = turned(sequence, first)
+    ys = structures(sequence, rna.min_hairpin, rna.noncanonical, circular=circular)
+    scores = [
+        rna.score(w, rna.encode([text] * len(ys)), np.concatenate([over_places(text, y) for y in found]))
+        for text, found in ((sequence, ys), (other, [in_order(y, order) for y in ys]))
+    ]
+    assert_allclose(scores[1], scores[0], rtol=1e-12, atol=1e-12)
+    (pairs, values), (other_pairs, other_values) = (all_answers(rna, w, text) for text in (sequence, other))
+    assert_allclose(other_values, values, rtol=1e-9, atol=1e-9)
+    bases = [k - (0 <= sequence.find("&") < k) for k in order if sequence[k] != "&"]
+    assert_allclose(other_pairs, pairs[np.ix_(bases, bases)], rtol=1e-9, atol=1e-12)
+
+
+def test_either_strand_may_come_first_where_loops_are_large():
+    rng, rna = np.random.default_rng(1), RNA(features="extended")
+    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 70), random_sequence(rng, 45)
+    (pairs, values), (other, others) = (all_answers(rna, w, text) for text in (f"{a}&{b}", f"{b}&{a}"))
+    assert_allclose(others, values, rtol=1e-8, atol=1e-9)
+    order = [*range(70, 115), *range(70)]
+    assert_allclose(other, pairs[np.ix_(order, order)], rtol=1e-8, atol=1e-12)
 
 
 @settings(max_examples=20)

@@ -231,7 +231,7 @@ class Reading:
             "--constraints",
             help="Below each sequence of INPUT there may be a line of constraints, a character a base: . "
             "free, x unpaired, | paired, < paired with a base further right, > with one further left, "
-            "( and ) paired with each other.",
+            "( and ) paired with each other. Every structure satisfies them.",
         ),
     ] = False
     shape: Annotated[

@@ -26,6 +26,7 @@ from structune.rna.kernels.loops import (
     branch_cells,
     closing_cells,
     hairpin_cells,
+    has_no_outside,
     pair_cells,
     span_between,
     two_pairs_cells,
@@ -191,7 +192,8 @@ def _choice_cells(model, kind, i, j, first, out):
     if first[0] == LEFT:
         return between_cells(letters, i, j, at, out, found)
     if first[0] == PAIR:
-        return two_pairs_cells(letters, i, j, first[1], first[2], model.circular, at, out, found)
+        no_outside = has_no_outside(i, j, model.nick, model.circular)
+        return two_pairs_cells(letters, i, j, first[1], first[2], no_outside, at, out, found)
     return closing_cells(letters, i, j, at, out, found)
 
 

@@ -51,6 +51,15 @@ def span_between(i, j, n, nick, circular):
 
 
 @kernel
+def has_no_outside(i, j, nick, circular):
+    """Whether nothing says which side of a pair is outside: on a circle, and of a pair of two strands.
+
+    There it is the other side once the circle is turned, or the other strand comes first.
+    """
+    return circular or i < nick <= j
+
+
+@kernel
 def pair_cells(letters, i, j, length, at, out, found):
     """Cells that every pair has, whatever its loops; `length` is its span."""
     out[found], out[found + 1] = at.base_pair + _pair(letters, i, j), at.span + span_of(length)
@@ -72,14 +81,14 @@ def hairpin_cells(letters, i, j, at, out, found):
 
 
 @kernel
-def two_pairs_cells(letters, i, j, p, q, circular, at, out, found):
+def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
     """Cells of a stack, a bulge or an internal loop.
 
-    What is before and behind a stack counts as absent on a circle, where nothing says which side is outside.
+    What is before and behind a stack counts as absent where it has no outside, see `has_no_outside`.
     """
     l1, l2 = p - i - 1, j - q - 1
     if l1 == 0 and l2 == 0:
-        before, behind = (ABSENT, ABSENT) if circular else (letters[i], letters[j + 2])
+        before, behind = (ABSENT, ABSENT) if no_outside else (letters[i], letters[j + 2])
         stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + before
         out[found] = at.stack + stack * _OPEN_LETTERS + behind
         return found + 1
@@ -176,7 +185,8 @@ def loop_cells(letters, partner, nick, circular, at, out):
         elif n_pairs == 0:
             found = hairpin_cells(letters, i, j, at, out, found)
         elif n_pairs == 1:
-            found = two_pairs_cells(letters, i, j, p, partner[p], circular, at, out, found)
+            no_outside = has_no_outside(i, j, nick, circular)
+            found = two_pairs_cells(letters, i, j, p, partner[p], no_outside, at, out, found)
         else:
             found = closing_cells(letters, i, j, at, out, found)
             found = _open_loop(letters, partner, i + 1, j, True, at, out, found)

@@ -3,6 +3,9 @@
 A recursion of its own, over maxima: that of `structune.rna.kernels.sums` for models without loops. ``table``
 holds the best value of stretches i..j, ``suffixes`` that of i..n - 1. Where no pair is to be lonely, each is
 stacked on another, outside of it or inside.
+
+Pairs of at most ``least`` are left out: 0 where they are of no use, -inf where only those of -inf cannot be.
+A base of -inf must pair; all values are -inf where it cannot.
 """
 
 import numpy as np
@@ -27,8 +30,8 @@ def _from(table, suffixes, n, reach, i, last):
 
 
 @bare_kernel
-def accuracies(pairs, unpaired, reach, lonely, lanes, scratch, table, suffixes):
-    """Fill the table and the suffixes; pairs that are worth nothing are left out.
+def accuracies(pairs, unpaired, reach, lonely, least, lanes, scratch, table, suffixes):
+    """Fill the table and the suffixes.
 
     Tables are of pairs (see `structune.rna.kernels.sums`); ``scratch`` is (3, n + width(lanes)).
     """
@@ -45,7 +48,7 @@ def accuracies(pairs, unpaired, reach, lonely, lanes, scratch, table, suffixes):
             best[j] = unpaired[i] + t[below + j]
         for k in range(i + 1, end):
             stacked[k] = -np.inf
-            if p[here + k] <= 0.0:
+            if p[here + k] <= least:
                 continue
             pair, at = p[here + k] + _inside(t, n, reach, i, k), row(k + 1, n, reach)
             if not lonely:
@@ -65,13 +68,13 @@ def accuracies(pairs, unpaired, reach, lonely, lanes, scratch, table, suffixes):
 
 
 @part_of_bare_kernel
-def _helix(pairs, table, n, reach, lonely, i, k):
+def _helix(pairs, table, n, reach, lonely, least, i, k):
     """Best value of the pair (i, k) with what is inside, and how many pairs are stacked then."""
     value, total, length = pairs[row(i, n, reach) + k], 0.0, 0
     if lonely:
         return value + _inside(table, n, reach, i, k), 1
     best, best_length = -np.inf, 0
-    while value > 0.0:
+    while value > least:
         total += value
         length += 1
         closed = total + _inside(table, n, reach, i + length - 1, k - length + 1)
@@ -84,7 +87,7 @@ def _helix(pairs, table, n, reach, lonely, i, k):
 
 
 @bare_kernel
-def trace(pairs, unpaired, reach, lonely, table, suffixes, todo, partner):
+def trace(pairs, unpaired, reach, lonely, least, table, suffixes, todo, partner):
     """The structure of the best value; ``todo`` is (n + 1, 2) scratch."""
     n = unpaired.size
     partner[:] = -1
@@ -95,8 +98,8 @@ def trace(pairs, unpaired, reach, lonely, table, suffixes, todo, partner):
         while i <= last:
             best, best_k, best_length = unpaired[i] + _from(table, suffixes, n, reach, i + 1, last), -1, 0
             for k in range(i + 1, min(last, i + reach) + 1):
-                if pairs[row(i, n, reach) + k] > 0.0:
-                    value, length = _helix(pairs, table, n, reach, lonely, i, k)
+                if pairs[row(i, n, reach) + k] > least:
+                    value, length = _helix(pairs, table, n, reach, lonely, least, i, k)
                     value += _from(table, suffixes, n, reach, k + 1, last)
                     if value > best:
                         best, best_k, best_length = value, k, length

@@ -68,12 +68,12 @@ def fold(
             for way in range(len(gains)):
                 _values(n, reach, n_cells, gains[way], room)
                 accuracies(
-                    room.tables[4], room.suffixes[3, :n], reach, lonely, lanes, room.rows, room.tables[5],
-                    room.suffixes[2],
+                    room.tables[4], room.suffixes[3, :n], reach, lonely, 0.0, lanes, room.rows,
+                    room.tables[5], room.suffixes[2],
                 )  # fmt: skip
                 trace(
-                    room.tables[4], room.suffixes[3, :n], reach, lonely, room.tables[5], room.suffixes[2],
-                    room.todo, partners[way, a:b],
+                    room.tables[4], room.suffixes[3, :n], reach, lonely, 0.0, room.tables[5],
+                    room.suffixes[2], room.todo, partners[way, a:b],
                 )  # fmt: skip
 
 

@@ -41,9 +41,9 @@ def quad(a, b, c, d):
 
 
 @part_of_bare_kernel
-def context(word, before, behind, circular):
-    """Cell of a stack; on a circle nothing says which side is outside, and what is there does not count."""
-    if circular:
+def context(word, before, behind, no_outside):
+    """Cell of a stack; what is outside of it does not count where nothing says which side that is."""
+    if no_outside:
         return (word * N_LETTERS + ABSENT) * N_LETTERS + ABSENT
     return (word * N_LETTERS + before) * N_LETTERS + behind
 
@@ -149,13 +149,14 @@ def inside(
             closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
             if circular:
                 distance = span[min(j - i, n - j + i)]
-            if i < nick <= j:
+            crossing = i < nick <= j
+            if crossing:
                 closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
                 distance = zero + 1.0
             inner = two * mismatch[word] + closed
             if j > i + 1:
                 inner += closing * multi_dangle[word] * m2[below + j - 1]
-                inner += stack[context(word, x_before, y_next, circular)] * p[below + j - 1]
+                inner += stack[context(word, x_before, y_next, circular or crossing)] * p[below + j - 1]
             value = own * distance * inner
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
@@ -417,7 +418,7 @@ def outside(
                 step *= factor[here + j]
             word, rest = quad(x, y, x_next, y_before), expected
             if j > i + 1:
-                k = context(word, x_before, y_next, circular)
+                k = context(word, x_before, y_next, circular or crossing)
                 d_stack_next[j - 1] = step * stack[k]
                 part = d_stack_next[j - 1] * p[below + j - 1]
                 n_stack[k] = n_stack[k] + part

@@ -117,12 +117,14 @@ def viterbi(
             closed, distance = hairpin[j - i - 1] + special + hairpin_mismatch[word], span[j - i]
             if circular:
                 distance = span[min(j - i, n - j + i)]
-            if i < nick <= j:
+            crossing = i < nick <= j
+            if crossing:
                 closed, distance = strands + external_dangle[word] + lefts[i + 1] + rights[j], 0.0
             inner = max(inner, closed)
             if j > i + 1:
                 inner = max(inner, closing + multi_dangle[word] + m2[below + j - 1])
-                inner = max(inner, stack[context(word, x_before, y_next, circular)] + p[below + j - 1])
+                k = context(word, x_before, y_next, circular or crossing)
+                inner = max(inner, stack[k] + p[below + j - 1])
             value = own + distance + inner
             word = quad(y, x, y_next, x_before)
             p[here + j] = value

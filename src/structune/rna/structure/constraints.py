@@ -44,6 +44,13 @@ class PairScores(NamedTuple):
     pairs: IntArray
     values: FloatArray
 
+    @property
+    def required(self) -> Array:
+        """Of each base, whether it must pair, shape (n,)."""
+        found = np.max(self.bases, axis=1, initial=0.0) > FORCED / 2
+        found[self.pairs[self.values > FORCED / 2]] = True
+        return np.asarray(found)
+
     def table(self, reach: int) -> FloatArray:
         """The scores of all pairs that are at most so far apart, a table of pairs."""
         (left, right), n = self.bases.T, len(self.bases)
@@ -133,6 +140,11 @@ class Constraints:
                 f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
                 f"+-{_MOST_SCORE:g}"
                 " ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
+            )
+        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
+            raise DataError(
+                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
+                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
             )
         return given
 

@@ -166,7 +166,9 @@ class Gain(NamedTuple):
     cost: float
     unpaired: float
 
-    def best(self, pairs: FloatArray, n: int, reach: int, lonely: bool = True) -> IntArray:
+    def best(
+        self, pairs: FloatArray, n: int, reach: int, lonely: bool = True, required: Array | None = None
+    ) -> IntArray:
         """Partners of the structure that gains most.
 
         Parameters
@@ -175,9 +177,15 @@ class Gain(NamedTuple):
             Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
         lonely : bool
             Whether there may be pairs that are stacked on no other.
+        required : ndarray of bool, shape (n,), optional
+            Bases that must pair, if not with gain then with the least loss, by pairs that have a probability.
+            Some are left unpaired where no structure has them all paired.
         """
         unpaired = self.unpaired * np.maximum(1.0 - paired(pairs, n, reach), 0.0)
-        return _best_sum(self.scale * pairs - self.cost, unpaired, reach, lonely)
+        values, least = self.scale * pairs - self.cost, 0.0
+        if required is not None and required.any():
+            unpaired[required], values[pairs <= 0.0], least = -np.inf, -np.inf, -np.inf
+        return _best_sum(values, unpaired, reach, lonely, least)
 
 
 def accuracy(gamma: float) -> Gain:
@@ -213,13 +221,14 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
     return sums
 
 
-def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool = True) -> IntArray:
-    """Partners of highest total value; pairs are of no use unless their value is positive."""
+def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool, least: float) -> IntArray:
+    """Partners of highest total value, by pairs of more than `least`."""
     n = unpaired.size
     table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
     scratch, partner = np.zeros((3, n + 8)), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, reach, lonely, all_lanes(float), scratch, table, suffixes)
-    rna_mea.trace(pairs, unpaired, reach, lonely, table, suffixes, np.empty((n + 1, 2), np.int64), partner)
+    rna_mea.accuracies(pairs, unpaired, reach, lonely, least, all_lanes(float), scratch, table, suffixes)
+    todo = np.empty((n + 1, 2), np.int64)
+    rna_mea.trace(pairs, unpaired, reach, lonely, least, table, suffixes, todo, partner)
     return partner
 
 

@@ -38,6 +38,7 @@ from structune.rna.structure.sums import (
     Inference,
     RNASums,
     check_forced,
+    check_required,
     letters_of,
 )
 from structune.running.batches import batches
@@ -158,12 +159,16 @@ class RNA(RNASums):
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
+        shard = shard.free()
         rest = self._fold_short(w, shard, gains, lonely, found)
 
         def decode(k: int, pairs: FloatArray) -> None:
-            a, b = shard.offsets[rest[k] : rest[k] + 2].tolist()
+            s = int(rest[k])
+            a, b = shard.offsets[s : s + 2].tolist()
+            required = shard.known(s).required if shard.forced[s] else None
             for partners, gain in zip(found, gains, strict=True):
-                partners[a:b] = gain.best(pairs, b - a, self._space.reach(b - a), lonely)
+                partners[a:b] = gain.best(pairs, b - a, self._space.reach(b - a), lonely, required)
+                check_required(shard, s, required, partners[a:b], lonely)
 
         if rest.size:
             self._of_pairs(w, shard.take(rest), decode)

@@ -53,11 +53,15 @@ class RNAShard(SequenceShard):
     forced: FloatArray
     numbers: IntArray
 
-    def pair_scores(self, s: int, reach: int) -> FloatArray:
-        """Scores of the pairs of sequence s beside their own, a table of pairs, or empty."""
+    def known(self, s: int) -> PairScores:
+        """What is known of sequence s, as scores of pairs beside their own."""
         bases = slice(self.base_offsets[s], self.base_offsets[s + 1])
         pairs = slice(self.pair_offsets[s], self.pair_offsets[s + 1])
-        return PairScores(self.base_scores[bases], self.pairs[pairs], self.pair_values[pairs]).table(reach)
+        return PairScores(self.base_scores[bases], self.pairs[pairs], self.pair_values[pairs])
+
+    def pair_scores(self, s: int, reach: int) -> FloatArray:
+        """The same, as a table of pairs, or empty."""
+        return self.known(s).table(reach)
 
     def free(self) -> RNAShard:
         """The same without evidence: what is known of structures that are not is forgotten."""

@@ -345,6 +345,13 @@ def letters_of(shard: RNAShard, s: int) -> Array:
     return shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
 
 
+def check_required(shard: RNAShard, s: int, required: Array | None, partner: IntArray, lonely: bool) -> None:
+    """Refuse constraints that no structure satisfies of which lonely pairs, perhaps, are no part."""
+    if required is not None and np.any(partner[required] < 0):
+        which = "structure" if lonely else "structure without lonely pairs"
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no {which} satisfies")
+
+
 def check_forced(shard: RNAShard, s: int, value: float) -> None:
     """Refuse constraints that the best structure, or all, do not satisfy."""
     if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
