@@ -72,15 +72,15 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Iterable[Path]) -> list[Example]:
+def read_with_structures(paths: Iterable[Path], format: str | None = None) -> list[Example]:
     """All records of files and folders; each has a structure."""
-    return list(stream_with_structures(list(paths)))
+    return list(stream_with_structures(list(paths), format))
 
 
-def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
+def stream_with_structures(paths: Sequence[Path], format: str | None = None) -> Iterator[Example]:
     """The same, one at a time."""
     files = chain.from_iterable(map(files_of, paths))
-    places = ((file, record) for file in files for record in read_rna(file))
+    places = ((file, record) for file in files for record in read_rna(file, format))
     index = -1
     for index, (file, record) in enumerate(places):
         example = Example(index, record, source_name(file))
@@ -90,7 +90,9 @@ def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
-def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) -> Iterator[Example]:
+def read_sequences(
+    files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
+) -> Iterator[Example]:
     """Records of files, or of standard input, one at a time, numbered over all.
 
     Parameters
@@ -99,19 +101,21 @@ def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) ->
         What stands below sequences, and is wanted.
     skip : bool
         Whether records that cannot be read are left out, and told of.
+    format : str, optional
+        As of `read_rna`.
     """
-    found = chain.from_iterable(_of_file(file, below, skip) for file in files)
+    found = chain.from_iterable(_of_file(file, below, skip, format) for file in files)
     return (replace(example, index=index) for index, example in enumerate(found))
 
 
-def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
+def _of_file(file: str, below: str, skip: bool, format: str | None) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     for each in files_of(source):
         if below == "constraints":
             yield from _read_constrained(Lines(each))
             continue
-        for record in read_rna(each, live=file == "-" and not below, skipped=skipped):
+        for record in read_rna(each, format, live=not below, skipped=skipped):
             yield Example(0, record, source_name(each))
 
 
