@@ -201,7 +201,7 @@ def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
 
 
 def _split(source: Iterable[str], start: bytearray) -> Iterator[str]:
-    """Lines of a text file, which may end in a carriage return alone where it was opened without newline=None."""
+    """Lines of a text file, where a carriage return alone may end one, too."""
     for text in source:
         if len(start) < START:
             start += _encoded(text)

@@ -85,7 +85,8 @@ def _read(reading: Reading, writing: Writing, quiet: bool) -> Iterator[Example]:
     """Sequences, with all that is known of them."""
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(reading.inputs, "constraints" if reading.constraints else "", reading.skip_bad)
+    below = "constraints" if reading.constraints else ""
+    read = read_sequences(reading.inputs, below, reading.skip_bad, reading.input_format)
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
 
@@ -146,8 +147,12 @@ def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -
 
 def _check_files(reading: Reading, writing: Writing) -> None:
     """Refuse to write what is read, and options of reading that exclude each other."""
-    if reading.constraints and reading.skip_bad:
-        raise DataError("found --constraints and --skip-bad, expected one of them")
+    for option, is_given in (
+        ("--skip-bad", reading.skip_bad),
+        ("--input-format", reading.input_format is not None),
+    ):
+        if reading.constraints and is_given:
+            raise DataError(f"found --constraints and {option}, expected one of them")
     for option, is_given in (("--max-span", reading.max_span is not None), ("--duplex", reading.duplex)):
         if reading.circular and is_given:
             raise DataError(f"found --circular and {option}, expected one of them")

@@ -11,8 +11,8 @@ import numpy as np
 from structune.cli.checks import say
 from structune.errors import DataError
 from structune.files.text import shown
+from structune.rna.commands.choices import ShapeMethod
 from structune.rna.commands.data import Example
-from structune.rna.commands.options import ShapeMethod
 from structune.rna.formats.reactivities import read_reactivities
 from structune.rna.probing import ReactivityModel, deigan_log_odds
 from structune.rna.structure.constraints import Constraints

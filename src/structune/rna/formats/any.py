@@ -12,9 +12,9 @@ from pathlib import Path
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
+from structune.rna.formats.constraint_lines import check_masked, refuse_constraints
 from structune.rna.formats.ct import parse_ct, write_ct
 from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
-from structune.rna.formats.constraint_lines import check_masked, refuse_constraints
 from structune.rna.formats.fasta import parse_fasta, write_fasta
 from structune.rna.formats.pair_table import is_label
 from structune.rna.formats.plain import parse_plain
@@ -144,7 +144,11 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
 def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped) -> Iterator[RNARecord]:
     lines = Lines(source)
     with lines.told_by_look(_LOOKS, _ADVICE):
-        found = format or _format_of_name(source) or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
+        found = (
+            format
+            or _format_of_name(source)
+            or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
+        )
     if format is None and found in _WITH_HEADERS:
         check_masked(lines)
         lines = lines.checked(refuse_constraints)

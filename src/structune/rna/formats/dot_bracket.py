@@ -116,7 +116,9 @@ class Entry:
         return self.is_complete() or not (self.has_header or self.structure or STRUCTURE.search(text))
 
     def add(self, number: int, text: str) -> None:
-        if not self.structure and not (STRUCTURE.match(text) if not self.sequence else STRUCTURE.search(text)):
+        if not self.structure and not (
+            STRUCTURE.match(text) if not self.sequence else STRUCTURE.search(text)
+        ):
             with self.lines.at(number):
                 self.sequence.append(clean_strands(text))
             self.n_missing += len(self.sequence[-1])
