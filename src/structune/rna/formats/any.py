@@ -53,8 +53,8 @@ _LOOKS = {  # names of `looks_like` that are read here, and as what
     "Stockholm": ("stockholm",),
 }
 _ADVICE = (
-    "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which it is, "
-    "and alignments need --alignment"
+    "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which it "
+    "is, and alignments need --alignment"
 )
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 _HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome

@@ -152,7 +152,7 @@ class Entry:
         return ""
 
     def rest(self) -> Iterator[RNARecord]:
-        """What was not yet given: the record, with or without a structure; given, its structure is checked."""
+        """The record, with or without a structure; if it was given before, its structure is checked."""
         if not self.number or (self.is_given and not self.structure):
             return
         found = self.record() if self.structure else self._bare()
