@@ -6,7 +6,7 @@ import gzip
 import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
@@ -88,6 +88,7 @@ class Lines:
 
     def __init__(self, source: Source, strip: bool = True) -> None:
         self.name, self._start = source_name(source), bytearray()
+        self._path = source if isinstance(source, str | os.PathLike) else None
         self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name, self._start), 1)
         if strip:
             self.strip()
@@ -115,16 +116,29 @@ class Lines:
         """The same, each as a check of all of them gives it back."""
         return self._of(check(self._of(self._numbered)))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing, or white space only, has been read so far."""
+        return not self._start.strip()
+
     @contextmanager
     def told_by_look(self, read: Collection[str], advice: str) -> Iterator[None]:
         """Let errors from within say what the file looks like, if it is none of the formats that are read."""
         try:
             yield
         except DataError as error:
-            found = looks_like(self._start.decode("utf-8", "surrogateescape"))
+            found = looks_like(self._look().decode("utf-8", "surrogateescape"))
             if found is None or found in read:
                 raise
             raise DataError(f"{error}. It looks like {found}: {advice}") from None
+
+    def _look(self) -> bytes:
+        """The first bytes, as far as nobody has to be waited for."""
+        if self._path is None:
+            return bytes(self._start)
+        with suppress(OSError), Path(self._path).open("rb") as file:
+            return unpacked(file, self.name).read(START)
+        return b""
 
     def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
         """The same in pieces, each from a line that is a first one to the next such line."""

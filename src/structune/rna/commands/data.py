@@ -19,6 +19,7 @@ from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
+from structune.rna.inputs import Draws
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
 _MARKS = set(NOTATION + STRANDS)
@@ -35,12 +36,15 @@ class Example:
     place : str
         The file, and the line where it is known.
     constraints : str or Constraints, optional
+    generator : numpy.random.Generator, optional
+        Of its samples.
     """
 
     index: int
     record: RNARecord
     place: str
     constraints: Constraints | str | None = None
+    generator: Any = None
 
     def refuse(self, message: str) -> DataError:
         """The error of this record."""
@@ -113,10 +117,18 @@ def _of_file(file: str, below: str, skip: bool, format: str | None) -> Iterator[
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     for each in files_of(source):
         if below == "constraints":
-            yield from _read_constrained(Lines(each))
+            lines = Lines(each)
+            with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
+                yield from _read_constrained(lines)
             continue
         for record in read_rna(each, format, live=not below, skipped=skipped):
             yield Example(0, record, source_name(each))
+
+
+def with_generators(examples: Iterable[Example], seed: int) -> Iterator[Example]:
+    """The same, to be sampled from, with the draws that `RNAFolder.sample` has for this seed."""
+    draws = Draws(seed)
+    return (replace(example, generator=draws.of(example.record.sequence)) for example in examples)
 
 
 def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
@@ -211,6 +223,9 @@ class _Entry:
             raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
 
     def example(self, lines: Lines) -> Example:
+        first, *rest = map(len, self.sequence or [""])
+        if not self.constraints and rest == [first] and set(self.sequence[1]) == {"X"}:
+            raise lines.refuse(self.number + 2, "found X alone, expected bases, or constraints in lower case")
         with lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{lines.name}:{self.constraints_number or self.number}"

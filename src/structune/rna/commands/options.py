@@ -279,7 +279,14 @@ class Wanted:
             show_default=False,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Random seed for --samples. With the same seed a sequence has the same samples, whatever "
+            "else is folded.",
+        ),
+    ] = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -342,13 +349,17 @@ class Writing:
         Path | None,
         typer.Option(
             help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
-            "FILE-NAME each.",
+            "FILE-NAME each, and those of --samples, --nbest and --within to FILE-1, FILE-2, and so on.",
             show_default=False,
         ),
     ] = None
     dot_plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
+        typer.Option(
+            help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME "
+            "each.",
+            show_default=False,
+        ),
     ] = None
 
     @property

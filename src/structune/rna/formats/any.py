@@ -154,7 +154,11 @@ def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped)
         lines = lines.checked(refuse_constraints)
     with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
         if skipped is None:
-            yield from _PARSERS[found](lines)
+            record = None
+            for record in _PARSERS[found](lines):
+                yield record
+            if record is None and not lines.is_empty:
+                raise DataError(f"{lines.name}: found no sequences")
         else:
             yield from _read_some(lines, found, skipped)
 

@@ -23,7 +23,7 @@ __all__ = [
     "write_dot_bracket",
 ]
 
-STRUCTURE = re.compile(r"[][(){}<>.]")
+STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
 _CONSTRAINTS = set(".x|<>()&")
 _ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")

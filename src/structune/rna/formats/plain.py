@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from structune.files.text import Lines, header_description, header_name
+from structune.files.text import Lines, header_description, header_name, shown
 from structune.rna.formats.dot_bracket import Entry, is_comment
 from structune.rna.formats.record import RNARecord
 
@@ -16,12 +16,13 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
     several lines, up to the next header or the end of its structure. Structures may be left out, and are
     checked where there are some.
     """
-    entry, count = Entry(lines), 0
+    entry, count, paired = Entry(lines), 0, False
     for number, text in lines.filled():
         if is_comment(text, entry):
             continue
         if (header := text.startswith(">")) or entry.ends_before(text):
             yield from entry.rest()
+            _check_alike(entry, paired)
             count += 1
             told = text if header else ">"
             entry = Entry(lines, number, header_name(told, count), header_description(told), header)
@@ -29,7 +30,17 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
             entry.add(number, text)
         if entry.is_complete():
             yield from entry.rest()
+            paired = paired or not entry.has_header
             entry = Entry(lines)
         elif not (entry.has_header or entry.structure):
             yield from entry.rest()
     yield from entry.rest()
+    _check_alike(entry, paired)
+
+
+def _check_alike(entry: Entry, paired: bool) -> None:
+    """Without headers all sequences have structures or none has: other lines of letters may be no bases."""
+    if paired and not entry.has_header and entry.awaits_structure():
+        raise entry.lines.refuse(
+            entry.number, f"record {shown(entry.name)}: found no structure below it, as others have one"
+        )
